@@ -1,0 +1,14 @@
+// Package host is the only package that touches the machine: files, sysctls,
+// modules, netlink, nft, systemd, exec and facts.
+//
+// It has two faces. [View] reads and has no method that writes, so that a plan
+// cannot write by its type. [Host] is a view that can also write; only the
+// apply step of a pass holds one. [Pending] lays over a view what upstream
+// tasks plan to change, so that a dry run knows that a link will exist when an
+// address is set on it.
+//
+// The package protects from torn files (see durable.go) and from leaving the
+// root it was given (every path goes through [os.Root]). It does not protect
+// from another program that writes the same keys at the same time: the next
+// pass sees that as drift.
+package host

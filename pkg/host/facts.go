@@ -1,0 +1,95 @@
+package host
+
+import "net/netip"
+
+// Facts are what is true of a host during one pass. They are gathered once,
+// saved by `agent facts -o json` and read again by `agent store check`.
+// The model sees nothing else of the host.
+type Facts struct {
+	Hostname string       `json:"hostname"`
+	Arch     string       `json:"arch"` // as in GOARCH
+	OS       OSRelease    `json:"os"`
+	Kernel   KernelFacts  `json:"kernel"`
+	Init     string       `json:"init"`      // "systemd" or ""
+	Contain  string       `json:"container"` // "", "systemd-nspawn", "sandbox", "docker" …
+	Cgroup   int          `json:"cgroup"`    // 1, 2, or 0 when unknown
+	Links    []LinkFact   `json:"links"`
+	Uplink   string       `json:"uplink"` // the default route's link, "" if none
+	Address  netip.Addr   `json:"address"`
+	Runtime  RuntimeFacts `json:"runtime"`
+	Kubelet  KubeletFacts `json:"kubelet"`
+	// Forward is the verdict of the FORWARD hook's base chains: "drop" when any
+	// of them drops by policy (a Docker host), else "accept".
+	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"
+	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
+	Peers []string `json:"peers,omitempty"`
+}
+
+// OSRelease is what /etc/os-release says.
+type OSRelease struct {
+	ID        string   `json:"id"`
+	IDLike    []string `json:"idLike,omitempty"`
+	VersionID string   `json:"versionID"`
+	Pretty    string   `json:"pretty"`
+}
+
+// KernelFacts is what the running kernel can do.
+type KernelFacts struct {
+	Release string `json:"release"`
+	IPv6    bool   `json:"ipv6"`
+	// HostSysctls says that keys of scope host may be written here. It is false
+	// in a container or a sandbox, where they belong to somebody else.
+	HostSysctls bool `json:"hostSysctls"`
+	// Modules says that modules may be loaded here.
+	Modules bool `json:"modules"`
+	BPF     bool `json:"bpf"` // /sys/fs/bpf is a bpf file system
+	// KnownModules is, per module that a builder may ask for, where it stands.
+	KnownModules map[string]ModuleState `json:"knownModules,omitempty"`
+}
+
+// LinkFact is a link and who manages it.
+type LinkFact struct {
+	Name      string         `json:"name"`
+	Kind      string         `json:"kind,omitempty"`
+	MTU       int            `json:"mtu"`
+	Up        bool           `json:"up"`
+	Loopback  bool           `json:"loopback,omitempty"`
+	PtP       bool           `json:"pointToPoint,omitempty"`
+	Physical  bool           `json:"physical,omitempty"`
+	Master    string         `json:"master,omitempty"`
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	Manager   string         `json:"manager,omitempty"` // systemd-networkd, NetworkManager, ""
+}
+
+// RuntimeFacts is the container runtime and its effective CNI settings.
+type RuntimeFacts struct {
+	Name       string `json:"name"` // containerd, cri-o, docker, ""
+	Version    string `json:"version,omitempty"`
+	Socket     string `json:"socket,omitempty"`
+	ConfigFile string `json:"configFile,omitempty"`
+	// ConfigVersion is containerd's configuration version: 2 for 1.x, 3 and up for 2.x.
+	ConfigVersion int      `json:"configVersion,omitempty"`
+	Imports       []string `json:"imports,omitempty"`
+	BinDirs       []string `json:"binDirs,omitempty"`
+	ConfDir       string   `json:"confDir,omitempty"`
+	ConfTemplate  string   `json:"confTemplate,omitempty"`
+	MaxConfNum    int      `json:"maxConfNum,omitempty"`
+	// From says where the CNI settings were read: "cri status", "containerd config dump", "default".
+	From string `json:"from,omitempty"`
+	// NetworkReady and its message are CRI's NetworkReady condition, when asked over the socket.
+	NetworkReady  *bool  `json:"networkReady,omitempty"`
+	NetworkReason string `json:"networkReason,omitempty"`
+	// LoadedConf is the file name of the conf that the runtime has loaded, when it says.
+	LoadedConf string `json:"loadedConf,omitempty"`
+}
+
+// KubeletFacts is how the kubelet on this host takes its flags.
+type KubeletFacts struct {
+	Unit       string   `json:"unit,omitempty"` // kubelet.service, "" if none
+	Version    string   `json:"version,omitempty"`
+	ExecStart  string   `json:"execStart,omitempty"`
+	Variables  []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS
+	EnvFiles   []string `json:"envFiles,omitempty"`
+	ConfigFile string   `json:"configFile,omitempty"`
+	ConfigDir  string   `json:"configDir,omitempty"` // --config-dir, if it is given
+}

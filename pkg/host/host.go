@@ -1,0 +1,66 @@
+package host
+
+import (
+	"context"
+	"errors"
+)
+
+// Live is the host as it is. It implements [View] and has no method that writes.
+type Live struct {
+	*files
+	*kernel
+	*network
+	*units
+	opt   Options
+	facts *Facts
+}
+
+// Host is a host that can be written to. Only the apply step of a pass holds one.
+type Host struct {
+	*Live
+}
+
+var _ View = (*Live)(nil)
+
+// OpenView opens the host for reading. The caller closes it.
+func OpenView(ctx context.Context, opt Options) (*Live, error) {
+	if opt.Root == "" {
+		opt.Root = "/"
+	}
+	f, err := openFiles(opt)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{opt: opt, files: f}
+	l.kernel = openKernel(opt, f)
+	l.network = openNetwork(opt)
+	l.units = openUnits(opt)
+	l.facts, err = gatherFacts(ctx, l)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Open opens the host for reading and writing. The caller closes it.
+func Open(ctx context.Context, opt Options) (*Host, error) {
+	l, err := OpenView(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{Live: l}, nil
+}
+
+// Close releases the root, the netlink sockets and the bus.
+func (l *Live) Close() error {
+	return errors.Join(l.files.close(), l.network.close(), l.units.close())
+}
+
+// Facts implements [View].
+func (l *Live) Facts() *Facts { return l.facts }
+
+// WillExist implements [Upcoming]: a live view knows of no plan.
+func (l *Live) WillExist(string) bool { return false }
+
+// Asked implements [Upcoming].
+func (l *Live) Asked(string) []string { return nil }

@@ -1,0 +1,29 @@
+package host
+
+import "go.uber.org/zap"
+
+// Options says which host to open and how.
+type Options struct {
+	// Root is put before every path: "/" for the running host, else a mounted
+	// image (files only, nothing live).
+	Root string
+	// Sandbox says that the process is in throw-away namespaces: no modules, no
+	// host-wide sysctls, no D-Bus of the host.
+	Sandbox bool
+	// Verify makes [Files.Sum] read every byte: stamps are not believed.
+	Verify bool
+	// Stamps answers for files whose metadata is as it was recorded; nil: none.
+	Stamps Stamps
+	// Log gets one line per operation that writes. Nil: none.
+	Log *zap.Logger
+}
+
+// Stamps remembers digests of files by their metadata, so that a second run
+// need not read 134 MB of binaries again. The ledger keeps them.
+type Stamps interface {
+	// Known returns the digest recorded for path if info's size, mode, owner,
+	// mtime, ctime and inode are those of the record.
+	Known(path string, info FileInfo) (Digest, bool)
+	// Record keeps a digest for path as info describes it.
+	Record(path string, info FileInfo, sum Digest)
+}

@@ -1,0 +1,89 @@
+package host
+
+import "context"
+
+// Over returns base as it will be when what is pending has been done.
+func (p *Pending) Over(base View) View { return overlay{View: base, p: p} }
+
+type overlay struct {
+	View
+	p *Pending
+}
+
+// fact looks a key up.
+func (o overlay) fact(kind, name string) (Fact, bool) {
+	o.p.mu.RLock()
+	defer o.p.mu.RUnlock()
+	f, ok := o.p.facts[kind+":"+name]
+	return f, ok
+}
+
+func (o overlay) WillExist(key string) bool {
+	o.p.mu.RLock()
+	defer o.p.mu.RUnlock()
+	f, ok := o.p.facts[key]
+	return ok && !f.Gone
+}
+
+func (o overlay) Asked(effect string) []string {
+	o.p.mu.RLock()
+	defer o.p.mu.RUnlock()
+	return append([]string(nil), o.p.asked[effect]...)
+}
+
+func (o overlay) Link(ctx context.Context, name string) (Link, error) {
+	f, ok := o.fact("link", name)
+	switch {
+	case ok && f.Gone:
+		return Link{}, ErrNotExist
+	case ok && f.Link != nil:
+		return *f.Link, nil
+	}
+	return o.View.Link(ctx, name)
+}
+
+func (o overlay) Links(ctx context.Context) ([]Link, error) {
+	links, err := o.View.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.p.mu.RLock()
+	defer o.p.mu.RUnlock()
+	var out []Link
+	seen := map[string]bool{}
+	for _, l := range links {
+		seen[l.Name] = true
+		f, ok := o.p.facts["link:"+l.Name]
+		switch {
+		case ok && f.Gone:
+		case ok && f.Link != nil:
+			out = append(out, *f.Link)
+		default:
+			out = append(out, l)
+		}
+	}
+	for _, f := range o.p.facts {
+		if f.Link != nil && !f.Gone && !seen[f.Link.Name] {
+			out = append(out, *f.Link)
+		}
+	}
+	return out, nil
+}
+
+func (o overlay) Unit(ctx context.Context, name string) (UnitState, error) {
+	if f, ok := o.fact("unit", name); ok && f.Unit != nil {
+		return *f.Unit, nil
+	}
+	return o.View.Unit(ctx, name)
+}
+
+func (o overlay) Lstat(path string) (FileInfo, error) {
+	f, ok := o.fact("file", path)
+	switch {
+	case ok && f.Gone:
+		return FileInfo{}, ErrNotExist
+	case ok && f.File != nil:
+		return *f.File, nil
+	}
+	return o.View.Lstat(path)
+}

@@ -1,0 +1,49 @@
+package host
+
+import "sync"
+
+// Fact is one thing that a task plans to change, as downstream tasks of the
+// same plan shall see it. Exactly one field besides Key is set, or none: then
+// only [Upcoming.WillExist] knows of it.
+type Fact struct {
+	Key  string // "link:cbr0", "module:br_netfilter", "file:/etc/x"
+	Gone bool   // the plan removes it
+	Link *Link
+	Unit *UnitState
+	File *FileInfo // Size and Mode only
+}
+
+// Pending is what upstream tasks of one plan are going to change, and which
+// effects they ask for. It is written by the planner only, and read through
+// the view that [Pending.Over] returns. Safe for several goroutines.
+type Pending struct {
+	mu    sync.RWMutex
+	facts map[string]Fact
+	asked map[string][]string
+}
+
+// NewPending returns an empty overlay. owed are effects that an earlier run
+// asked for and did not do, with who asked.
+func NewPending(owed map[string][]string) *Pending {
+	p := &Pending{facts: map[string]Fact{}, asked: map[string][]string{}}
+	for effect, by := range owed {
+		p.asked[effect] = append([]string(nil), by...)
+	}
+	return p
+}
+
+// Add lays facts over the view.
+func (p *Pending) Add(facts ...Fact) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range facts {
+		p.facts[f.Key] = f
+	}
+}
+
+// Ask notes that by asked for an effect.
+func (p *Pending) Ask(effect, by string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked[effect] = append(p.asked[effect], by)
+}

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/netip"
+)
+
+// ErrNotExist says that what was asked for is not on the host. It is
+// [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
+var ErrNotExist = fs.ErrNotExist
+
+// ErrNotHere says that the root is an image or a tree without a running
+// kernel or systemd behind it (--root): live state cannot be read there.
+var ErrNotHere = errors.New("no live state under this root")
+
+// View is the host as a plan may see it. No method writes, loads a module,
+// starts a unit or makes the kernel do so. Implementations: [Live] and the
+// overlay that [Pending.Over] returns. All methods may be called from several
+// goroutines and may be retried.
+type View interface {
+	// Facts are what is true of the host for the whole pass.
+	Facts() *Facts
+
+	Files
+	Kernel
+	Network
+	Units
+	Upcoming
+}
+
+// Files reads the file system below the root. A path is absolute as the host
+// sees it ("/etc/cni/net.d"); the root is put before it and never left, through
+// symlinks neither.
+type Files interface {
+	// Lstat describes path itself, a symlink not followed. [ErrNotExist] if absent.
+	Lstat(path string) (FileInfo, error)
+	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes.
+	ReadFile(path string) ([]byte, error)
+	// Readlink returns a symlink's target as it is written.
+	Readlink(path string) (string, error)
+	// ReadDir lists the names in a directory, sorted bytewise.
+	ReadDir(path string) ([]string, error)
+	// Sum returns the digest of a regular file's content. It may answer from a
+	// recorded stamp (see [Stamps]) when size, mode, owner, times and inode are
+	// those of the record.
+	Sum(path string) (Digest, error)
+	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group.
+	Owner(owner string) (uid, gid int, err error)
+}
+
+// Kernel reads sysctls and modules.
+type Kernel interface {
+	// Sysctl reads a key in dotted form, a slash standing for a dot inside a
+	// name ("net.ipv4.conf.eth0/100.rp_filter"). White space between fields is
+	// folded to one space. [ErrNotExist] when the kernel has no such key.
+	Sysctl(key string) (string, error)
+	// Module says whether a module is built in, loaded, loadable or absent.
+	Module(name string) (ModuleState, error)
+}
+
+// Network reads links, addresses, routes, rules and nft tables of the network
+// namespace that the process is in.
+type Network interface {
+	// Links lists all links, by index.
+	Links(ctx context.Context) ([]Link, error)
+	// Link finds one by name. [ErrNotExist] if absent.
+	Link(ctx context.Context, name string) (Link, error)
+	// Addresses lists the addresses of a link, or of all with name "".
+	Addresses(ctx context.Context, link string) ([]Address, error)
+	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main).
+	Routes(ctx context.Context, table int) ([]Route, error)
+	// Rules lists the policy rules of both families.
+	Rules(ctx context.Context) ([]Rule, error)
+	// Table reads an nft table, with its chains, rules and sets in canonical
+	// form, without loading a module. [ErrNotExist] if absent.
+	Table(ctx context.Context, family, name string) (Table, error)
+}
+
+// Units reads systemd over D-Bus without starting anything.
+type Units interface {
+	// Unit describes a unit. LoadState "not-found" is not an error.
+	// [ErrNotHere] where no systemd runs.
+	Unit(ctx context.Context, name string) (UnitState, error)
+}
+
+// Upcoming tells what upstream tasks of the same plan are going to change.
+// A live view always answers no.
+type Upcoming interface {
+	// WillExist says that an upstream task plans to create or load what the key
+	// names, such as "link:cbr0", "module:br_netfilter", "file:/etc/x".
+	WillExist(key string) bool
+	// Asked lists who asked for an effect in this plan or is owed it from an
+	// earlier run, as keys, in the order of asking.
+	Asked(effect string) []string
+}
+
+// FileType is what a path is.
+type FileType string
+
+// The types of a path.
+const (
+	Regular   FileType = "file"
+	Directory FileType = "directory"
+	Symlink   FileType = "symlink"
+	Other     FileType = "other" // device, socket, pipe
+)
+
+// FileInfo is a path's metadata.
+type FileInfo struct {
+	Type     FileType
+	Mode     fs.FileMode // permission, setuid, setgid and sticky bits
+	UID, GID int
+	Size     int64
+	Inode    uint64
+	Dev      uint64
+	Links    uint64
+	Mtime    int64 // nanoseconds since the epoch
+	Ctime    int64
+}
+
+// Digest is a sha256.
+type Digest [32]byte
+
+// ModuleState is where a kernel module stands.
+type ModuleState string
+
+// The states of a module.
+const (
+	ModuleLoaded   ModuleState = "loaded"
+	ModuleBuiltin  ModuleState = "built in"
+	ModuleLoadable ModuleState = "loadable" // on disk for this kernel, not loaded
+	ModuleAbsent   ModuleState = "absent"
+)
+
+// Link is a network interface.
+type Link struct {
+	Index     int
+	Name      string
+	Kind      string // "" for a physical one; bridge, veth, vxlan, dummy …
+	MTU       int
+	MAC       string
+	Up        bool // administratively
+	Running   bool // has a carrier
+	Loopback  bool
+	PtP       bool // point to point
+	Master    string
+	Alias     string
+	Bridge    BridgeAttrs // only for kind bridge
+	Physical  bool        // has a device behind it
+	Promisc   bool
+	Hairpin   bool // as a bridge port
+	ParentDev string
+}
+
+// BridgeAttrs are the settings of a bridge that a network may ask for.
+type BridgeAttrs struct {
+	STP           bool
+	VLANFiltering bool
+}
+
+// Address is an address on a link.
+type Address struct {
+	Link   string
+	Prefix netip.Prefix
+	Scope  string // global, link, host
+	Label  string
+	// Dynamic says that the kernel or a DHCP client gave it and may take it.
+	Dynamic bool
+}
+
+// Route is a route of one table.
+type Route struct {
+	Type     string       // unicast, blackhole, unreachable
+	Dst      netip.Prefix // 0.0.0.0/0 or ::/0 for a default route
+	Gateway  netip.Addr   // invalid: none
+	Link     string       // "": none (blackhole)
+	Source   netip.Addr   // preferred source
+	Table    int          // 254 main
+	Metric   int
+	Protocol int // rtnetlink's number; ours is [RouteProtocol]
+	Scope    int
+	MTU      int
+	OnLink   bool
+}
+
+// RouteProtocol marks the routes that are ours (rtnetlink protocol number).
+// /etc/iproute2/rt_protos of current distributions leaves it free.
+const RouteProtocol = 149
+
+// Rule is a policy rule.
+type Rule struct {
+	Priority int
+	Family   int          // 4 or 6
+	Src, Dst netip.Prefix // invalid: all
+	IIF, OIF string
+	Mark     uint32
+	Mask     uint32
+	Table    int
+	Protocol int // who made it, as for routes
+}
+
+// UnitState is a unit as systemd sees it.
+type UnitState struct {
+	Name          string
+	Load          string // loaded, not-found, masked, bad-setting
+	Active        string // active, inactive, failed, activating …
+	Sub           string
+	File          string // enabled, disabled, static, masked … ("" if none)
+	NeedReload    bool
+	FragmentPath  string
+	DropIns       []string
+	Result        string
+	ExecStart     string // the first command line, for kubelet and the runtime
+	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
+}

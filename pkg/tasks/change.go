@@ -1,0 +1,63 @@
+package tasks
+
+import (
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Op is what happens to one key. It prints as the mark at the start of a
+// plan's line.
+type Op string
+
+// The marks of a plan's line.
+const (
+	Create Op = "+"
+	Update Op = "~"
+	Remove Op = "-"
+	Run    Op = "!"
+)
+
+// Change is what one task would do.
+type Change struct {
+	Items []Item
+	// Reason says in one clause why: "absent", "content differs", "mode differs".
+	Reason string
+	// Asks lists the effects asked for, of those in [Task.Asks].
+	Asks []graph.Key
+	// Pending is what downstream tasks of this plan shall see.
+	Pending []host.Fact
+	// Disruption says what the change may interrupt.
+	Disruption Disruption
+	// Unknown is set when the outcome cannot be known before something else is
+	// done: "until module br_netfilter is loaded".
+	Unknown string
+	// NotHere is set when the key is listed but never set on this host:
+	// "host-wide, not set here". Such a change is not applied and is no change.
+	NotHere string
+}
+
+// Item is one line of a plan.
+type Item struct {
+	Key    graph.Key
+	Op     Op
+	Fields []Field
+	// Before and After are whole text contents, for a unified diff. Both nil
+	// where the content is binary or secret.
+	Before, After []byte
+}
+
+// Field is an attribute that changes, "mode 0600 → 0644". An empty Before
+// means that there was none.
+type Field struct {
+	Name, Before, After string
+}
+
+// Disruption is what a change may interrupt.
+type Disruption int
+
+// The disruptions, in rising order.
+const (
+	NoDisruption Disruption = iota
+	RestartsUnit            // a unit is restarted
+	MayCutOff               // links, addresses, routes, rules, forwarding that are not ours alone
+)

@@ -1,0 +1,193 @@
+package tasks
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Directory is a directory with its mode and owner. Missing parents are made
+// with mode 0755; what is in it is nobody's business.
+type Directory struct {
+	Meta
+	Path  string
+	Mode  fs.FileMode
+	Owner string // "user:group"; "" is root:root
+}
+
+// File is a regular file with its whole content.
+type File struct {
+	Meta
+	Path    string
+	Content []byte
+	Mode    fs.FileMode
+	Owner   string
+}
+
+// SymbolicLink is a symbolic link with its target as written.
+type SymbolicLink struct {
+	Meta
+	Path   string
+	Target string
+}
+
+// Fetcher opens assets. The agent gives one to the model, which hands it on
+// to the archives unread. It is called only by Apply.
+type Fetcher interface {
+	// Open returns the bytes of a URL: relative to the store's cluster
+	// directory ("assets/x.tgz"), file://, http:// or https://. Size is -1 when
+	// unknown. Errors of the network are transient.
+	Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error)
+}
+
+// Archive is the named members of a tar archive (gzip, xz, zstd or plain) in
+// a directory. Nothing of it is visible before the archive's sha256 is known
+// to be right; all members then appear by rename.
+type Archive struct {
+	Meta
+	Name    string   // for messages: "cni-plugins v1.9.1"
+	URLs    []string // tried in order
+	SHA256  host.Digest
+	Dir     string   // where the members go
+	Members []string // base names in Dir; a member is found by its path's last element
+	Mode    fs.FileMode
+	Owner   string
+	Fetch   Fetcher
+}
+
+// CertificateSet is the files of one client identity: they appear together
+// or not at all, and only if the key fits the certificate and the certificate
+// the CA.
+type CertificateSet struct {
+	Meta
+	Dir             string
+	CA, Cert, Key   CertFile
+	Owner           string
+	CommonName      string // expected in the certificate; "" is any
+	AllowExpired    bool
+	RetainOnRelease bool // stays when the configuration no longer names it
+}
+
+// CertFile is one PEM file of a set.
+type CertFile struct {
+	Name string // base name in the set's directory
+	PEM  []byte
+	Mode fs.FileMode
+}
+
+// TOMLKey is one key in a TOML file that is somebody else's: every other byte stays.
+type TOMLKey struct {
+	Meta
+	Path  string
+	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
+	Key   string
+	Value any // string, bool, int64 or []string
+}
+
+// Sysctl is one key of the running kernel, written and read back. The file
+// that keeps it over a reboot is a [File] of its own.
+type Sysctl struct {
+	Meta
+	Key   string // dotted
+	Value string
+	// Optional says that a kernel without this key is fine.
+	Optional bool
+}
+
+// Module is a kernel module, loaded now. The file that loads it at boot is a
+// [File] of its own. A built-in one is right.
+type Module struct {
+	Meta
+	Name     string
+	Optional bool // its absence is a warning in the plan, not an error
+}
+
+// Mount is a file system mounted by a .mount unit of ours.
+type Mount struct {
+	Meta
+	What, Where, Type, Options string
+	Description                string
+}
+
+// Unit is a unit file in /etc/systemd/system. It asks for a daemon-reload.
+type Unit struct {
+	Meta
+	Name    string // node-setup.service
+	Content []byte
+}
+
+// DropIn is a drop-in of a unit, /etc/systemd/system/<Unit>.d/<Name>.
+type DropIn struct {
+	Meta
+	Unit    string
+	Name    string // 50-netwright.conf
+	Content []byte
+}
+
+// UnitState is whether a unit is enabled, masked and running.
+type UnitState struct {
+	Meta
+	Name    string
+	Enabled *bool // nil: leave it
+	Active  *bool
+	Masked  *bool
+	// NoBlock queues the job and does not wait for it: for units ordered after the agent.
+	NoBlock bool
+}
+
+// Effect is something done at most once a run, after all that ask for it and
+// before all that need it; skipped when nobody asked.
+type Effect struct {
+	Meta
+	Action EffectAction
+	Unit   string // of a restart or reload
+}
+
+// EffectAction is what an effect does.
+type EffectAction string
+
+// The effects.
+const (
+	ActionDaemonReload EffectAction = "daemon-reload"
+	ActionRestart      EffectAction = "restart" // try-restart, no block: only what runs is restarted
+	ActionReload       EffectAction = "reload"
+)
+
+// Link is a virtual network interface of ours.
+type Link struct {
+	Meta
+	Name  string
+	Kind  string // bridge, dummy, vxlan, veth …
+	MTU   int    // 0: leave it
+	Up    bool
+	MAC   string // "": leave it
+	Attrs host.BridgeAttrs
+}
+
+// Address is an address on a link.
+type Address struct {
+	Meta
+	Link   string
+	Prefix netip.Prefix
+}
+
+// Route is a route; it is ours by its protocol number.
+type Route struct {
+	Meta
+	host.Route
+}
+
+// Rule is a policy rule.
+type Rule struct {
+	Meta
+	host.Rule
+}
+
+// Table is an nft table of ours, replaced as a whole.
+type Table struct {
+	Meta
+	host.Table
+}

@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+var errUnbuiltA = errors.New("kind not built yet")
+
+func (t Directory) Owns() []graph.Key                                { return nil }
+func (t Directory) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t Directory) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = Directory{}
+
+func (t File) Owns() []graph.Key                                { return nil }
+func (t File) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t File) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = File{}
+
+func (t SymbolicLink) Owns() []graph.Key                                { return nil }
+func (t SymbolicLink) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t SymbolicLink) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = SymbolicLink{}
+
+func (t Archive) Owns() []graph.Key                                { return nil }
+func (t Archive) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t Archive) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = Archive{}
+
+func (t CertificateSet) Owns() []graph.Key                                { return nil }
+func (t CertificateSet) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t CertificateSet) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = CertificateSet{}
+
+func (t TOMLKey) Owns() []graph.Key                                { return nil }
+func (t TOMLKey) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
+func (t TOMLKey) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
+
+var _ Task = TOMLKey{}

@@ -1,0 +1,90 @@
+// Package tasks has the task kinds: each is one piece of desired host state,
+// in a file of its own.
+//
+// A task knows what it owns, what comes first, how to see what would change
+// and how to make it so. It knows nothing of the others: package graph orders
+// them by their keys, package agent runs them.
+package tasks
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Task is one piece of desired host state.
+type Task interface {
+	// Owns lists the keys that this task alone may change. Two tasks with one
+	// key are an error that names both origins.
+	Owns() []graph.Key
+	// Needs lists the keys that come first, if anybody owns them. A file's
+	// parent directories need not be listed.
+	Needs() []graph.Key
+	// Gate says before what the task must be right.
+	Gate() graph.Gate
+	// Origin says who asked for it: "cluster.yaml:12:3", "node default".
+	Origin() string
+	// Asks lists the effects that a change of this task may ask for.
+	Asks() []graph.Key
+	// Plan says what would change on the view, or nil when all is right. It
+	// writes nothing, may be called any number of times and from any goroutine.
+	// A [graph.Wait] error says that only time brings what is missing.
+	Plan(ctx context.Context, v host.View) (*Change, error)
+	// Apply makes a change that Plan returned. It is idempotent, may be
+	// cancelled, and may be called again after an error. On error the host is
+	// as before or as wanted, never between.
+	Apply(ctx context.Context, h *host.Host, c *Change) error
+}
+
+// Meta is what every task carries besides its kind.
+type Meta struct {
+	From   string      // see Task.Origin
+	Why    string      // one clause for the plan: "required by calico"
+	At     graph.Gate  // see Task.Gate
+	After  []graph.Key // needs beyond those that the kind knows
+	Then   []graph.Key // effects asked for when this task changes anything
+	Secret bool        // values and contents are never shown
+	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
+	Overrides string
+}
+
+// Gate implements [Task].
+func (m Meta) Gate() graph.Gate { return m.At }
+
+// Origin implements [Task].
+func (m Meta) Origin() string { return m.From }
+
+// Asks implements [Task].
+func (m Meta) Asks() []graph.Key { return m.Then }
+
+// Needs implements [Task].
+func (m Meta) Needs() []graph.Key { return m.After }
+
+// Base returns the Meta itself, for the wrapper around every task.
+func (m Meta) Base() Meta { return m }
+
+// The kinds of keys.
+const (
+	KindFile   = "file" // directories, symlinks and members too: one path, one owner
+	KindTOML   = "toml" // toml:/etc/containerd/config.toml#plugins.x.y
+	KindSysctl = "sysctl"
+	KindModule = "module"
+	KindMount  = "mount"
+	KindUnit   = "unit" // the state of a unit; its files are file: keys
+	KindLink   = "link"
+	KindAddr   = "address" // address:cbr0/10.0.0.1/24
+	KindRoute  = "route"   // route:254/10.2.0.0/24
+	KindRule   = "rule"
+	KindTable  = "nft" // nft:inet/netwright
+	KindEffect = "effect"
+)
+
+// DaemonReload is the effect that makes systemd read its unit files again.
+const DaemonReload = graph.Key("effect:daemon-reload")
+
+// Restart is the key of the effect that restarts a unit.
+func Restart(unit string) graph.Key { return graph.MakeKey(KindEffect, "restart "+unit) }
+
+// FileKey is the key of a path.
+func FileKey(path string) graph.Key { return graph.MakeKey(KindFile, path) }
