@@ -1,0 +1,82 @@
+package config
+
+import (
+	"errors"
+	"strings"
+)
+
+// Severity of a diagnostic.
+type Severity string
+
+// An error makes the configuration unusable; a warning does not.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its JSON form is stable.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	Origin   Origin   `json:"origin"`
+	Summary  string   `json:"summary"`            // one line, no position: `unknown field "mtuu"`
+	Field    string   `json:"field,omitempty"`    // "spec.networking.bridge.mtuu"
+	Line     string   `json:"line,omitempty"`     // the line of the document; values that may be secret are left out
+	Caret    string   `json:"caret,omitempty"`    // blanks and a ^, to be printed under Line
+	Expected string   `json:"expected,omitempty"` // "a whole number from 576 to 65535", "one of bridge, calico …"
+	Hint     string   `json:"hint,omitempty"`     // what to do: `did you mean "mtu"?`
+}
+
+// String renders the diagnostic for a terminal, several lines without a final newline.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	if at := d.Origin.String(); at != "" {
+		b.WriteString(at + ": ")
+	}
+	if d.Severity == SeverityWarning {
+		b.WriteString("warning: ")
+	}
+	b.WriteString(d.Summary)
+	if d.Line != "" {
+		b.WriteString("\n    " + d.Line)
+		if d.Caret != "" {
+			b.WriteString("\n    " + d.Caret)
+		}
+	}
+	if d.Expected != "" {
+		b.WriteString("\n  expected: " + d.Expected)
+	}
+	if d.Hint != "" {
+		b.WriteString("\n  " + d.Hint)
+	}
+	return b.String()
+}
+
+// Diagnostics are all complaints of one load, in the order of documents and lines.
+type Diagnostics []Diagnostic
+
+// HasErrors tells that the configuration cannot be used.
+func (ds Diagnostics) HasErrors() bool {
+	for _, d := range ds {
+		if d.Severity == SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// String renders all diagnostics, one after the other, each with a final newline.
+func (ds Diagnostics) String() string {
+	var b strings.Builder
+	for _, d := range ds {
+		b.WriteString(d.String() + "\n")
+	}
+	return b.String()
+}
+
+// Err is nil when there is no error among the diagnostics; else an error whose text is all of them. Permanent: the same documents fail again.
+func (ds Diagnostics) Err() error {
+	if !ds.HasErrors() {
+		return nil
+	}
+	return errors.New(strings.TrimSuffix(ds.String(), "\n"))
+}
