@@ -1,9 +1,6 @@
 package config
 
-import (
-	"io/fs"
-	"net/netip"
-)
+import "io/fs"
 
 // Select names the node whose configuration is wanted. Group may be empty when the node's own document names it
 // (spec.nodeGroup). Node may have no document: then only cluster and node group speak.
@@ -24,7 +21,7 @@ type Node struct {
 
 	KubernetesVersion Version `json:"kubernetesVersion"`
 	CloudProvider     string  `json:"cloudProvider,omitempty"` // "aws", "gce", "metal" …; "" when not said
-	// ContainerRuntime is "containerd" (default) or "docker" (below Kubernetes 1.24). Only docker takes the CNI flags of kubelet.
+	// ContainerRuntime is "containerd", or "docker" (kOps' default below Kubernetes 1.20, impossible from 1.24): only with it kubelet does CNI itself.
 	ContainerRuntime string   `json:"containerRuntime"`
 	Topology         Topology `json:"topology"`
 
@@ -34,12 +31,12 @@ type Node struct {
 	CNI CNI `json:"cni"`
 
 	PodCIDR               CIDRs     `json:"podCIDR"`               // of the whole cluster; at most one per family
-	NonMasqueradeCIDR     CIDRs     `json:"nonMasqueradeCIDR"`     // traffic to it keeps its pod address; at most one per family
+	NonMasqueradeCIDR     CIDRs     `json:"nonMasqueradeCIDR"`     // traffic to it keeps its pod address; a family without a range is not masqueraded at all
 	ServiceClusterIPRange CIDRs     `json:"serviceClusterIPRange"` // at most one per family
 	NodePortRange         PortRange `json:"serviceNodePortRange"`  // default 30000-32767
 
-	// Address is how other nodes reach this one; invalid (zero) when no document says it.
-	Address netip.Addr `json:"address,omitzero"`
+	// Address is how other nodes reach this one; empty when no document says it.
+	Address Addresses `json:"address,omitempty"`
 	// PodCIDRs of this node, from its document, else from the network's own nodes list; empty: ask the API's Node.
 	PodCIDRs CIDRs `json:"podCIDRs,omitempty"`
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a node's document wins).
@@ -73,10 +70,10 @@ type Topology struct {
 
 // Peer is another node of the cluster, as a network without a controller needs to know it.
 type Peer struct {
-	Name     string     `json:"name"`
-	Address  netip.Addr `json:"address,omitzero"` // the next hop of the routes to PodCIDRs
-	PodCIDRs CIDRs      `json:"podCIDRs"`
-	Origin   Origin     `json:"origin"`
+	Name     string    `json:"name"`
+	Address  Addresses `json:"address"` // the next hops of the routes to PodCIDRs, each for its own family
+	PodCIDRs CIDRs     `json:"podCIDRs"`
+	Origin   Origin    `json:"origin"`
 }
 
 // Sysctl is one kernel parameter that the user asks for.

@@ -79,6 +79,33 @@ func (c CIDRs) String() string {
 	return strings.Join(s, ",")
 }
 
+// Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two with a comma: "10.0.0.1,fd00::1".
+type Addresses []netip.Addr
+
+// V4 is the IPv4 address; invalid (zero) when there is none.
+func (a Addresses) V4() netip.Addr { return a.family(true) }
+
+// V6 is the IPv6 address; invalid (zero) when there is none.
+func (a Addresses) V6() netip.Addr { return a.family(false) }
+
+func (a Addresses) family(v4 bool) netip.Addr {
+	for _, addr := range a {
+		if addr.Is4() == v4 {
+			return addr
+		}
+	}
+	return netip.Addr{}
+}
+
+// String joins the addresses with a comma.
+func (a Addresses) String() string {
+	s := make([]string, len(a))
+	for i, addr := range a {
+		s[i] = addr.String()
+	}
+	return strings.Join(s, ",")
+}
+
 // PortRange is a range of ports, both ends included.
 type PortRange struct {
 	First, Last uint16
