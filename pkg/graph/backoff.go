@@ -1,0 +1,36 @@
+package graph
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff says how often and how soon a visit that ended with a transient error is made again. The zero value: never.
+type Backoff struct {
+	First    time.Duration // pause after the first attempt; each further one is twice as long. 0: 200 ms
+	Max      time.Duration // no pause is longer. 0: 30 s
+	Attempts int           // visits of one node in all; 0 and 1: no second one
+	// Rand returns a number in [0, 1), and draws the pause between half of its length and all of it, so that what failed together
+	// does not come back together. Run calls it from one goroutine at a time. Nil: math/rand/v2.
+	Rand func() float64
+}
+
+// pause is how long to wait after the given attempt, counted from 1.
+func (b Backoff) pause(attempt int) time.Duration {
+	pause, longest := b.First, b.Max
+	if pause <= 0 {
+		pause = 200 * time.Millisecond
+	}
+	if longest <= 0 {
+		longest = 30 * time.Second
+	}
+	for i := 1; i < attempt && pause < longest; i++ {
+		pause *= 2 // cannot overflow: it was below longest, unless that is above half of all time
+	}
+	pause = min(pause, longest)
+	draw := b.Rand
+	if draw == nil {
+		draw = rand.Float64
+	}
+	return pause/2 + time.Duration(draw()*float64(pause-pause/2))
+}

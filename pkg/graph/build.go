@@ -1,0 +1,204 @@
+package graph
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// New builds the graph of these nodes. Everything wrong with them is found before anything runs and told at once, as one
+// joined error of *InvalidError, *DuplicateError, *UnknownEffectError, *GateError and *CycleError, in an order and in words
+// that do not depend on the order of the nodes. A node that needs, lies under or asks for itself is fine.
+func New[N Node](nodes []N, opt Options) (*Graph[N], error) {
+	b := &builder[N]{g: &Graph[N]{}, opt: opt}
+	b.number(nodes)
+	b.own()
+	b.connect()
+	b.checkGates()
+	g := b.g
+	g.out = group(g.edges, len(nodes), func(e edge) int32 { return e.from })
+	g.in = group(g.edges, len(nodes), func(e edge) int32 { return e.to })
+	if missing := g.sort(); len(g.order) < len(nodes) {
+		b.errs = append(b.errs, g.cycles(missing)...)
+	}
+	if len(b.errs) > 0 {
+		return nil, errors.Join(b.errs...)
+	}
+	g.pos = make([]int32, len(nodes))
+	for at, id := range g.order {
+		g.pos[id] = int32(at)
+	}
+	return g, nil
+}
+
+type builder[N Node] struct {
+	g    *Graph[N]
+	opt  Options
+	errs []error
+	mark []int32       // node → the node that it was last put before, so that one pair has one edge
+	near map[Key]int32 // an ancestor that nobody owns → the nearest owned one above it, or none
+}
+
+const (
+	none    = -1 // no owned ancestor
+	walking = -2 // met again while walking: Parent goes in circles
+)
+
+// number sorts the nodes by gate and first key, which makes all that follows independent of their order in the input.
+func (b *builder[N]) number(nodes []N) {
+	type head struct {
+		first Key
+		gate  uint8
+		at    int32
+		keys  span
+	}
+	g := b.g
+	heads := make([]head, len(nodes))
+	g.keys = make([]Key, 0, len(nodes))
+	for i, n := range nodes {
+		h := head{gate: uint8(min(max(gate(n), BeforeKubelet), AfterKubelet)), at: int32(i), keys: span{from: int32(len(g.keys))}}
+		g.keys = append(g.keys, n.Owns()...)
+		h.keys.to = int32(len(g.keys))
+		if h.keys.to > h.keys.from {
+			h.first = g.keys[h.keys.from]
+		}
+		heads[i] = h
+	}
+	slices.SortFunc(heads, func(a, b head) int {
+		if a.gate != b.gate {
+			return cmp.Compare(a.gate, b.gate)
+		}
+		if c := strings.Compare(string(a.first), string(b.first)); c != 0 {
+			return c
+		}
+		return strings.Compare(origin(nodes[a.at]), origin(nodes[b.at]))
+	})
+	g.nodes, g.gates, g.spans = make([]N, len(nodes)), make([]uint8, len(nodes)), make([]span, len(nodes))
+	for id, h := range heads {
+		g.nodes[id], g.gates[id], g.spans[id] = nodes[h.at], h.gate, h.keys
+		b.validate(id, h.first)
+	}
+}
+
+func (b *builder[N]) validate(id int, first Key) {
+	n := b.g.nodes[id]
+	invalid := func(k Key, format string, args ...any) {
+		b.errs = append(b.errs, &InvalidError{Key: k, Origin: origin(n), Problem: fmt.Sprintf(format, args...)})
+	}
+	owned := b.g.keys[b.g.spans[id].from:b.g.spans[id].to]
+	if len(owned) == 0 {
+		invalid("", "of type %T owns no key: let Owns return the key that it brings about", n)
+	}
+	for _, k := range owned {
+		if strings.IndexByte(string(k), ':') <= 0 {
+			invalid(k, "is no key: write it as kind:name")
+		}
+	}
+	if at := gate(n); at < 0 || at >= gateCount {
+		invalid(first, "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet), AfterKubelet, int(AfterKubelet))
+	}
+}
+
+// own notes who owns which key.
+func (b *builder[N]) own() {
+	g := b.g
+	g.index = make(map[Key]int32, len(g.keys))
+	g.nodeOf = make([]int32, len(g.keys))
+	for id, s := range g.spans {
+		for i := s.from; i < s.to; i++ {
+			g.nodeOf[i] = int32(id)
+			first, taken := g.index[g.keys[i]]
+			switch {
+			case !taken:
+				g.index[g.keys[i]] = i
+			case g.nodeOf[first] != int32(id):
+				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: origin(g.nodes[g.nodeOf[first]]), Second: origin(g.nodes[id])})
+			}
+		}
+	}
+}
+
+// connect makes the edges.
+func (b *builder[N]) connect() {
+	g := b.g
+	b.mark = make([]int32, len(g.nodes))
+	b.near = map[Key]int32{}
+	g.edges = make([]edge, 0, len(g.nodes))
+	for id := range g.nodes {
+		id := int32(id)
+		for _, k := range g.nodes[id].Needs() {
+			if at, ok := g.index[k]; ok {
+				b.before(id, at, Need)
+			}
+		}
+		if b.opt.Parent != nil {
+			for i := g.spans[id].from; i < g.spans[id].to; i++ {
+				if at := b.ancestor(g.keys[i]); at >= 0 {
+					b.before(id, at, Parent)
+				}
+			}
+		}
+		if asker, ok := any(g.nodes[id]).(Asker); ok {
+			b.ask(id, asker.Asks())
+		}
+	}
+}
+
+// before puts the owner of the key at before node id, unless it is that node or stands there already.
+func (b *builder[N]) before(id, at int32, why Reason) {
+	owner := b.g.nodeOf[at]
+	if owner == id || b.mark[owner] == id+1 {
+		return
+	}
+	b.mark[owner] = id + 1
+	b.g.edges = append(b.g.edges, edge{from: owner, to: id, via: at, why: why})
+}
+
+// ask puts node id before the effects that it asks for. A node asks for few, so that a second mention is found by looking.
+func (b *builder[N]) ask(id int32, effects []Key) {
+	g := b.g
+	for i, k := range effects {
+		at, ok := g.index[k]
+		switch {
+		case slices.Contains(effects[:i], k):
+		case !ok:
+			b.errs = append(b.errs, &UnknownEffectError{Effect: k, Key: g.name(id), Origin: origin(g.nodes[id])})
+		case g.nodeOf[at] != id:
+			g.edges = append(g.edges, edge{from: id, to: g.nodeOf[at], via: at, why: Ask})
+		}
+	}
+}
+
+// ancestor is the nearest owned key above k, or none. Every ancestor is walked once for the whole graph.
+func (b *builder[N]) ancestor(k Key) int32 {
+	up, ok := b.opt.Parent(k)
+	if !ok {
+		return none
+	}
+	if at, owned := b.g.index[up]; owned {
+		return at
+	}
+	if at, known := b.near[up]; known {
+		return max(at, none)
+	}
+	b.near[up] = walking
+	at := b.ancestor(up)
+	b.near[up] = at
+	return at
+}
+
+func (b *builder[N]) checkGates() {
+	g := b.g
+	for _, e := range g.edges {
+		if g.gates[e.from] <= g.gates[e.to] {
+			continue
+		}
+		b.errs = append(b.errs, &GateError{
+			Key: g.name(e.to), Origin: origin(g.nodes[e.to]), Gate: Gate(g.gates[e.to]),
+			Blocker: g.name(e.from), BlockerOrigin: origin(g.nodes[e.from]), BlockerGate: Gate(g.gates[e.from]),
+			Why: e.why, Via: g.keys[e.via],
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// execution is one Run. The workers share it under one lock: each settles what it visited and takes the next in one go.
+type execution[N Node] struct {
+	g     *Graph[N]
+	opt   RunOptions
+	visit func(context.Context, N) error
+
+	workers sync.WaitGroup
+	mu      sync.Mutex
+	wake    sync.Cond // ready grew, or nothing is left
+
+	results []Result[N]           // by plan position, as all below that is not by node
+	ready   minHeap               // positions of nodes that nothing upstream holds back
+	missing []int32               // node → edges that end there and whose start is not settled
+	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
+	pausing map[int32]*time.Timer // position → when it becomes ready again
+	left    int                   // nodes not settled
+
+	gateLeft  [gateCount]int  // nodes of the gate not settled
+	gateStays [gateCount]bool // a node of the gate was cancelled
+	gate      Gate            // the first gate that OnGate did not hear of
+}
+
+func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Context, N) error) *execution[N] {
+	x := &execution[N]{
+		g: g, opt: opt, visit: visit,
+		results: make([]Result[N], len(g.nodes)),
+		missing: g.inDegrees(),
+		root:    make([]int32, len(g.nodes)),
+		pausing: map[int32]*time.Timer{},
+		left:    len(g.nodes),
+	}
+	x.wake.L = &x.mu
+	for at, id := range g.order {
+		x.results[at].Node = g.nodes[id]
+		x.gateLeft[g.gates[id]]++
+		if x.missing[id] == 0 {
+			x.ready.push(int32(at))
+		}
+	}
+	return x
+}
+
+func (x *execution[N]) run(ctx context.Context) {
+	x.passGates()
+	defer context.AfterFunc(ctx, x.endPauses)()
+	for range min(x.opt.Limit, len(x.g.nodes)) {
+		x.workers.Add(1)
+		go x.work(ctx)
+	}
+	x.workers.Wait()
+}
+
+// work takes and visits nodes until none is left.
+func (x *execution[N]) work(ctx context.Context) {
+	visiting := int32(-1)
+	defer func() {
+		if visiting >= 0 { // the visit called runtime.Goexit, which cannot be stopped: another takes over
+			x.mu.Lock()
+			x.settle(visiting, Failed, errors.New("the visit ended its goroutine (runtime.Goexit) and returned nothing"))
+			x.mu.Unlock()
+			go x.work(ctx)
+			return
+		}
+		x.workers.Done()
+	}()
+	x.mu.Lock()
+	for {
+		for len(x.ready) == 0 && x.left > 0 {
+			x.wake.Wait()
+		}
+		if x.left == 0 {
+			x.mu.Unlock()
+			return
+		}
+		at := x.ready.pop()
+		if x.settledUnvisited(ctx, at) {
+			continue
+		}
+		res := &x.results[at]
+		if res.Attempts == 0 && x.opt.OnStart != nil {
+			x.opt.OnStart(res.Node)
+		}
+		res.Attempts++
+		x.mu.Unlock()
+		visiting = at
+		start := time.Now()
+		err := x.attempt(ctx, x.g.order[at])
+		took := time.Since(start)
+		visiting = -1
+		x.mu.Lock()
+		res.Took += took
+		x.conclude(ctx, at, err)
+	}
+}
+
+// settledUnvisited settles a node that must not be visited.
+func (x *execution[N]) settledUnvisited(ctx context.Context, at int32) bool {
+	res := &x.results[at]
+	if root := x.root[x.g.order[at]]; root > 0 {
+		cause := &x.results[root-1]
+		res.Because = x.g.name(x.g.order[root-1])
+		state := Skipped
+		if cause.State == Waiting {
+			state = Waiting
+		}
+		x.settle(at, state, &BlockedError{Because: res.Because, State: cause.State, Err: cause.Err})
+		return true
+	}
+	if ctx.Err() == nil {
+		return false
+	}
+	if res.Err != nil { // it paused
+		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, after %d attempts that last met: %w", context.Cause(ctx), res.Attempts, res.Err))
+	} else {
+		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w", context.Cause(ctx)))
+	}
+	return true
+}
+
+// conclude settles a node by what its visit returned, or lets it pause.
+func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
+	res := &x.results[at]
+	kind := judge(err)
+	switch {
+	case err == nil:
+		x.settle(at, Done, nil)
+	case kind == waits:
+		x.settle(at, Waiting, err)
+	case kind == permanent:
+		x.settle(at, Failed, err)
+	case ctx.Err() != nil:
+		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it ran: %w", context.Cause(ctx), err))
+	case kind != transient:
+		x.settle(at, Failed, err)
+	case res.Attempts < x.opt.Retry.Attempts:
+		res.Err = err
+		x.pause(at)
+	case res.Attempts > 1:
+		x.settle(at, Failed, fmt.Errorf("gave up after %d attempts, last met: %w", res.Attempts, err))
+	default:
+		x.settle(at, Failed, err)
+	}
+}
+
+// pause makes a node ready again after its back-off. No worker waits for that.
+func (x *execution[N]) pause(at int32) {
+	res := &x.results[at]
+	pause := x.opt.Retry.pause(res.Attempts)
+	if x.opt.OnRetry != nil {
+		x.opt.OnRetry(res.Node, res.Attempts, res.Err, pause)
+	}
+	x.pausing[at] = time.AfterFunc(pause, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.resume(at)
+	})
+}
+
+// endPauses makes all that pauses ready, to be settled as cancelled.
+func (x *execution[N]) endPauses() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for at, timer := range x.pausing {
+		timer.Stop()
+		x.resume(at)
+	}
+}
+
+// resume ends one pause, unless the timer or the cancellation did so before.
+func (x *execution[N]) resume(at int32) {
+	if _, still := x.pausing[at]; !still {
+		return
+	}
+	delete(x.pausing, at)
+	x.ready.push(at)
+	x.wake.Signal()
+}
+
+// settle notes how a node ended and lets go of what comes after it.
+func (x *execution[N]) settle(at int32, state State, err error) {
+	res, id := &x.results[at], x.g.order[at]
+	res.State, res.Err = state, err
+	x.left--
+	blocks := x.root[id]
+	if blocks == 0 && (state == Failed || state == Waiting) {
+		blocks = at + 1
+	}
+	for _, e := range x.g.out.of(id) {
+		edge := x.g.edges[e]
+		if blocks > 0 && edge.why.Propagates() {
+			x.root[edge.to] = x.worse(x.root[edge.to], blocks)
+		}
+		if x.missing[edge.to]--; x.missing[edge.to] == 0 {
+			x.ready.push(x.g.pos[edge.to])
+			if len(x.ready) > 1 { // the worker that settles takes the first itself
+				x.wake.Signal()
+			}
+		}
+	}
+	if x.opt.OnDone != nil {
+		x.opt.OnDone(Result[Node]{Node: res.Node, State: state, Err: err, Because: res.Because, Attempts: res.Attempts, Took: res.Took})
+	}
+	gate := x.g.gates[id]
+	x.gateLeft[gate]--
+	x.gateStays[gate] = x.gateStays[gate] || state == Cancelled
+	x.passGates()
+	if x.left == 0 {
+		x.wake.Broadcast()
+	}
+}
+
+// worse chooses which of two roots a node names: what failed before what waits, then the first in plan order.
+func (x *execution[N]) worse(a, b int32) int32 {
+	switch {
+	case a == 0:
+		return b
+	case x.results[a-1].State != x.results[b-1].State:
+		if x.results[a-1].State == Failed {
+			return a
+		}
+		return b
+	}
+	return min(a, b)
+}
+
+// passGates tells OnGate of the gates of which nothing is left.
+func (x *execution[N]) passGates() {
+	for x.gate < gateCount && x.gateLeft[x.gate] == 0 && !x.gateStays[x.gate] {
+		if x.opt.OnGate != nil {
+			x.opt.OnGate(x.gate)
+		}
+		x.gate++
+	}
+}
