@@ -89,10 +89,13 @@ func (b *builder[N]) validate(id int, first Key) {
 	}
 	owned := b.g.keys[b.g.spans[id].from:b.g.spans[id].to]
 	if len(owned) == 0 {
-		invalid("", "of type %T owns no key: let Owns return the key that it brings about", n)
+		invalid("", "of type %T owns no key: let Owns return what it brings about, as kind:name", n)
 	}
 	for _, k := range owned {
-		if strings.IndexByte(string(k), ':') <= 0 {
+		switch at := strings.IndexByte(string(k), ':'); {
+		case k == "":
+			invalid("", "of type %T owns an empty key: let Owns return kind:name", n)
+		case at <= 0:
 			invalid(k, "is no key: write it as kind:name")
 		}
 	}
@@ -125,7 +128,7 @@ func (b *builder[N]) connect() {
 	g := b.g
 	b.mark = make([]int32, len(g.nodes))
 	b.near = map[Key]int32{}
-	g.edges = make([]edge, 0, len(g.nodes))
+	g.edges = make([]edge, 0, 2*len(g.nodes))
 	for id := range g.nodes {
 		id := int32(id)
 		for _, k := range g.nodes[id].Needs() {

@@ -1,15 +1,22 @@
 package graph
 
+import "errors"
+
 // maxCycles bounds how many cycles one error tells: who broke more than that broke one thing in many places.
 const maxCycles = 10
+
+var errMoreCycles = errors.New("there are more cycles: mend these and look again")
 
 // cycles finds cycles that share no node among what sort left over: missing is above zero there. Each is a shortest one through
 // one of its nodes, told from its smallest node on.
 func (g *Graph[N]) cycles(missing []int32) []error {
 	var errs []error
-	for id := 0; id < len(missing) && len(errs) < maxCycles; id++ {
+	for id := 0; id < len(missing); id++ {
 		if missing[id] == 0 {
 			continue
+		}
+		if len(errs) == maxCycles {
+			return append(errs, errMoreCycles)
 		}
 		cycle := g.shortest(g.walkBack(int32(id), missing), missing)
 		errs = append(errs, g.cycleError(cycle))

@@ -1,8 +1,11 @@
 package graph
 
 import (
-	"context"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // node is the vertex of these tests.
@@ -18,25 +21,165 @@ func (n *node) Asks() []Key    { return n.asks }
 func (n *node) Gate() Gate     { return n.gate }
 func (n *node) Origin() string { return n.origin }
 
-func TestRunVisitsInPlanOrderWithLimitOne(t *testing.T) {
-	g, err := New([]*node{
-		{owns: []Key{"file:/etc/cni/net.d/10.conf"}, needs: []Key{"link:cbr0", "nobody:owns this"}},
-		{owns: []Key{"unit:a"}, asks: []Key{"effect:reload"}},
-		{owns: []Key{"effect:reload"}},
-		{owns: []Key{"a:late"}, gate: AfterKubelet},
-		{owns: []Key{"link:cbr0"}, needs: []Key{"effect:reload"}},
-		{owns: []Key{"file:/etc/cni"}},
-	}, Options{Parent: PathParent})
+// read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its line.
+func read(lines string) []*node {
+	var nodes []*node
+	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		n := &node{origin: fmt.Sprintf("line %d", i+1)}
+		for j, word := range strings.Fields(line) {
+			switch {
+			case j == 0:
+				for k := range strings.SplitSeq(word, ",") {
+					n.owns = append(n.owns, Key(k))
+				}
+			case word == "@late":
+				n.gate = AfterKubelet
+			case word[0] == '!':
+				n.asks = append(n.asks, Key(word[1:]))
+			default:
+				n.needs = append(n.needs, Key(word))
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+func build(t testing.TB, lines string) *Graph[*node] {
+	t.Helper()
+	g, err := New(read(lines), Options{Parent: PathParent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "file:/etc/cni unit:a effect:reload link:cbr0 file:/etc/cni/net.d/10.conf a:late "
-	got := ""
-	rep := Run(context.Background(), g, RunOptions{Limit: 1}, func(_ context.Context, n *node) error {
-		got += string(n.owns[0]) + " "
-		return nil
-	})
-	if got != want || rep.Count(Done) != 6 {
-		t.Errorf("visited %s\nwant    %s", got, want)
+	return g
+}
+
+func names(nodes []*node) string {
+	var words []string
+	for _, n := range nodes {
+		words = append(words, string(n.owns[0]))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestOrder(t *testing.T) {
+	tests := []struct{ name, nodes, want string }{
+		{"smallest key where nothing else counts", "b:1\na:2\na:1", "a:1 a:2 b:1"},
+		{"needs before keys", "a:1 b:1\nb:1 c:1\nc:1", "c:1 b:1 a:1"},
+		{"a key that nobody owns", "a:1 b:9", "a:1"},
+		{"any key of an owner", "a:1 c:2\nb:1\nc:1,c:2", "b:1 c:1 a:1"},
+		{"gates before keys", "a:1 @late\nb:1", "b:1 a:1"},
+		{"directories first, over a gap", "file:/a/b/c/d\nfile:/a x:1\nx:1\nfile:/", "file:/ x:1 file:/a file:/a/b/c/d"},
+		{"the parent is of the same kind", "file:/a/b\nlink:/a\na:1 link:/a", "file:/a/b link:/a a:1"},
+		{"an effect after askers and before needers", "a:1 effect:x\nb:1 !effect:x\nc:1 !effect:x\neffect:x", "b:1 c:1 effect:x a:1"},
+		{"itself", "file:/a,file:/a/b file:/a !file:/a/b", "file:/a"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := names(build(t, tt.nodes).Order()); got != tt.want {
+				t.Errorf("order %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEdgesSayWhy(t *testing.T) {
+	g := build(t, `
+		file:/etc/a,file:/etc/b file:/etc sysctl:x
+		file:/etc
+		file:/etc/a/c !effect:x !effect:x
+		effect:x file:/etc/b
+		sysctl:x`)
+	say := func(edges []Edge[*node]) string {
+		var b strings.Builder
+		for _, e := range edges {
+			fmt.Fprintf(&b, "%s %s %s, propagates: %t\n", e.Node.owns[0], e.Reason, e.Key, e.Reason.Propagates())
+		}
+		return b.String()
+	}
+	find := func(k Key) *node {
+		n, ok := g.Find(k)
+		if !ok {
+			t.Fatalf("%s is not found", k)
+		}
+		return n
+	}
+	tests := []struct{ name, got, want string }{
+		{"one edge for a need that is also a parent", say(g.Before(find("file:/etc/b"))),
+			"file:/etc needs file:/etc, propagates: true\nsysctl:x needs sysctl:x, propagates: true\n"},
+		{"derived", say(g.Before(find("file:/etc/a/c"))), "file:/etc/a lies under file:/etc/a, propagates: true\n"},
+		{"an effect", say(g.Before(find("effect:x"))),
+			"file:/etc/a needs file:/etc/b, propagates: true\nfile:/etc/a/c asks for effect:x, propagates: false\n"},
+		{"after", say(g.After(find("file:/etc/a"))),
+			"file:/etc/a/c lies under file:/etc/a, propagates: true\neffect:x needs file:/etc/b, propagates: true\n"},
+		{"a stranger", say(g.After(&node{owns: []Key{"x:y"}})), ""},
+		{"nobody", say(g.Before(&node{})), ""},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if _, ok := g.Find("file:/etc/zzz"); ok || g.Len() != 5 {
+		t.Errorf("found what nobody owns, or %d nodes are not 5", g.Len())
+	}
+}
+
+func TestNodesNeedNoAbilities(t *testing.T) {
+	g, err := New([]plain{"b:1", "a:1"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]plain{"a:1", "b:1"}, g.Order()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err = New([]plain{"a:1", "a:1"}, Options{}); err == nil || err.Error() != "a:1 is wanted twice, by origin unknown and by origin unknown: remove one of them" {
+		t.Error(err)
+	}
+}
+
+// plain is a node without any further ability, by value.
+type plain Key
+
+func (p plain) Owns() []Key { return []Key{Key(p)} }
+func (plain) Needs() []Key  { return nil }
+
+func TestParentInCircles(t *testing.T) {
+	circle := func(k Key) (Key, bool) { return k[:2] + Key('0'+('9'-k[2]+1)%10), true }
+	if _, err := New(read("a:3\na:5"), Options{Parent: circle}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKey(t *testing.T) {
+	tests := []struct {
+		key, parent Key
+		kind, name  string
+	}{
+		{"file:/etc/x", "file:/etc", "file", "/etc/x"},
+		{"file:/etc", "file:/", "file", "/etc"},
+		{"file:/", "", "file", "/"},
+		{"file:", "", "file", ""},
+		{"route:254/10.0.0.0/8", "", "route", "254/10.0.0.0/8"},
+		{"address:cbr0/fd00::1/64", "", "address", "cbr0/fd00::1/64"},
+		{"sysctl:net.ipv4.ip_forward", "", "sysctl", "net.ipv4.ip_forward"},
+		{"nonsense", "", "nonsense", ""},
+		{"/etc", "", "/etc", ""},
+		{"", "", "", ""},
+	}
+	for _, tt := range tests {
+		parent, ok := PathParent(tt.key)
+		if parent != tt.parent || ok != (tt.parent != "") {
+			t.Errorf("PathParent(%q) = %q, %t, want %q", tt.key, parent, ok, tt.parent)
+		}
+		if tt.key.Kind() != tt.kind || tt.key.Name() != tt.name {
+			t.Errorf("%q is %q and %q, want %q and %q", tt.key, tt.key.Kind(), tt.key.Name(), tt.kind, tt.name)
+		}
+	}
+	if k := MakeKey("address", "cbr0/fd00::1/64"); k != "address:cbr0/fd00::1/64" {
+		t.Error(k)
+	}
+	if allocs := testing.AllocsPerRun(100, func() { PathParent("file:/etc/cni/net.d"); PathParent("file:/etc") }); allocs != 0 {
+		t.Errorf("PathParent allocates %v times", allocs)
 	}
 }

@@ -21,15 +21,15 @@ func (k Key) Name() string {
 	return name
 }
 
-// PathParent is an Options.Parent for keys whose names are absolute paths: file:/a/b → file:/a → file:/ → none. The
-// paths must be clean (no "//", no "..", no slash at the end). The kind stays; where a parent is of another kind (a
-// mount upon a directory), wrap it. It allocates nothing but for the root.
+// PathParent is an Options.Parent for keys whose names are absolute paths: file:/a/b → file:/a → file:/ → none. Other
+// names have no parent. The paths must be clean (no "//", no "..", no slash at the end). The kind stays; where a
+// parent is of another kind (a mount upon a directory), wrap it. It allocates nothing.
 func PathParent(k Key) (Key, bool) {
-	colon, slash := strings.IndexByte(string(k), ':'), strings.LastIndexByte(string(k), '/')
+	root, slash := strings.IndexByte(string(k), ':')+1, strings.LastIndexByte(string(k), '/')
 	switch {
-	case colon < 0 || slash <= colon || slash == len(k)-1:
+	case root == 0 || root == len(k) || k[root] != '/' || slash == len(k)-1:
 		return "", false
-	case slash == colon+1:
+	case slash == root:
 		return k[:slash+1], true
 	}
 	return k[:slash], true
