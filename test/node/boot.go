@@ -1,0 +1,223 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is one life of a node, from boot to power-off.
+type process struct {
+	nspawn int           // pid
+	leader int           // pid of the node's systemd, as this machine sees it
+	ended  chan struct{} // closed when nspawn has exited
+	exit   error         // then
+}
+
+const bootTime = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
+
+func (n *Node) boot(ctx context.Context) (state string, err error) {
+	if n.process != nil {
+		return "", errors.New("it is already on")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("not up after %s", bootTime))
+	defer cancel()
+	groups, err := makeCgroups(prefix + n.fabric.lab.id + "/" + n.name)
+	if err != nil {
+		return "", err
+	}
+	if n.process, err = startProcess(n.nspawn(groups)); err != nil {
+		return "", fmt.Errorf("starting systemd-nspawn: %w", err)
+	}
+	if err := n.await(ctx); err != nil {
+		return "", err
+	}
+	result, err := n.enter(ctx, "systemctl", "is-system-running", "--wait")
+	if err != nil {
+		return "", fmt.Errorf("waiting for systemd: %w", err)
+	}
+	return strings.TrimSpace(result.Stdout), nil
+}
+
+// nspawn is the command that boots the node. It enters the node's cgroups itself, before it has children.
+func (n *Node) nspawn(groups []string) *exec.Cmd {
+	script := `for g in $CGROUPS; do echo $$ >$g/cgroup.procs || exit 1; done; unset CGROUPS; exec "$@"`
+	args := []string{"-c", script, "sh", "nsenter", "--net=" + n.fabric.Netns(), "systemd-nspawn",
+		"--directory=" + n.Root(), "--boot", "--machine=" + n.machine(), "--hostname=" + n.name,
+		"--network-bridge=br0", "--register=no", "--keep-unit", "--private-users=no",
+		// The kernel is the machine's: no modules, no clock. Everything else a host's root may do.
+		"--capability=all", "--drop-capability=CAP_SYS_MODULE,CAP_SYS_TIME,CAP_SYS_RAWIO",
+		"--system-call-filter=@keyring bpf perf_event_open", // runc's keyrings, networks' BPF programs
+		"--resolv-conf=off", "--timezone=off", "--link-journal=no",
+		"--bind=" + filepath.Join(n.dir, "containerd") + ":/var/lib/containerd", // no overlay upon an overlay
+	}
+	for to, from := range n.options.Binds {
+		args = append(args, "--bind-ro="+from+":"+to)
+	}
+	cmd := exec.Command("sh", args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "CGROUPS=" + strings.Join(groups, " "), "SYSTEMD_LOG_LEVEL=notice"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if log, err := os.OpenFile(n.console(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err == nil {
+		cmd.Stdout, cmd.Stderr = log, log
+	}
+	return cmd
+}
+
+func (n *Node) console() string { return filepath.Join(n.dir, "console.log") }
+
+// startProcess starts the command from a thread of its own, which lives as long as the command does: the kernel sends the
+// parent-death signal when the starting thread ends, not the process.
+func startProcess(cmd *exec.Cmd) (*process, error) {
+	p := &process{ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.exit = cmd.Wait()
+			close(p.ended)
+		}
+		if log, ok := cmd.Stdout.(*os.File); ok {
+			log.Close()
+		}
+	}()
+	err := <-started
+	if err == nil {
+		p.nspawn = cmd.Process.Pid
+	}
+	return p, err
+}
+
+// await finds the node's first process and waits for its systemd to listen.
+func (n *Node) await(ctx context.Context) error {
+	for {
+		for _, pid := range children(n.process.nspawn) {
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/private", pid)); err == nil {
+				n.process.leader = pid
+				return nil
+			}
+		}
+		select {
+		case <-n.process.ended:
+			p := n.process
+			n.process = nil
+			return fmt.Errorf("systemd-nspawn ended: %w\n%s", p.exit, n.journal())
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for systemd to listen: %w\n%s", context.Cause(ctx), n.journal())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func children(parent int) []int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var pids []int
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent, …
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Reboot shuts the node down in good order and boots it again over the same disk.
+func (n *Node) Reboot(ctx context.Context) {
+	n.t.Helper()
+	n.PowerOff(ctx)
+	n.Boot(ctx)
+}
+
+// PowerOff shuts the node down in good order: units are stopped.
+func (n *Node) PowerOff(ctx context.Context) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("not off after %s", bootTime))
+	defer cancel()
+	if _, err := n.enter(ctx, "systemctl", "poweroff"); err != nil {
+		n.t.Fatalf("shutting node %s down: %v", n.name, err)
+	}
+	select {
+	case <-n.process.ended:
+	case <-ctx.Done():
+		n.t.Fatalf("shutting node %s down: %v\n%s", n.name, context.Cause(ctx), n.journal())
+	}
+	n.off()
+}
+
+// Kill ends the node as a pulled plug would, but for the disk: every process is gone at once, what was written is not lost. Boot starts
+// it again.
+func (n *Node) Kill() {
+	n.t.Helper()
+	if err := n.kill(); err != nil {
+		n.t.Fatalf("killing node %s: %v", n.name, err)
+	}
+}
+
+func (n *Node) kill() error {
+	if n.process == nil {
+		return nil
+	}
+	if n.process.leader != 0 {
+		unix.Kill(n.process.leader, unix.SIGKILL) // first in its pid namespace: all others go with it
+	}
+	unix.Kill(n.process.nspawn, unix.SIGKILL)
+	<-n.process.ended
+	return n.off()
+}
+
+// off waits until the kernel has let go of what the node had: its processes, and its end of the cable, whose name the next boot takes.
+func (n *Node) off() error {
+	n.process = nil
+	if err := removeCgroups(prefix + n.fabric.lab.id + "/" + n.name); err != nil {
+		return err
+	}
+	return retry(func() error {
+		return n.fabric.Do(func() error {
+			links, err := os.ReadFile("/proc/thread-self/net/dev")
+			if err == nil && bytes.Contains(links, []byte(n.cable()+":")) {
+				err = fmt.Errorf("%s is still there", n.cable())
+			}
+			return err
+		})
+	})
+}
+
+// machine is nspawn's name for the node: unlike the host name it is unique on this machine, and short enough for a link's name.
+func (n *Node) machine() string { return n.fabric.lab.id + "-" + strconv.Itoa(n.index) }
+
+// cable is the fabric's end of the node's host0.
+func (n *Node) cable() string { return "vb-" + n.machine() }
+
+// journal is the end of what the node said, for whoever must find out why a test failed.
+func (n *Node) journal() string {
+	console, _ := os.ReadFile(n.console())
+	journal, _ := exec.Command("journalctl", "--no-pager", "--lines=400", "--output=short-monotonic",
+		"--directory="+filepath.Join(n.Root(), "var/log/journal")).CombinedOutput()
+	var shown strings.Builder
+	for line := range strings.Lines(string(journal)) {
+		if !strings.Contains(line, "level=info") { // containerd tells its whole configuration
+			shown.WriteString(line)
+		}
+	}
+	return fmt.Sprintf("console:\n%s\njournal:\n%s", console[max(0, len(console)-4000):], shown.String())
+}

@@ -1,0 +1,129 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Result is how a command in a node ended.
+type Result struct {
+	Stdout, Stderr string
+	Code           int // exit status; 255 when a signal ended it
+}
+
+// Run runs a command as a transient service of the node: in its namespaces and in a cgroup of its own there, with the environment that
+// systemd gives. A command that exits with another status than 0 is a result, not an error of the test.
+func (n *Node) Run(ctx context.Context, command string, args ...string) Result {
+	n.t.Helper()
+	result, err := n.run(ctx, append([]string{command}, args...)...)
+	if err != nil {
+		n.t.Fatalf("node %s: running %s: %v", n.name, command, err)
+	}
+	return result
+}
+
+// Must runs a command that has to succeed and returns its standard output.
+func (n *Node) Must(ctx context.Context, command string, args ...string) string {
+	n.t.Helper()
+	result := n.Run(ctx, command, args...)
+	if result.Code != 0 {
+		n.t.Fatalf("node %s: %s %s: exit %d\n%s%s", n.name, command, strings.Join(args, " "), result.Code, result.Stdout, result.Stderr)
+	}
+	return result.Stdout
+}
+
+// Shell runs a script that has to succeed with the node's /bin/sh -eu and returns its standard output.
+func (n *Node) Shell(ctx context.Context, script string) string {
+	n.t.Helper()
+	return n.Must(ctx, "/bin/sh", "-euc", script)
+}
+
+// Start starts a command as the transient service unit of the given name, and does not wait for its end. The service dies with the node.
+func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
+	n.t.Helper()
+	all := append([]string{"systemd-run", "--quiet", "--collect", "--unit=" + unit, "--", command}, args...)
+	result, err := n.enter(ctx, all...)
+	if err == nil && result.Code != 0 {
+		err = errors.New(result.Stderr)
+	}
+	if err != nil {
+		n.t.Fatalf("node %s: starting %s: %v", n.name, unit, err)
+	}
+}
+
+// Copy copies a file or a directory of this machine into the running (or prepared) node. A file gets mode, what is in a directory keeps its modes.
+func (n *Node) Copy(from, to string, mode fs.FileMode) {
+	n.t.Helper()
+	info, err := os.Stat(from)
+	if err == nil {
+		err = n.copy(from, to)
+	}
+	if err == nil && !info.IsDir() {
+		err = os.Chmod(n.path(to), mode)
+	}
+	if err != nil {
+		n.t.Fatalf("node %s: copying %s to %s: %v", n.name, from, to, err)
+	}
+}
+
+// Write writes a file of the running (or prepared) node, also where the node mounted something of its own (/run, /tmp).
+func (n *Node) Write(path, content string, mode fs.FileMode) {
+	n.t.Helper()
+	if err := n.write(path, strings.NewReader(content), mode); err != nil {
+		n.t.Fatalf("node %s: %v", n.name, err)
+	}
+}
+
+// Read reads a file of the node as its processes see it, also below /proc and /run; a file that is absent ends the test.
+func (n *Node) Read(path string) string {
+	n.t.Helper()
+	content, err := os.ReadFile(n.path(path))
+	if err != nil {
+		n.t.Fatalf("node %s: %v", n.name, err)
+	}
+	return string(content)
+}
+
+// run runs a command as a transient service.
+func (n *Node) run(ctx context.Context, command ...string) (Result, error) {
+	return n.enter(ctx, append([]string{"systemd-run", "--wait", "--pipe", "--quiet", "--collect", "--"}, command...)...)
+}
+
+// enter runs a command in the node's namespaces, but outside of its cgroups: for what only talks to the node's systemd.
+func (n *Node) enter(ctx context.Context, command ...string) (Result, error) {
+	if n.process == nil {
+		return Result{}, errors.New("the node is off")
+	}
+	var out, errs bytes.Buffer
+	code, err := n.pipe(ctx, nil, &out, &errs, command...)
+	return Result{Stdout: out.String(), Stderr: errs.String(), Code: code}, err
+}
+
+func (n *Node) pipe(ctx context.Context, in io.Reader, out, errs io.Writer, command ...string) (int, error) {
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--target=" + strconv.Itoa(n.process.leader), "--all", "--"}, command...)...)
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
+	cmd.WaitDelay = 5 * time.Second // what nsenter started may outlive it and keep the pipes open
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		if exit.ExitCode() >= 0 {
+			return exit.ExitCode(), nil
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("entering the node: %w", err)
+	}
+	return 0, nil
+}

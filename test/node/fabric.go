@@ -1,0 +1,129 @@
+// Package node boots real systemd nodes for tests: systemd-nspawn over one cached base, each with an overlay, cgroups and a network
+// namespace of its own, joined by a bridge. A boot takes under a second, so every test may have fresh nodes.
+//
+// What a node is not: it has this machine's kernel, so no modules are loaded, and kernel.*, vm.* and fs.* sysctls are the machine's and
+// read-only in the node (only net.* is its own). For those there is package vm.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a fabric has. The outside addresses are for what lies beyond the nodes' default route: masquerading, blocked egress.
+const (
+	Gateway4 = "10.77.0.1"
+	Gateway6 = "fd00:77::1"
+	Outside4 = "192.0.2.1"
+	Outside6 = "2001:db8::1"
+)
+
+// Fabric is a network namespace with a bridge that its nodes hang on, and the gateway that is their default route. Fabrics do not
+// see each other, so that tests with fabrics of their own may run in parallel.
+type Fabric struct {
+	t     testing.TB
+	base  string
+	lab   *lab
+	netns string // name
+	nodes []*Node
+}
+
+// NewFabric makes a fabric. When the test ends, its nodes' journals are shown if it failed, and all is torn down, also what a test that
+// was killed left behind.
+func NewFabric(t testing.TB) *Fabric {
+	t.Helper()
+	base := Base(t)
+	lab, err := openLab()
+	if err != nil {
+		t.Fatalf("preparing to boot nodes: %v", err)
+	}
+	f := &Fabric{t: t, base: base, lab: lab, netns: prefix + lab.id + "-fabric"}
+	t.Cleanup(f.close)
+	if err := command("ip", "netns", "add", f.netns); err != nil {
+		t.Fatalf("making the fabric's namespace: %v", err)
+	}
+	// The bridge is a switch, not a router: its own bridge-nf hooks would send frames through iptables a second time.
+	err = f.Do(func() error {
+		return errors.Join(os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-iptables", []byte("0"), 0),
+			os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-ip6tables", []byte("0"), 0))
+	})
+	if err != nil {
+		t.Fatalf("taking iptables out of the fabric's bridge: %v", err)
+	}
+	batch := strings.NewReplacer("GW4", Gateway4, "GW6", Gateway6, "OUT4", Outside4, "OUT6", Outside6).Replace(`link set lo up
+link add br0 type bridge forward_delay 0
+addr add GW4/24 dev br0
+addr add GW6/64 dev br0 nodad
+addr add OUT4/32 dev lo
+addr add OUT6/128 dev lo nodad
+link set br0 up
+`)
+	cmd := exec.Command("ip", "-n", f.netns, "-batch", "-")
+	cmd.Stdin = strings.NewReader(batch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("setting up the fabric: %v\n%s", err, out)
+	}
+	return f
+}
+
+// Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or Outside4 run there.
+func (f *Fabric) Netns() string { return "/run/netns/" + f.netns }
+
+// Do calls do inside of the fabric's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
+func (f *Fabric) Do(do func() error) error { return inNetns(f.Netns(), do) }
+
+func (f *Fabric) close() {
+	if f.t.Failed() {
+		for _, n := range f.nodes {
+			f.t.Logf("node %s:\n%s", n.name, n.journal())
+		}
+	}
+	for _, n := range f.nodes {
+		n.kill()
+	}
+	if err := f.lab.close(); err != nil {
+		f.t.Errorf("tearing down the fabric: %v", err)
+	}
+}
+
+// inNetns moves this goroutine's thread there and back. The thread is not given up, as is often done: processes started from
+// it may have asked to be killed when it ends.
+func inNetns(path string, do func() error) error {
+	there, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening a network namespace: %w", err)
+	}
+	defer there.Close()
+	runtime.LockOSThread()
+	here, err := os.Open(filepath.Join("/proc/thread-self/ns/net"))
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("opening this thread's network namespace: %w", err)
+	}
+	defer here.Close()
+	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("entering a network namespace: %w", err)
+	}
+	defer func() {
+		if err := unix.Setns(int(here.Fd()), unix.CLONE_NEWNET); err == nil {
+			runtime.UnlockOSThread() // else the thread stays locked and dies with its goroutine
+		}
+	}()
+	return do()
+}
+
+func command(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/cache"
+)
+
+// Options is how a node is to be. What it does not say is as in a fresh Debian or Ubuntu with containerd.
+type Options struct {
+	Name    string            // host name: letters, digits and dashes, of its own within the fabric
+	Address string            // host0's IPv4 address within 10.77.0.0/24; its IPv6 address is fd00:77::<last byte>
+	Files   map[string]string // path → content, in place before the first boot; what starts with "#!" is executable
+	Copies  map[string]string // path → file or directory of this machine, copied there with its modes before the first boot
+	Enable  []string          // units that the first boot shall start: wanted by multi-user.target
+	Mask    []string          // units that must not start
+	Binds   map[string]string // path → file or directory of this machine, bound read-only
+	// Networkd lets systemd-networkd manage host0 (a .network file with the addresses) as most clouds' images do. Else a unit runs ip once.
+	Networkd bool
+	// Degraded accepts a node with failed units. Else a boot that ends in anything but "running" ends the test.
+	Degraded bool
+}
+
+// Node is a booted machine.
+type Node struct {
+	t       testing.TB
+	fabric  *Fabric
+	name    string
+	index   int    // within the fabric, from 1
+	dir     string // upper, work, root, containerd, console.log
+	options Options
+	process *process // nil while off
+}
+
+// Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is accepted).
+func (f *Fabric) Node(t testing.TB, o Options) *Node {
+	t.Helper()
+	n := f.Prepare(t, o)
+	n.Boot(t.Context())
+	return n
+}
+
+// Prepare makes a node that is off: tests may still write to its Upper. Boot starts it.
+func (f *Fabric) Prepare(t testing.TB, o Options) *Node {
+	t.Helper()
+	n := &Node{t: t, fabric: f, name: o.Name, index: len(f.nodes) + 1, dir: filepath.Join(f.lab.dir, o.Name), options: o}
+	if err := n.prepare(); err != nil {
+		t.Fatalf("preparing node %s: %v", o.Name, err)
+	}
+	f.nodes = append(f.nodes, n)
+	return n
+}
+
+func (n *Node) prepare() error {
+	for _, dir := range []string{"upper", "work", "root", "containerd"} {
+		if err := os.MkdirAll(filepath.Join(n.dir, dir), 0o755); err != nil {
+			return fmt.Errorf("making a directory: %w", err)
+		}
+	}
+	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", n.fabric.base, n.Upper(), filepath.Join(n.dir, "work"))
+	if err := unix.Mount("overlay", n.Root(), "overlay", 0, overlay); err != nil {
+		return fmt.Errorf("mounting an overlay (%s must not lie on an overlay itself, set NETWRIGHT_CACHE): %w", n.dir, err)
+	}
+	files := map[string]string{
+		"/etc/hostname":   n.name + "\n",
+		"/etc/machine-id": cache.Key(n.name) + cache.Key(n.name) + "\n", // fixed: systemd writes none of its own, and finds no first boot
+		"/etc/hosts":      "127.0.0.1 localhost\n::1 localhost\n" + n.options.Address + " " + n.name + "\n",
+	}
+	if n.options.Address != "" {
+		address, err := netip.ParseAddr(n.options.Address)
+		if err != nil || !address.Is4() {
+			return fmt.Errorf("reading the address: want IPv4, have %q", n.options.Address)
+		}
+		maps.Copy(files, n.network())
+	}
+	maps.Copy(files, n.options.Files)
+	for path, content := range files {
+		mode := fs.FileMode(0o644)
+		if strings.HasPrefix(content, "#!") {
+			mode = 0o755
+		}
+		if err := n.write(path, strings.NewReader(content), mode); err != nil {
+			return err
+		}
+	}
+	for to, from := range n.options.Copies {
+		if err := n.copy(from, to); err != nil {
+			return err
+		}
+	}
+	return n.links()
+}
+
+// links enables and masks units as systemctl would.
+func (n *Node) links() error {
+	links := map[string]string{}
+	for _, unit := range n.options.Enable {
+		links["/etc/systemd/system/multi-user.target.wants/"+unit] = "/etc/systemd/system/" + unit
+	}
+	for _, unit := range n.options.Mask {
+		links["/etc/systemd/system/"+unit] = "/dev/null"
+	}
+	if n.options.Networkd {
+		links["/etc/systemd/system/multi-user.target.wants/systemd-networkd.service"] = "/lib/systemd/system/systemd-networkd.service"
+	}
+	for _, link := range slices.Sorted(maps.Keys(links)) {
+		path := n.path(link)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("making a directory: %w", err)
+		}
+		if err := os.Symlink(links[link], path); err != nil {
+			return fmt.Errorf("enabling or masking a unit: %w", err)
+		}
+	}
+	return nil
+}
+
+// Address6 is the node's IPv6 address: fd00:77:: and the last byte of the IPv4 address, as one reads it.
+func (n *Node) Address6() string {
+	return "fd00:77::" + n.options.Address[strings.LastIndexByte(n.options.Address, '.')+1:]
+}
+
+func (n *Node) network() map[string]string {
+	r := strings.NewReplacer("A4", n.options.Address, "A6", n.Address6(), "GW4", Gateway4, "GW6", Gateway6)
+	if n.options.Networkd {
+		return map[string]string{"/etc/systemd/network/10-host0.network": r.Replace(`[Match]
+Name=host0
+[Network]
+LinkLocalAddressing=ipv6
+IPv6AcceptRA=no
+Gateway=GW4
+Gateway=GW6
+[Address]
+Address=A4/24
+[Address]
+Address=A6/64
+DuplicateAddressDetection=none
+`)}
+	}
+	return map[string]string{"/etc/lab-network": r.Replace(`link set host0 up
+addr add A4/24 dev host0
+addr add A6/64 dev host0 nodad
+route add default via GW4
+route add default via GW6 dev host0
+`)}
+}
+
+// Name is the node's host name.
+func (n *Node) Name() string { return n.name }
+
+// Address is the node's IPv4 address.
+func (n *Node) Address() string { return n.options.Address }
+
+// Upper is the directory of this machine that holds what the node changed of its base: the upper layer of its overlay.
+func (n *Node) Upper() string { return filepath.Join(n.dir, "upper") }
+
+// Root is the node's root file system as seen from this machine, without what the node mounted over it (/run, /tmp, /proc).
+func (n *Node) Root() string { return filepath.Join(n.dir, "root") }
+
+// path is a file of the node as its processes see it, if it is on, by a path of this machine. Absolute symlinks on the way lead astray.
+func (n *Node) path(path string) string {
+	if n.process != nil {
+		return filepath.Join(fmt.Sprintf("/proc/%d/root", n.process.leader), path)
+	}
+	return filepath.Join(n.Root(), path)
+}
+
+// Netns is the path of the node's network namespace. A reboot makes another.
+func (n *Node) Netns() string { return fmt.Sprintf("/proc/%d/ns/net", n.process.leader) }
+
+// Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
+func (n *Node) Do(do func() error) error { return inNetns(n.Netns(), do) }
+
+// Boot starts a node that is off and waits until systemd is done.
+func (n *Node) Boot(ctx context.Context) {
+	n.t.Helper()
+	start := time.Now()
+	state, err := n.boot(ctx)
+	if err == nil && state != "running" && !n.options.Degraded {
+		failed, _ := n.run(ctx, "systemctl", "list-units", "--state=failed", "--no-legend", "--plain")
+		err = fmt.Errorf("the node is %s, want running; failed units:\n%s", state, failed.Stdout)
+	}
+	if err != nil {
+		n.t.Fatalf("booting node %s: %v", n.name, err)
+	}
+	n.t.Logf("node %s: %s after %s", n.name, state, time.Since(start).Round(time.Millisecond))
+}
+
+// write puts a file into the node's root, over a symlink if need be.
+func (n *Node) write(path string, content io.Reader, mode fs.FileMode) error {
+	full := n.path(path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		return fmt.Errorf("making the parent of a file: %w", err)
+	}
+	os.Remove(full)
+	file, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return fmt.Errorf("making a file: %w", err)
+	}
+	_, err = io.Copy(file, content)
+	if e := file.Chmod(mode); err == nil { // the umask does not count
+		err = e
+	}
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("writing a file: %w", err)
+	}
+	return nil
+}
+
+// copy copies a file, or a directory's files, with their modes.
+func (n *Node) copy(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("reading what to copy: %w", err)
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("reading what to copy: %w", err)
+		}
+		if info.IsDir() {
+			return os.MkdirAll(n.path(target), info.Mode().Perm())
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("reading what to copy: %w", err)
+		}
+		defer file.Close()
+		return n.write(target, file, info.Mode().Perm())
+	})
+}
