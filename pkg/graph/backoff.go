@@ -25,7 +25,7 @@ func (b Backoff) pause(attempt int) time.Duration {
 		longest = 30 * time.Second
 	}
 	for i := 1; i < attempt && pause < longest; i++ {
-		pause *= 2 // cannot overflow: it was below longest, unless that is above half of all time
+		pause += min(pause, longest-pause) // twice as long, and never past the longest, so that it cannot overflow
 	}
 	pause = min(pause, longest)
 	draw := b.Rand

@@ -120,7 +120,7 @@ func (x *execution[N]) settledUnvisited(ctx context.Context, at int32) bool {
 		return false
 	}
 	if res.Err != nil { // it paused
-		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, after %d attempts that last met: %w", context.Cause(ctx), res.Attempts, res.Err))
+		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w", context.Cause(ctx), res.Attempts, res.Err))
 	} else {
 		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w", context.Cause(ctx)))
 	}
