@@ -47,3 +47,10 @@ func (p *Pending) Ask(effect, by string) {
 	defer p.mu.Unlock()
 	p.asked[effect] = append(p.asked[effect], by)
 }
+
+// Paid notes that an effect was done: nobody asks for it any more.
+func (p *Pending) Paid(effect string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.asked, effect)
+}

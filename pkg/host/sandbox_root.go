@@ -1,0 +1,190 @@
+package host
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// stage is where the new root is put together: a directory that every host
+// has, covered by a tmpfs that only this mount namespace sees.
+const stage = "/tmp"
+
+// sandboxRoot replaces / by an overlay of it whose writes go to memory.
+// /proc/sys is read-only but for net/, which is the namespace's own; /run is
+// empty, so that no socket of the host can be reached.
+func sandboxRoot(keep []string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	kept, err := cloneTrees(append([]string{"/dev"}, keep...))
+	if err != nil {
+		return err
+	}
+	disks, err := diskMounts()
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", stage, "tmpfs", 0, "mode=0755"); err != nil {
+		return fmt.Errorf("mount a tmpfs on %s: %w", stage, err)
+	}
+	root := stage + "/root"
+	for i, at := range disks {
+		if err := overlayOver(at, filepath.Join(root, at), fmt.Sprintf("%s/%d", stage, i)); err != nil {
+			return err
+		}
+	}
+	if err := systemMounts(root); err != nil {
+		return err
+	}
+	for _, tree := range kept {
+		if err := tree.attach(root); err != nil {
+			return err
+		}
+	}
+	if err := unix.Chdir(root); err != nil {
+		return fmt.Errorf("enter the new root: %w", err)
+	}
+	// With both paths ".", the old root is stacked under the new one and comes off by the unmount.
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("change the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the old root: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
+// diskMounts lists the mount points of real file systems: /, and what is
+// mounted below it outside of the system directories; parents first.
+func diskMounts() ([]string, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("list mounts: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	disks := []string{"/"}
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo: the fifth field is the mount point.
+		left, right, ok := strings.Cut(sc.Text(), " - ")
+		fields, kind := strings.Fields(left), strings.Fields(right)
+		if !ok || len(fields) < 5 || len(kind) < 1 {
+			continue
+		}
+		at := fields[4]
+		if onDisk(kind[0]) && !slices.Contains(disks, at) && !inSystem(at) && isDir(at) {
+			disks = append(disks, at)
+		}
+	}
+	slices.SortFunc(disks, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	return disks, nil
+}
+
+func onDisk(kind string) bool {
+	return slices.Contains([]string{"ext4", "ext3", "xfs", "btrfs", "overlay", "zfs", "f2fs", "erofs", "squashfs"}, kind)
+}
+
+func inSystem(path string) bool {
+	for _, dir := range []string{"/proc", "/sys", "/dev", "/run", stage} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+func overlayOver(lower, at, scratch string) error {
+	for _, dir := range []string{at, scratch + "/upper", scratch + "/work"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("prepare the overlay of %s: %w", lower, err)
+		}
+	}
+	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lower, scratch, scratch)
+	if err := unix.Mount("overlay", at, "overlay", 0, opts); err != nil {
+		return fmt.Errorf("%w: mount an overlay of %s: %w", ErrSandbox, lower, err)
+	}
+	return nil
+}
+
+// systemMounts gives the new root its own proc, sys, run and tmp.
+func systemMounts(root string) error {
+	for _, m := range []struct {
+		kind, at, data string
+		flags          uintptr
+	}{
+		{"proc", "/proc", "", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+		{"sysfs", "/sys", "", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY},
+		{"tmpfs", "/run", "mode=0755", unix.MS_NOSUID | unix.MS_NODEV},
+		{"tmpfs", "/tmp", "mode=1777", unix.MS_NOSUID | unix.MS_NODEV},
+	} {
+		at := root + m.at
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return fmt.Errorf("make %s: %w", m.at, err)
+		}
+		if err := unix.Mount(m.kind, at, m.kind, m.flags, m.data); err != nil {
+			return fmt.Errorf("mount %s: %w", m.at, err)
+		}
+	}
+	return sealSysctls(root + "/proc/sys")
+}
+
+// sealSysctls makes all sysctls read-only but those of the network namespace.
+func sealSysctls(sys string) error {
+	net, err := cloneTrees([]string{sys + "/net"})
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(sys, sys, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind /proc/sys: %w", err)
+	}
+	if err := unix.Mount("", sys, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("make /proc/sys read-only: %w", err)
+	}
+	return net[0].attach("")
+}
+
+// tree is a detached copy of a mounted directory tree.
+type tree struct {
+	fd   int
+	path string
+}
+
+func cloneTrees(paths []string) ([]tree, error) {
+	var out []tree
+	for _, path := range paths {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("copy the mount of %s: %w", path, err)
+		}
+		out = append(out, tree{fd, path})
+	}
+	return out, nil
+}
+
+// attach mounts the tree at its path below root.
+func (t tree) attach(root string) error {
+	defer unix.Close(t.fd) //nolint:errcheck // the mount stays
+	at := root + t.path
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return fmt.Errorf("make %s: %w", t.path, err)
+	}
+	if err := unix.MoveMount(t.fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount %s: %w", t.path, err)
+	}
+	return nil
+}

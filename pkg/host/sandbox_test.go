@@ -1,0 +1,105 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+const sandboxMark = "/etc/netwright-sandbox-test"
+
+// TestInsideSandbox is the other half of TestSandbox: it runs in the sandbox.
+func TestInsideSandbox(t *testing.T) {
+	if os.Getenv(SandboxEnv) == "" {
+		t.Skip("runs only as the child of TestSandbox")
+	}
+	if err := EnterSandbox(); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := os.Hostname(); err != nil || name != "box-1" {
+		t.Errorf("hostname = %q, %v", name, err)
+	}
+	if err := os.WriteFile(sandboxMark, []byte("x"), 0o600); err != nil {
+		t.Errorf("the sandbox's root cannot be written to: %v", err)
+	}
+	if err := os.WriteFile("/proc/sys/kernel/hostname", []byte("no"), 0); !errors.Is(err, unix.EROFS) {
+		t.Errorf("write to kernel.hostname: %v; want a read-only file system", err)
+	}
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
+		t.Errorf("write to net.ipv4.ip_forward: %v", err)
+	}
+	kept, err := os.ReadFile(os.Getenv("KEPT"))
+	if err != nil || string(kept) != "kept" {
+		t.Errorf("kept file: %q, %v", kept, err)
+	}
+	if names, _ := filepath.Glob("/run/*"); len(names) > 0 {
+		t.Errorf("the host's /run is visible: %v", names)
+	}
+	if pids, _ := filepath.Glob("/proc/[0-9]*"); len(pids) != 1 {
+		t.Errorf("processes = %v; want only ourselves", pids)
+	}
+	route, err := os.ReadFile("/proc/net/route")
+	if err != nil || !strings.Contains(string(route), "eth0\t00000000\t01024D0A") {
+		t.Errorf("no default route by 10.77.2.1 on eth0:\n%s%v", route, err)
+	}
+}
+
+func TestSandbox(t *testing.T) {
+	needs.Root(t)
+	if os.Getenv(SandboxEnv) != "" {
+		t.Skip("this is the sandbox")
+	}
+	forward, err := os.ReadFile("/proc/sys/net/ipv4/ip_forward")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KEPT", kept)
+	mounts := mountinfo(t)
+
+	var out bytes.Buffer
+	box := Sandbox{Hostname: "box-1", Keep: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
+	code, err := RunSandbox(t.Context(), box, []string{"-test.run=^TestInsideSandbox$", "-test.v"}, nil, &out, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != 0 || !strings.Contains(out.String(), "--- PASS: TestInsideSandbox") {
+		t.Fatalf("exit %d:\n%s", code, out.String())
+	}
+	if _, err := os.Lstat(sandboxMark); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a write in the sandbox reached the host: %v", err)
+	}
+	if after, _ := os.ReadFile("/proc/sys/net/ipv4/ip_forward"); !bytes.Equal(after, forward) {
+		t.Errorf("net.ipv4.ip_forward of the host changed from %q to %q", forward, after)
+	}
+	if after := mountinfo(t); after != mounts {
+		t.Errorf("mounts of the host changed:\n%s\n%s", mounts, after)
+	}
+	if ip, err := exec.LookPath("ip"); err == nil {
+		links, err := exec.Command(ip, "-o", "link").CombinedOutput()
+		if err != nil || strings.Contains(string(links), "outside") {
+			t.Errorf("a link of the sandbox is on the host: %v\n%s", err, links)
+		}
+	}
+}
+
+func mountinfo(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
