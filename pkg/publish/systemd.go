@@ -1,0 +1,57 @@
+// Package publish puts a status where others look for it. Now: systemd.
+package publish
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// Systemd tells the service manager how the daemon is. Without NOTIFY_SOCKET
+// in the environment it does nothing.
+type Systemd struct{}
+
+// Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl status`.
+func (Systemd) Ready(status string) error { return notify("READY=1\nSTATUS=" + status) }
+
+// Status is one line for `systemctl status`.
+func (Systemd) Status(status string) error { return notify("STATUS=" + status) }
+
+// Stopping says that the daemon is on its way out.
+func (Systemd) Stopping() error { return notify(daemon.SdNotifyStopping) }
+
+func notify(state string) error {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		return fmt.Errorf("notify systemd: %w", err)
+	}
+	return nil
+}
+
+// Watchdog pets systemd's watchdog, if the unit has one, as long as alive says
+// so. It returns when ctx ends.
+func (Systemd) Watchdog(ctx context.Context, alive func() bool) error {
+	every, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		return fmt.Errorf("read the watchdog's interval: %w", err)
+	}
+	if every == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(every / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if alive() {
+				if err := notify(daemon.SdNotifyWatchdog); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}

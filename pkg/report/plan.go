@@ -1,0 +1,157 @@
+// Package report renders what the agent plans and what became of it, as text
+// for eyes and as JSON for programs. It is pure: it opens nothing and asks
+// nobody.
+package report
+
+import (
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// PlanVersion names the JSON form of a [Plan]. Fields are added to it; none
+// changes its meaning or goes.
+const PlanVersion = "netwright.dev/plan/v1"
+
+// Plan is what a pass would do, or did, to a node. Every task is counted;
+// those with something to say have a step.
+type Plan struct {
+	Version    string `json:"version"` // PlanVersion
+	Cluster    string `json:"cluster"`
+	Node       string `json:"node"`
+	NodeGroup  string `json:"nodeGroup,omitempty"`
+	Network    string `json:"network"`
+	Store      string `json:"store"`
+	Generation int64  `json:"generation"`
+	Digest     string `json:"digest"`
+	// Steps in the order in which they would run.
+	Steps   []Step  `json:"steps"`
+	Notes   []Note  `json:"notes,omitempty"`
+	Summary Summary `json:"summary"`
+}
+
+// State is what is to be said of a task.
+type State string
+
+// The states of a step.
+const (
+	Planned State = "planned" // would change
+	Done    State = "done"    // changed, and proved to be as wanted
+	Waits   State = "waiting" // only time brings what is missing
+	Failed  State = "failed"  // could not be planned or applied
+	Skipped State = "skipped" // needs something that failed
+	NotHere State = "not here"
+	Stopped State = "cancelled"
+)
+
+// Step is one task with something to say.
+type Step struct {
+	Key        string   `json:"key"` // the task's first key
+	State      State    `json:"state"`
+	Gate       string   `json:"gate"` // "before kubelet", "after kubelet"
+	Items      []Item   `json:"items,omitempty"`
+	Reason     string   `json:"reason,omitempty"`    // what is wrong: "absent", "content differs"
+	Why        string   `json:"why,omitempty"`       // what it is for: "required by bridge"
+	Origin     string   `json:"origin,omitempty"`    // who asked: "cluster.yaml:12:3"
+	Overrides  string   `json:"overrides,omitempty"` // whose value lost
+	Asks       []string `json:"asks,omitempty"`      // effects asked for
+	Unknown    string   `json:"unknown,omitempty"`   // "until X"
+	Disruption string   `json:"disruption,omitempty"`
+	// Message says what is waited for, what failed and what to do, or why not here.
+	Message string `json:"message,omitempty"`
+}
+
+// Item is one key that changes.
+type Item struct {
+	Key    string  `json:"key"`
+	Op     string  `json:"op"` // + ~ - !
+	Fields []Field `json:"fields,omitempty"`
+	Diff   string  `json:"diff,omitempty"` // unified; never of a secret
+}
+
+// Field is an attribute with its old and new value.
+type Field struct {
+	Name   string `json:"name"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after"`
+}
+
+// Note is something that a person should know and that is no change.
+type Note struct {
+	Level  string `json:"level"` // info, warning
+	Origin string `json:"origin,omitempty"`
+	Text   string `json:"text"`
+}
+
+// Summary counts items, and tasks for the states that have no items.
+type Summary struct {
+	Tasks   int `json:"tasks"`
+	Right   int `json:"right"`
+	Create  int `json:"create"`
+	Update  int `json:"update"`
+	Remove  int `json:"remove"`
+	Run     int `json:"run"`
+	Waiting int `json:"waiting"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+	NotHere int `json:"notHere"`
+	Unknown int `json:"unknown"`
+}
+
+// Changes is the number of lines that start with + ~ - or !.
+func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
+
+// FromChange fills a step's items from what a task planned.
+func FromChange(step *Step, c *tasks.Change) {
+	step.Reason, step.Unknown = c.Reason, c.Unknown
+	for _, ask := range c.Asks {
+		step.Asks = append(step.Asks, string(ask))
+	}
+	switch c.Disruption {
+	case tasks.RestartsUnit:
+		step.Disruption = "restarts a unit"
+	case tasks.MayCutOff:
+		step.Disruption = "may cut the node off"
+	case tasks.NoDisruption:
+	}
+	for _, it := range c.Items {
+		item := Item{Key: string(it.Key), Op: string(it.Op), Diff: unified(string(it.Key), it.Before, it.After)}
+		for _, f := range it.Fields {
+			item.Fields = append(item.Fields, Field(f))
+		}
+		step.Items = append(step.Items, item)
+	}
+}
+
+// Count fills the summary from the steps; tasks is how many were looked at.
+func (p *Plan) Count(tasks int) {
+	s := Summary{Tasks: tasks}
+	for _, step := range p.Steps {
+		switch step.State {
+		case Planned, Done:
+			for _, it := range step.Items {
+				switch it.Op {
+				case "+":
+					s.Create++
+				case "~":
+					s.Update++
+				case "-":
+					s.Remove++
+				case "!":
+					s.Run++
+				}
+			}
+			if step.Unknown != "" {
+				s.Unknown++
+			}
+		case Waits:
+			s.Waiting++
+		case Failed:
+			s.Failed++
+		case Skipped, Stopped:
+			s.Skipped++
+		case NotHere:
+			s.NotHere++
+		}
+	}
+	s.Right = tasks - len(p.Steps)
+	p.Summary = s
+}
