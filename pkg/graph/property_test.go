@@ -193,9 +193,16 @@ func TestCyclesAgainstReference(t *testing.T) {
 		if err == nil {
 			return
 		}
+		seen := map[Key]bool{}
 		for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
 			if cycle := (*CycleError)(nil); errors.As(e, &cycle) {
 				checkCycle(t, nodes, edges, cycle)
+				for _, s := range cycle.Steps {
+					if seen[s.Key] {
+						t.Fatalf("%s is told in two cycles: %v", s.Key, err)
+					}
+					seen[s.Key] = true
+				}
 			} else if !errors.Is(e, errMoreCycles) {
 				t.Fatalf("no cycle: %v", e)
 			}

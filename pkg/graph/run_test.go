@@ -349,21 +349,23 @@ func TestSlowNodeHoldsBackOnlyWhatNeedsIt(t *testing.T) {
 }
 
 func TestLimitIsReachedAndKept(t *testing.T) {
-	lines := "a:first\nz:last"
-	for i := range 8 {
-		lines += fmt.Sprintf(" b:%d", i)
-	}
-	for i := range 8 {
-		lines += fmt.Sprintf("\nb:%d a:first", i)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		Run(t.Context(), build(t, lines), RunOptions{Limit: 4}, func(context.Context, *node) error {
-			time.Sleep(time.Hour)
-			return nil
-		})
-		if took := time.Since(start); took != 4*time.Hour {
-			t.Errorf("one, eight by four, and one more took %s, want 4h", took)
+	for _, tt := range []struct{ leaves, limit, hours int }{{2, 2, 3}, {8, 4, 4}, {9, 4, 5}, {8, 1, 10}, {3, 9, 3}} {
+		lines := "a:first\nz:last"
+		for i := range tt.leaves {
+			lines += fmt.Sprintf(" b:%d", i)
 		}
-	})
+		for i := range tt.leaves {
+			lines += fmt.Sprintf("\nb:%d a:first", i)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			Run(t.Context(), build(t, lines), RunOptions{Limit: tt.limit}, func(context.Context, *node) error {
+				time.Sleep(time.Hour)
+				return nil
+			})
+			if took := time.Since(start); took != time.Duration(tt.hours)*time.Hour {
+				t.Errorf("one, %d by %d, and one more took %s, want %dh", tt.leaves, tt.limit, took, tt.hours)
+			}
+		})
+	}
 }
