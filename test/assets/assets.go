@@ -1,0 +1,106 @@
+// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd. Each comes from the module proxy
+// at a version that a module of its own pins (examples/assets, test/assets/etcd), is built once and cached. Needs Go and nothing else.
+package assets
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/cache"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// CNIPlugins is a directory that holds the 18 plugins of containernetworking/plugins and nothing else that could be run.
+func CNIPlugins(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(cni(t), "plugins")
+}
+
+// CNIArchive is an archive of the plugins as their release has it, cni-plugins-linux-<arch>-<version>.tgz, and its sha256 in hex.
+func CNIArchive(t testing.TB) (path, sum string) {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.Join(cni(t), "cni-plugins-*.tgz"))
+	if len(found) != 1 {
+		t.Fatalf("looking for the archive of the CNI plugins: found %v", found)
+	}
+	line, err := os.ReadFile(found[0] + ".sha256")
+	if err != nil {
+		t.Fatalf("reading the hash of the CNI plugins: %v", err)
+	}
+	sum, _, _ = strings.Cut(string(line), " ")
+	return found[0], sum
+}
+
+// Cnitool is the program that runs CNI plugins as a container runtime does.
+func Cnitool(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(cni(t), "cnitool")
+}
+
+// Etcd is a directory with etcd and etcdctl.
+func Etcd(t testing.TB) string {
+	t.Helper()
+	source := filepath.Join(repository(t), "test/assets/etcd")
+	return cache.Built(t, "etcd", key(t, source, "go.mod", "go.sum"), func(dir string) error {
+		err := run(source, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/", "tool")
+		if err != nil {
+			return err
+		}
+		return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+	})
+}
+
+func cni(t testing.TB) string {
+	t.Helper()
+	source := filepath.Join(repository(t), "examples/assets")
+	return cache.Built(t, "cni", key(t, source, "go.mod", "go.sum", "main.go"), func(dir string) error {
+		if err := run(source, "go", "run", ".", "-o", dir); err != nil {
+			return err
+		}
+		bin, plugins := filepath.Join(dir, "linux-"+runtime.GOARCH), filepath.Join(dir, "plugins")
+		if err := os.Rename(filepath.Join(bin, "cnitool"), filepath.Join(dir, "cnitool")); err != nil {
+			return err
+		}
+		return os.Rename(bin, plugins)
+	})
+}
+
+// repository is the root of this checkout.
+func repository(t testing.TB) string {
+	t.Helper()
+	needs.Tool(t, "go")
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatalf("finding the repository: %v", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out)))
+}
+
+func key(t testing.TB, dir string, names ...string) string {
+	t.Helper()
+	parts := []string{runtime.Version(), runtime.GOARCH}
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatalf("reading the recipe of an asset: %v", err)
+		}
+		parts = append(parts, string(content))
+	}
+	return cache.Key(parts...)
+}
+
+func run(dir, name string, args ...string) error {
+	cmd := exec.CommandContext(context.Background(), name, args...) // not the test's: half a build would be lost
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
