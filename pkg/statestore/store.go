@@ -1,6 +1,14 @@
-// Package statestore reads a node's configuration from where it is kept: a
-// directory now; S3, HTTPS and the Kubernetes API plug into the same contract
-// and the same conformance suite (package storetest).
+// Package statestore reads a node's configuration from where it is kept: a directory now; S3, HTTPS and the Kubernetes API plug
+// into the same contract and the same conformance suite (package storetest).
+//
+// A store holds clusters. Each has documents and pki files under the names of [Layout], either as people write them (a plain
+// directory, for which a manifest is made up) or published: a manifest that names every object by its sha256, and is the only
+// object that changes. Only the published form can be changed in several places at once without a node seeing half of it; in a
+// plain directory a reader sees the documents as they were at one moment, whatever its writers had done by then.
+//
+// The package only reads. It protects from torn reads, from objects that are not what the manifest says, from symbolic links that
+// leave the store and from a store too big for a node. It does not protect from whoever may publish: that is the
+// signature's part.
 package statestore
 
 import (
@@ -9,17 +17,16 @@ import (
 	"io"
 )
 
-// Store is where snapshots and assets come from. Implementations are safe for
-// several goroutines. Every method may be retried; errors of the network are
-// marked transient by the caller's classification (see [IsTransient]).
+// Store is where the snapshots and assets of one cluster come from. Implementations are safe for several goroutines. Every method may be
+// retried; an error that another attempt may not meet is marked [graph.Transient]. When ctx ends, its cause is in the error.
 type Store interface {
-	// Fetch returns the snapshot, or NotModified when its revision is last. The
-	// zero Revision always gets a snapshot. Everything is verified before it is
-	// returned.
+	// Fetch returns the snapshot, or [ErrNotModified] when its revision is last: then it is cheap. The zero Revision always gets a
+	// snapshot. Everything is verified before it is returned, and nothing is returned by halves.
 	Fetch(ctx context.Context, last Revision) (*Snapshot, error)
-	// Open returns an asset by its name below the cluster's directory. Size is -1 when unknown.
+	// Open returns an asset by its name below the cluster's directory, with slashes and without "..". Size is -1 when unknown. The
+	// caller closes body, and checks its hash. Absent is [fs.ErrNotExist].
 	Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error)
-	// String names the store without credentials.
+	// String names the store and the cluster, without credentials.
 	String() string
 }
 
@@ -36,9 +43,18 @@ type Revision struct {
 type Snapshot struct {
 	Revision
 	Cluster string
-	// Objects are the documents and the pki files by path relative to the
-	// cluster: "cluster.yaml", "nodes/n1.yaml", "pki/issued/calico-client/1.crt".
+	// Objects are the documents and the pki files by path relative to the cluster: "cluster.yaml", "nodes/n1.yaml",
+	// "pki/issued/calico-client/1.crt". Callers do not change them.
 	Objects map[string][]byte
 	// Origin says where it came from, for messages.
 	Origin string
+	// Notes say what was found and not used, one line each, for the plan and for `store check`.
+	Notes []string
 }
+
+// The bounds of a snapshot. More is an error that names the bound: a store that does not end must not take a node's memory.
+const (
+	MaxObjects      = 20_000   // a document for each of 15 000 nodes, and keys
+	MaxObjectSize   = 2 << 20  // bytes; etcd, where kOps' documents once had to fit, stops at 1.5 MiB
+	MaxSnapshotSize = 64 << 20 // bytes, all objects
+)

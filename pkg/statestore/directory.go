@@ -1,0 +1,203 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// Directory is a store in a directory of this machine, plain or published. It is read and never written.
+type Directory struct {
+	dir     string // absolute
+	cluster string
+
+	mu    sync.Mutex
+	known knowledge
+}
+
+// knowledge is what the last reading found, so that the next one need not read.
+type knowledge struct {
+	fingerprint string
+	revision    Revision
+}
+
+var _ Store = (*Directory)(nil)
+
+// NewDirectory returns the store in dir for one cluster, which is a directory in it. It reads nothing yet.
+func NewDirectory(dir, cluster string) (*Directory, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the directory of the state store %q: %w", dir, err)
+	}
+	return &Directory{dir: abs, cluster: cluster}, nil
+}
+
+// String implements [Store].
+func (d *Directory) String() string { return filepath.Join(d.dir, d.cluster) }
+
+// How often a directory that changes under the reader is read again, and the pauses between: 10 ms, doubled.
+const (
+	attempts   = 6
+	firstPause = 10 * time.Millisecond
+)
+
+// settled is how much older than the reading a file's ctime must be for stat to vouch for it. Within one tick of the file system's
+// clock a file can change twice under one time stamp; 2 s is the coarsest clock there is (FAT), and kind to a server's clock of NFS.
+const settled = 2 * time.Second
+
+// errChanged says that the store changed while it was read.
+var errChanged = errors.New("it kept changing while it was read: write each file aside and rename it, or publish")
+
+// Fetch implements [Store]. While nothing changes it costs a stat of each file, or of the manifest alone.
+func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	pause := firstPause
+	for attempt := 1; ; attempt++ {
+		snapshot, err := d.fetch(ctx, last)
+		switch {
+		case err == nil, errors.Is(err, ErrNotModified):
+			return snapshot, err
+		case errors.Is(err, fs.ErrNotExist) && attempt == 1: // a listed file may be gone again before it is looked at
+		case !errors.Is(err, errChanged):
+			return nil, d.wrap(err)
+		case attempt == attempts:
+			return nil, graph.Transient(d.wrap(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, d.wrap(context.Cause(ctx))
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+func (d *Directory) wrap(err error) error { return fmt.Errorf("state store %s: %w", d, err) }
+
+// fetch is one attempt.
+func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	start := time.Now()
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+
+	read, see := d.readPlain, scan
+	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
+		read, see = d.readPublished, scanManifest
+	}
+	before, err := see(ctx, root, d.cluster)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint := before.fingerprint()
+	if d.knows(fingerprint, last) {
+		return nil, ErrNotModified
+	}
+	snapshot, err := read(ctx, root, before)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if after, again := see(ctx, root, d.cluster); again != nil || after.fingerprint() != fingerprint {
+		return nil, errChanged // whatever was read, or went wrong, was of no one moment
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before.newest < start.Add(-settled).UnixNano() {
+		d.remember(fingerprint, snapshot.Revision)
+	}
+	if snapshot.Revision == last {
+		return nil, ErrNotModified
+	}
+	return snapshot, nil
+}
+
+// knows tells that the files are those of which last was read.
+func (d *Directory) knows(fingerprint string, last Revision) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return last != Revision{} && d.known == knowledge{fingerprint, last}
+}
+
+func (d *Directory) remember(fingerprint string, r Revision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known = knowledge{fingerprint, r}
+}
+
+// openRoot opens the store's directory and makes sure that the cluster is in it.
+func (d *Directory) openRoot() (*os.Root, error) {
+	root, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return nil, explainDir(d.dir, err)
+	}
+	info, err := root.Stat(d.cluster)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("it is a %s, a directory with cluster.yaml is expected", typeWord(info.Mode()))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = d.noCluster(root)
+	} else if err != nil {
+		err = explain("open", ".", err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// noCluster says which clusters there are instead.
+func (d *Directory) noCluster(root *os.Root) error {
+	names, err := readNames(root)
+	if err != nil {
+		return explain("list", ".", err)
+	}
+	var clusters []string
+	for _, name := range names {
+		if name == clusterDocument {
+			return fmt.Errorf("no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s: %w",
+				d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir), fs.ErrNotExist)
+		}
+		if info, err := root.Stat(name); err == nil && info.IsDir() && validCluster(name) {
+			clusters = append(clusters, name)
+		}
+	}
+	if len(clusters) == 0 {
+		return fmt.Errorf("no cluster %q in it, nor any other: put the cluster's documents into %s: %w", d.cluster, d, fs.ErrNotExist)
+	}
+	return fmt.Errorf("no cluster %q in it: it has %s; set cluster to one of them: %w", d.cluster, strings.Join(clusters, ", "), fs.ErrNotExist)
+}
+
+// Open implements [Store].
+func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, d.wrap(context.Cause(ctx))
+	}
+	if !validName(name) {
+		return nil, 0, d.wrap(fmt.Errorf("asset %q is no path below the cluster's directory: write it as assets/NAME, without \"..\"", name))
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, 0, d.wrap(err)
+	}
+	defer root.Close()
+	f, size, err := openRegular(root, path.Join(d.cluster, name))
+	if err != nil {
+		return nil, 0, d.wrap(explain("open", name, err))
+	}
+	return f, size, nil
+}

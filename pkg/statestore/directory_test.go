@@ -1,0 +1,244 @@
+package statestore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// plain makes a plain directory store with cluster "c".
+func plain(t *testing.T) (dir, cluster string) {
+	dir = t.TempDir()
+	cluster = filepath.Join(dir, "c")
+	put(t, filepath.Join(cluster, "cluster.yaml"), []byte("kind: Cluster\n"))
+	return dir, cluster
+}
+
+func fetch(t *testing.T, location string) (*statestore.Snapshot, error) {
+	t.Helper()
+	return openIn(location)(t, "c").Fetch(context.Background(), statestore.Revision{})
+}
+
+// Each case breaks a good store; the error must be of one line, name the place and say what to do.
+func TestFetchSaysWhatToDo(t *testing.T) {
+	for name, c := range map[string]struct {
+		break_ func(t *testing.T, dir, cluster string)
+		want   []string
+	}{
+		"no directory": {func(t *testing.T, dir, _ string) { remove(t, dir) }, []string{"no directory", "set store"}},
+		"a file":       {func(t *testing.T, dir, _ string) { remove(t, dir); put(t, dir, nil) }, []string{"is no directory"}},
+		"another cluster": {func(t *testing.T, dir, cluster string) {
+			rename(t, cluster, filepath.Join(dir, "prod.example.com"))
+			put(t, filepath.Join(dir, "README"), nil)
+			put(t, filepath.Join(dir, ".git/HEAD"), nil)
+		}, []string{`no cluster "c"`, "it has prod.example.com; set cluster"}},
+		"no cluster at all": {func(t *testing.T, _, cluster string) { remove(t, cluster) }, []string{"nor any other", "put the cluster's documents"}},
+		"one level too deep": {func(t *testing.T, dir, cluster string) {
+			rename(t, filepath.Join(cluster, "cluster.yaml"), filepath.Join(dir, "cluster.yaml"))
+			remove(t, cluster)
+		}, []string{"itself a cluster's directory", "set store to"}},
+		"cluster is a file":     {func(t *testing.T, _, cluster string) { remove(t, cluster); put(t, cluster, nil) }, []string{"a directory with cluster.yaml is expected"}},
+		"no cluster.yaml":       {func(t *testing.T, _, cluster string) { remove(t, filepath.Join(cluster, "cluster.yaml")) }, []string{"c/cluster.yaml is missing", "kind Cluster"}},
+		"directory as document": {func(t *testing.T, _, cluster string) { put(t, filepath.Join(cluster, "nodes/n.yaml/x"), nil) }, []string{`"nodes/n.yaml" is a directory`}},
+		"pipe as document": {func(t *testing.T, _, cluster string) {
+			if err := syscall.Mkfifo(filepath.Join(cluster, "nodegroups.yaml"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			link(t, "../nodegroups.yaml", filepath.Join(cluster, "nodes/n.yaml"))
+		}, []string{`"nodes/n.yaml" is a pipe`, "remove it"}},
+		"link out":      {func(t *testing.T, _, cluster string) { link(t, "/etc/passwd", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "leads out of the store", "copy the file"}},
+		"link out, ..":  {func(t *testing.T, _, cluster string) { link(t, "../../../x", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "leads out of the store"}},
+		"directory out": {func(t *testing.T, _, cluster string) { link(t, "/etc", filepath.Join(cluster, "nodes")) }, []string{`"nodes"`, "leads out of the store"}},
+		"dangling link": {func(t *testing.T, _, cluster string) { link(t, "none", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "mend the link"}},
+		"link loop":     {func(t *testing.T, _, cluster string) { link(t, "n.yaml", filepath.Join(cluster, "nodes/n.yaml")) }, []string{`"nodes/n.yaml"`, "mend the symbolic link"}},
+		"big document": {func(t *testing.T, _, cluster string) {
+			putFilled(t, filepath.Join(cluster, "nodes/n.yaml"), statestore.MaxObjectSize+1, 'x')
+		}, []string{`"nodes/n.yaml" has 2097153 bytes`, "at most 2097152", "under assets/"}},
+		"big store": {func(t *testing.T, _, cluster string) {
+			putFilled(t, filepath.Join(cluster, "nodes/0.yaml"), statestore.MaxObjectSize, 'x')
+			for i := 1; i < 33; i++ {
+				link(t, "0.yaml", filepath.Join(cluster, fmt.Sprintf("nodes/%d.yaml", i)))
+			}
+		}, []string{"all objects have", "at most 67108864"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, cluster := plain(t)
+			c.break_(t, dir, cluster)
+			got, err := fetch(t, dir)
+			if err == nil {
+				t.Fatalf("fetched %q", got.Objects)
+			}
+			for _, want := range append(c.want, dir) {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") || graph.IsTransient(err) {
+				t.Errorf("transient, or more than a line: %v", err)
+			}
+		})
+	}
+}
+
+func TestFetchUnreadable(t *testing.T) {
+	dir, cluster := plain(t)
+	put(t, filepath.Join(cluster, "nodes/n.yaml"), nil)
+	if err := os.Chmod(filepath.Join(cluster, "nodes/n.yaml"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 { // whom no mode stops, but on a thread of its own that is not root
+		t.Cleanup(asNobody(t, dir))
+	}
+	_, err := fetch(t, dir)
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), `"nodes/n.yaml"`) || !strings.Contains(err.Error(), "let the agent's user read it") {
+		t.Errorf("unreadable document: %v", err)
+	}
+}
+
+func TestFetchFollowsLinksWithin(t *testing.T) {
+	dir, cluster := plain(t)
+	put(t, filepath.Join(dir, "shared/group.yaml"), []byte("shared"))
+	link(t, "../../shared/group.yaml", filepath.Join(cluster, "nodegroups/nodes.yaml"))
+	// As Kubernetes mounts a ConfigMap: each name a link through ..data.
+	rename(t, filepath.Join(cluster, "cluster.yaml"), filepath.Join(cluster, "cluster.old"))
+	put(t, filepath.Join(cluster, "..2026_01/cluster.yaml"), []byte("mounted"))
+	link(t, "..2026_01", filepath.Join(cluster, "..data"))
+	link(t, "..data/cluster.yaml", filepath.Join(cluster, "cluster.yaml"))
+
+	got, err := fetch(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Objects["nodegroups/nodes.yaml"]) != "shared" || string(got.Objects["cluster.yaml"]) != "mounted" {
+		t.Errorf("links within the store: %q", got.Objects)
+	}
+	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "cluster.old") {
+		t.Errorf("notes %q, want one, of cluster.old", got.Notes)
+	}
+}
+
+func TestOpenDoesNotLeaveTheStore(t *testing.T) {
+	dir, cluster := plain(t)
+	link(t, "/etc/passwd", filepath.Join(cluster, "assets/a"))
+	_, _, err := openIn(dir)(t, "c").Open(context.Background(), "assets/a")
+	if err == nil || !strings.Contains(err.Error(), "leads out of the store") {
+		t.Errorf("asset behind a link that leads out: %v", err)
+	}
+	put(t, filepath.Join(cluster, "assets/dir/x"), nil)
+	if _, _, err := openIn(dir)(t, "c").Open(context.Background(), "assets/dir"); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("directory as asset: %v", err)
+	}
+}
+
+// A change that keeps size, inode and mtime is seen while the files are young, and by its ctime when they are old.
+func TestFetchSeesChangeUnderOneMtime(t *testing.T) {
+	dir, cluster := plain(t)
+	s, path := openIn(dir)(t, "c"), filepath.Join(cluster, "cluster.yaml")
+	day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	var last statestore.Revision
+	for _, content := range []string{"one", "two", "six"} {
+		put(t, path, []byte(content))
+		if err := os.Chtimes(path, day, day); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Fetch(context.Background(), last)
+		if err != nil || string(got.Objects["cluster.yaml"]) != content {
+			t.Fatalf("after writing %q: %v, %v", content, got, err)
+		}
+		last = got.Revision
+	}
+}
+
+func TestPublishedRefusals(t *testing.T) {
+	good := func() *statestore.Manifest {
+		return statestore.NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("x")})
+	}
+	entry := good().Objects["cluster.yaml"]
+	for name, c := range map[string]struct {
+		change func(m *statestore.Manifest)
+		want   string
+	}{
+		"version":        {func(m *statestore.Manifest) { m.APIVersion = "netwright.dev/v9" }, "update the agent"},
+		"kind":           {func(m *statestore.Manifest) { m.Kind = "Cluster" }, `is a "Cluster"`},
+		"cluster":        {func(m *statestore.Manifest) { m.Cluster = "d" }, `of cluster "d", not "c"`},
+		"generation":     {func(m *statestore.Manifest) { m.Generation = 0 }, "generation 0"},
+		"path up":        {func(m *statestore.Manifest) { m.Objects["../x"] = entry }, `"../x"`},
+		"absolute":       {func(m *statestore.Manifest) { m.Objects["/etc/passwd"] = entry }, `"/etc/passwd"`},
+		"hash is a path": {func(m *statestore.Manifest) { m.Objects["cluster.yaml"] = statestore.Object{SHA256: "../../x"} }, "sha256"},
+		"hash upper case": {func(m *statestore.Manifest) {
+			m.Objects["cluster.yaml"] = statestore.Object{SHA256: strings.ToUpper(entry.SHA256)}
+		}, "lower-case"},
+		"too big": {func(m *statestore.Manifest) {
+			m.Objects["cluster.yaml"] = statestore.Object{SHA256: entry.SHA256, Size: 1 << 40}
+		}, "at most"},
+		"negative size": {func(m *statestore.Manifest) {
+			m.Objects["cluster.yaml"] = statestore.Object{SHA256: entry.SHA256, Size: -1}
+		}, "-1 bytes"},
+		"too many": {func(m *statestore.Manifest) {
+			for i := range statestore.MaxObjects {
+				m.Objects[strconv.Itoa(i)] = entry
+			}
+		}, "more than 20000 objects"},
+		"object missing": {func(*statestore.Manifest) {}, "the manifest last"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := good()
+			c.change(m)
+			dir := t.TempDir()
+			put(t, filepath.Join(dir, "c/manifest"), m.Encode())
+			if got, err := fetch(t, dir); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, %v; want an error with %q", got, err, c.want)
+			}
+		})
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no JSON": "generation: 1", "unknown field": `{"future": 1}`, "two": string(good().Encode()) + "{}",
+	} {
+		if _, err := statestore.ParseManifest([]byte(text), "c"); err == nil || !strings.Contains(err.Error(), "publish again") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add(statestore.NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("x")}).Encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := statestore.ParseManifest(data, "c")
+		if err != nil {
+			return
+		}
+		again, err := statestore.ParseManifest(m.Encode(), "c")
+		if err != nil || !bytes.Equal(again.Encode(), m.Encode()) {
+			t.Errorf("%q does not survive its own encoding: %v", data, err)
+		}
+	})
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,121 @@
+package statestore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
+// that its replacement is the publication. Its JSON form is a file format: fields are added, never changed.
+type Manifest struct {
+	APIVersion string            `json:"apiVersion"` // [ManifestVersion]
+	Kind       string            `json:"kind"`       // "Manifest"
+	Cluster    string            `json:"cluster"`    // so that one cluster's manifest is not taken for another's
+	Generation int64             `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
+	Objects    map[string]Object `json:"objects"`    // by path relative to the cluster
+}
+
+// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>.
+type Object struct {
+	SHA256 string `json:"sha256"` // hex, lower case
+	Size   int64  `json:"size"`   // bytes
+}
+
+// ManifestVersion is the version of the manifest's format.
+const ManifestVersion = "netwright.dev/v1alpha1"
+
+// maxManifestSize is in bytes: 200 for each object that a snapshot may have.
+const maxManifestSize = 200 * MaxObjects
+
+// NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes one.
+func NewManifest(cluster string, generation int64, objects map[string][]byte) *Manifest {
+	m := &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, len(objects))}
+	for name, data := range objects {
+		m.Objects[name] = Object{SHA256: sum(data), Size: int64(len(data))}
+	}
+	return m
+}
+
+// Encode is the manifest's canonical form: the same objects give the same bytes.
+func (m *Manifest) Encode() []byte {
+	data, _ := json.MarshalIndent(m, "", "  ") // map keys come sorted; strings and numbers always encode
+	return append(data, '\n')
+}
+
+// ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the same bytes fail again.
+func ParseManifest(data []byte, cluster string) (*Manifest, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	m := new(Manifest)
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("decode manifest: %w: publish again, or update the agent if a newer one published it", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("decode manifest: something follows it: publish again")
+	}
+	switch {
+	case m.APIVersion != ManifestVersion || m.Kind != "Manifest":
+		return nil, fmt.Errorf("manifest is a %q of %q, this agent reads a \"Manifest\" of %q: update the agent or publish again", m.Kind, m.APIVersion, ManifestVersion)
+	case m.Cluster != cluster:
+		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name", m.Cluster, cluster)
+	case m.Generation < 1:
+		return nil, fmt.Errorf("manifest has generation %d, the first is 1: publish again", m.Generation)
+	}
+	return m, m.check()
+}
+
+// check refuses entries that cannot be read safely.
+func (m *Manifest) check() error {
+	if len(m.Objects) > MaxObjects {
+		return errTooMany
+	}
+	var total int64
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		o := m.Objects[name]
+		raw, err := hex.DecodeString(o.SHA256)
+		switch {
+		case !validName(name):
+			return fmt.Errorf("manifest names an object %q, which is no path below the cluster: publish again", name)
+		case err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != o.SHA256:
+			return fmt.Errorf("manifest gives %q the sha256 %q, which is none in lower-case hex: publish again", name, o.SHA256)
+		case o.Size < 0 || o.Size > MaxObjectSize:
+			return tooBig(name, o.Size)
+		}
+		total += o.Size
+	}
+	return checkTotal(total)
+}
+
+// verify checks an object's content against its entry.
+func (o Object) verify(name string, data []byte) error {
+	if int64(len(data)) == o.Size && sum(data) == o.SHA256 {
+		return nil
+	}
+	return fmt.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+		name, len(data), sum(data), o.Size, o.SHA256)
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+var errTooMany = fmt.Errorf("more than %d objects, which is all that can be read: remove nodes' documents that only repeat their group's", MaxObjects)
+
+func tooBig(name string, size int64) error {
+	return fmt.Errorf("%q has %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", name, size, MaxObjectSize)
+}
+
+func checkTotal(size int64) error {
+	if size > MaxSnapshotSize {
+		return fmt.Errorf("all objects have %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", size, MaxSnapshotSize)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package statestore
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.
+var schemes = []struct {
+	name string
+	open func(u *url.URL, cluster string) (Store, error)
+}{
+	{"file", openFile},
+	{"s3", nil},
+	{"https", nil},
+	{"k8s", nil},
+}
+
+// Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list. It reads nothing yet, so that a store
+// which is not there at boot is an error of Fetch, which may be tried again; every error of Open is permanent.
+func Open(location, cluster string) (Store, error) {
+	switch {
+	case location == "":
+		return nil, errors.New("no state store is named: set store in /etc/netwright/agent.yaml or give --store")
+	case cluster == "":
+		return nil, errors.New("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
+	case !validCluster(cluster):
+		return nil, fmt.Errorf("cluster name %q is no directory name: name the cluster as its directory in the store is named, without slashes", cluster)
+	}
+	scheme, _, isURL := strings.Cut(location, "://")
+	if !isURL {
+		return NewDirectory(location, cluster)
+	}
+	u, err := url.Parse(location)
+	if err != nil {
+		// A URL that does not parse may still hold a password: url.Error would print it.
+		return nil, errors.New("the state store's URL does not parse: write it as scheme://host/path, with special characters percent-encoded")
+	}
+	i := slices.IndexFunc(schemes, func(s struct {
+		name string
+		open func(*url.URL, string) (Store, error)
+	}) bool {
+		return s.name == u.Scheme
+	})
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("state store %s: no scheme %q is known: use a path or file://", u.Redacted(), scheme)
+	case schemes[i].open == nil:
+		return nil, fmt.Errorf("state store %s: %s:// is not supported yet by this version: copy the store to a directory and use its path", u.Redacted(), u.Scheme)
+	}
+	return schemes[i].open(u, cluster)
+}
+
+func openFile(u *url.URL, cluster string) (Store, error) {
+	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
+		return nil, fmt.Errorf("state store %s: a file URL names a path of this machine: write file:///path", u.Redacted())
+	}
+	return NewDirectory(u.Path, cluster)
+}

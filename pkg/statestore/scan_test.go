@@ -1,0 +1,25 @@
+package statestore
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Twenty thousand files take a test seconds to make; the listing is filled without them.
+func TestListingIsBounded(t *testing.T) {
+	info, err := os.Stat("scan_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listing{stamps: map[string]stamp{}}
+	for i := range MaxObjects {
+		if err := l.add(strconv.Itoa(i), info); err != nil {
+			t.Fatalf("object %d: %v", i, err)
+		}
+	}
+	if err := l.add("one more", info); !errors.Is(err, errTooMany) {
+		t.Errorf("one more than %d: %v", MaxObjects, err)
+	}
+}
