@@ -78,6 +78,7 @@ link set br0 up
 func (f *Fabric) Netns() string { return "/run/netns/" + f.netns }
 
 // Do calls do inside of the fabric's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
+// Listen on "tcp4" or "tcp6": whether "tcp" means both, Go finds out in whichever namespace it is asked first.
 func (f *Fabric) Do(do func() error) error { return inNetns(f.Netns(), do) }
 
 func (f *Fabric) close() {
