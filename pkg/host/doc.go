@@ -8,7 +8,7 @@
 // address is set on it.
 //
 // The package protects from torn files (see durable.go) and from leaving the
-// root it was given (every path goes through [os.Root]). It does not protect
+// root it was given (see files_resolve.go). It does not protect
 // from another program that writes the same keys at the same time: the next
 // pass sees that as drift.
 package host

@@ -118,6 +118,9 @@ type FileInfo struct {
 	Links    uint64
 	Mtime    int64 // nanoseconds since the epoch
 	Ctime    int64
+	// Mounted says that something is mounted on the path, as a container does
+	// with single files: it cannot be replaced by a rename, only written in place.
+	Mounted bool
 }
 
 // Digest is a sha256.

@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// FileSpec is what a file has besides its content.
+type FileSpec struct {
+	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
+	UID, GID int
+}
+
+// Batch puts files in place so that after a crash, a kill or a power cut each
+// of them is the old one or the new one, whole. Every file is staged beside its
+// target, synced, and then all are renamed; the directories are synced last.
+//
+// On an error before the renames nothing has changed; on an error between
+// them those done are taken back. A kill between two renames (microseconds) leaves
+// some files old and some new, each of them whole: the next pass does the rest.
+// What a bind mount covers cannot be renamed over: it is written in place, after
+// all others, and a power cut can tear it.
+//
+// A batch holds a descriptor for each of its files. It is for one goroutine;
+// several batches may be under way at a time, and share their syncs.
+type Batch struct {
+	h    *Host
+	all  []*Staged
+	dirs map[string]*stagingDir
+}
+
+// stagingDir is a directory that files of a batch go into.
+type stagingDir struct {
+	name string
+	fd   int
+}
+
+// Batch begins an empty batch. The caller ends it with [Batch.Discard], which
+// after a [Batch.Commit] does nothing.
+func (h *Host) Batch() *Batch {
+	return &Batch{h: h, dirs: map[string]*stagingDir{}}
+}
+
+// Create stages an empty file that shall be at name. Missing parents are made
+// with mode 0755. The caller writes the content, closes the file, and commits. A
+// directory, device, pipe or socket at name is an [InTheWayError]; a symlink is replaced.
+func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
+	name, err := clean("write", name)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := b.dir(path.Dir(name))
+	if err != nil {
+		return nil, explain("write", name, err)
+	}
+	s, err := stageFile(dir, name, spec)
+	if err != nil {
+		return nil, explain("write", name, err)
+	}
+	b.all = append(b.all, s)
+	return s, nil
+}
+
+// Put stages a file with its whole content.
+func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
+	s, err := b.Create(name, spec)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Write(content); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// dir opens a directory of the batch, once, and clears it of what a killed
+// run left there.
+func (b *Batch) dir(name string) (*stagingDir, error) {
+	if d, ok := b.dirs[name]; ok {
+		return d, nil
+	}
+	fd, err := b.h.files.makeDirs(name)
+	if err != nil {
+		return nil, err
+	}
+	b.h.clearLeftovers(fd, name)
+	d := &stagingDir{name: name, fd: fd}
+	b.dirs[name] = d
+	return d, nil
+}
+
+// Commit makes the batch visible and durable: when it returns nil, all files
+// are in place and survive a power cut. A cancelled context stops it before the
+// first rename only. It ends the batch, also on an error.
+func (b *Batch) Commit(ctx context.Context) error {
+	defer b.Discard()
+	for _, s := range b.all {
+		if !s.closed {
+			return fmt.Errorf("write %s: committed before it was closed", s.name)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("write %d files: %w", len(b.all), err)
+	}
+	if err := b.syncFiles(); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("write %d files: %w", len(b.all), err)
+	}
+	if err := b.publish(); err != nil {
+		return err
+	}
+	if err := b.syncDirs(); err != nil {
+		return err
+	}
+	for _, s := range b.all {
+		s.record(b.h.opt.Stamps)
+		b.h.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode), zap.Bool("in place", s.state == beside))
+	}
+	return nil
+}
+
+// Discard ends a batch: what is staged and not in place is removed.
+func (b *Batch) Discard() {
+	for _, s := range b.all {
+		s.discard()
+	}
+	for _, d := range b.dirs {
+		unix.Close(d.fd)
+	}
+	b.all, b.dirs = nil, map[string]*stagingDir{}
+}
+
+// publish renames all files into place, or none. Where a file is replaced, the old
+// one is swapped out and kept until the last rename has gone well.
+func (b *Batch) publish() error {
+	var covered []*Staged
+	for i, s := range b.all {
+		err := s.rename(len(b.all) > 1)
+		switch {
+		case err == unix.EBUSY:
+			covered = append(covered, s)
+		case err != nil:
+			err = explain("write", s.name, err)
+			for _, done := range b.all[:i] {
+				err = errors.Join(err, explain("take back", done.name, done.undo()))
+			}
+			return err
+		}
+	}
+	for _, s := range covered {
+		if err := s.overwrite(); err != nil {
+			return explain("write in place", s.name, err)
+		}
+	}
+	for _, s := range b.all {
+		s.dropOld()
+	}
+	return nil
+}
+
+func (b *Batch) syncFiles() error {
+	var group []syncItem
+	for _, s := range b.all {
+		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
+	}
+	return b.h.files.syncs.sync(group)
+}
+
+func (b *Batch) syncDirs() error {
+	var group []syncItem
+	for _, d := range b.dirs {
+		group = append(group, syncItem{fd: d.fd, name: d.name})
+	}
+	return b.h.files.syncs.sync(group)
+}

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"path"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweeper knows the directories that were cleared of staged files.
+type sweeper struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+var processStart = time.Now()
+
+// first says whether a directory is asked about for the first time.
+func (s *sweeper) first(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name] {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[name] = true
+	return true
+}
+
+// clearLeftovers removes staged files that a killed run left in a directory, the
+// first time that this pass writes into it.
+func (h *Host) clearLeftovers(dir int, name string) {
+	if !h.files.sweep.first(name) {
+		return
+	}
+	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	list, err := names(fd, name)
+	if err != nil {
+		return
+	}
+	for _, entry := range list {
+		if leftover(dir, entry) && unix.Unlinkat(dir, entry, 0) == nil {
+			h.wrote("removed what a killed run had staged", path.Join(name, entry))
+		}
+	}
+}
+
+// leftover says whether a file was staged by a process before this one. A file
+// with our name that is younger belongs to another agent that still runs.
+func leftover(dir int, entry string) bool {
+	token, ok := stagedBy(entry)
+	if !ok || token == processToken {
+		return false
+	}
+	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && info.Type != Directory && info.Ctime < processStart.UnixNano()
+}

@@ -1,0 +1,68 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// explain wraps an error of a path with the operation, and says what a person
+// can do about it where the kernel's own words do not. Nil stays nil.
+func explain(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var explained *fs.PathError
+	if errors.As(err, &explained) {
+		return err
+	}
+	err = &fs.PathError{Op: op, Path: name, Err: err}
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err
+	}
+	if advice, ok := advices[errno]; ok {
+		return fmt.Errorf("%w: %s", err, strings.ReplaceAll(advice, "DIR", path.Dir(name)))
+	}
+	return err
+}
+
+// advices say what to do next; DIR is the directory.
+var advices = map[syscall.Errno]string{
+	unix.ENOSPC:  "free some space or inodes (df -h DIR; df -i DIR)",
+	unix.EDQUOT:  "raise the quota or free some space (quota; df -h DIR)",
+	unix.EROFS:   "mount it writable, or configure a directory that is (findmnt -T DIR)",
+	unix.EPERM:   "run as root, and look whether the file or directory is immutable (lsattr -d DIR; chattr -i)",
+	unix.EACCES:  "run as root, and look for a denial of SELinux or AppArmor (journalctl -k -g denied)",
+	unix.ENOTDIR: "a parent is a file where a directory goes: move it away (namei -l DIR)",
+	unix.ELOOP:   "a parent is a symlink that leads in a circle (namei -l DIR)",
+	unix.EIO:     "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
+	unix.ETXTBSY: "a process executes it: stop that one first (fuser -v in DIR)",
+	unix.ESTALE:  "the network file system under it went away (findmnt -T DIR)",
+	unix.EBUSY:   "something is mounted on it or uses it (findmnt -R DIR)",
+}
+
+// InTheWayError says that a path holds something of another type than what
+// goes there. Nothing was done.
+type InTheWayError struct {
+	Path string
+	Is   FileType // what is there
+	Want FileType // what goes there
+}
+
+func (e *InTheWayError) Error() string {
+	return fmt.Sprintf("%s: a %s is in the way of the %s that goes there: move it away (mv %s %s.old) or take it out of the configuration",
+		e.Path, e.Is.noun(), e.Want.noun(), e.Path, e.Path)
+}
+
+func (t FileType) noun() string {
+	if t == Other {
+		return "device, pipe or socket"
+	}
+	return string(t)
+}
