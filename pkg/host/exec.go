@@ -1,0 +1,135 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// command is a program to run. Secrets never go into args: every user of the
+// machine can read them.
+type command struct {
+	path    string // with no slash it is looked for in PATH and the sbin directories
+	args    []string
+	stdin   []byte
+	timeout time.Duration // 0: 30 s
+	max     int           // of output kept, in bytes; 0: 1 MiB
+}
+
+// run starts a program in a process group of its own, waits for it and returns
+// what it wrote to stdout. At the deadline, or when ctx ends, the whole group
+// is killed. An error quotes the command and the end of its stderr. It is the
+// only way in which a task starts another program.
+func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
+	if !l.opt.live() {
+		return nil, fmt.Errorf("run %s: %w", c.path, ErrNotHere)
+	}
+	path, err := findProgram(c.path)
+	if err != nil {
+		return nil, err
+	}
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = 30 * time.Second
+	}
+	late := fmt.Errorf("%s did not end within %s and was killed", c.path, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
+	defer cancel()
+
+	limit := c.max
+	if limit == 0 {
+		limit = 1 << 20
+	}
+	stdout, stderr := &bounded{max: limit}, &bounded{max: 4096, tail: true}
+	cmd := exec.CommandContext(ctx, path, c.args...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	// A grandchild outside of the group may hold the pipes open.
+	cmd.WaitDelay = time.Second
+
+	err = cmd.Run()
+	line := strings.Join(append([]string{c.path}, c.args...), " ")
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("run `%s`: %w", line, context.Cause(ctx))
+	case err != nil && stderr.buf.String() != "":
+		return nil, fmt.Errorf("run `%s`: %w: %s", line, err, lastLines(stderr.buf.String(), 5))
+	case err != nil:
+		return nil, fmt.Errorf("run `%s`: %w", line, err)
+	case stdout.cut:
+		return nil, fmt.Errorf("run `%s`: it wrote more than %d bytes", line, limit)
+	}
+	return stdout.buf.Bytes(), nil
+}
+
+// findProgram looks in PATH and where a service's PATH may not reach.
+func findProgram(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil || strings.Contains(name, "/") {
+		return path, wrapLook(name, err)
+	}
+	for _, dir := range []string{"/usr/local/sbin/", "/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/"} {
+		if path, err := exec.LookPath(dir + name); err == nil {
+			return path, nil
+		}
+	}
+	return "", wrapLook(name, err)
+}
+
+func wrapLook(name string, err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("find %s: it is not installed: %w", name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %w", name, err)
+	}
+	return nil
+}
+
+// bounded keeps the first or the last bytes written to it and drops the rest.
+type bounded struct {
+	buf  bytes.Buffer
+	max  int
+	tail bool
+	cut  bool
+}
+
+// Write never fails: a program must not die of SIGPIPE for our bound.
+func (b *bounded) Write(p []byte) (int, error) {
+	n := len(p)
+	room := b.max - b.buf.Len()
+	switch {
+	case n <= room:
+	case b.tail:
+		b.cut = true
+		p = p[max(0, n-b.max):]
+		if drop := b.buf.Len() + len(p) - b.max; drop > 0 {
+			b.buf.Next(drop)
+		}
+	default:
+		b.cut = true
+		p = p[:max(0, room)]
+	}
+	b.buf.Write(p)
+	return n, nil
+}
+
+// lastLines are the last n lines that are not blank, on one line.
+func lastLines(s string, n int) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+}
