@@ -50,7 +50,7 @@ type Files interface {
 	Owner(owner string) (uid, gid int, err error)
 }
 
-// Kernel reads sysctls and modules.
+// Kernel reads sysctls, modules and mounts.
 type Kernel interface {
 	// Sysctl reads a key in dotted form, a slash standing for a dot inside a
 	// name ("net.ipv4.conf.eth0/100.rp_filter"). White space between fields is
@@ -58,6 +58,9 @@ type Kernel interface {
 	Sysctl(key string) (string, error)
 	// Module says whether a module is built in, loaded, loadable or absent.
 	Module(name string) (ModuleState, error)
+	// Mounted returns the type of the file system that is mounted at a path
+	// ("bpf"). [ErrNotExist] if nothing is. [ErrNotHere] below an image's root.
+	Mounted(path string) (fstype string, err error)
 }
 
 // Network reads links, addresses, routes, rules and nft tables of the network
@@ -214,7 +217,8 @@ type UnitState struct {
 	NeedReload    bool
 	FragmentPath  string
 	DropIns       []string
-	Result        string
+	Result        string // how a service's or mount's last run ended: success, exit-code …
+	Job           bool   // a job is queued for it or running
 	ExecStart     string // the first command line, for kubelet and the runtime
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
 }

@@ -1,0 +1,173 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Where systemd listens. The private socket answers root without a bus daemon
+// between (and before one runs, early in the boot); it speaks peer to peer, so
+// there is no Hello and no match rule.
+const (
+	privateSocket = "/run/systemd/private"
+	systemSocket  = "/run/dbus/system_bus_socket"
+)
+
+// Names of org.freedesktop.systemd1(5).
+const (
+	managerName  = "org.freedesktop.systemd1"
+	managerPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
+	managerIface = "org.freedesktop.systemd1.Manager."
+)
+
+// quiet says that a message must not start anybody who does not run.
+const quiet = dbus.FlagNoAutoStart
+
+// bus is a connection to systemd, with the jobs that are waited for.
+type bus struct {
+	conn *dbus.Conn
+
+	mu       sync.Mutex
+	starting int // calls that may have a job whose name is not known yet
+	waiters  map[dbus.ObjectPath]chan string
+	early    map[dbus.ObjectPath]string // results that came before the job's name
+	closed   bool
+}
+
+// dialBus connects and authenticates. Private sockets get no Hello.
+func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
+	var d net.Dialer
+	sock, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("connect to systemd: %w", err)
+	}
+	// Authentication and Hello take no context: the socket's deadline stands in.
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(10 * time.Second)
+	}
+	if err := sock.SetDeadline(deadline); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
+	}
+	b := &bus{waiters: map[dbus.ObjectPath]chan string{}, early: map[dbus.ObjectPath]string{}}
+	// The context of a connection ends it; ours lives until Close.
+	b.conn, err = dbus.DialUnix(sock.(*net.UnixConn), dbus.WithSignalHandler(b))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
+	}
+	err = b.conn.Auth(nil)
+	if err == nil && !private {
+		err = b.conn.Hello()
+	}
+	if err == nil {
+		err = sock.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, err), b.conn.Close())
+	}
+	return b, nil
+}
+
+// manager calls a method of systemd's manager.
+func (b *bus) manager(ctx context.Context, method string, args ...any) *dbus.Call {
+	return b.conn.Object(managerName, managerPath).CallWithContext(ctx, managerIface+method, quiet, args...)
+}
+
+// listen makes the message bus pass JobRemoved on. On a private socket
+// systemd sends it unasked, and Subscribe does no harm.
+func (b *bus) listen(ctx context.Context, private bool) error {
+	if private {
+		return nil
+	}
+	match := "type='signal',interface='org.freedesktop.systemd1.Manager',member='JobRemoved',path='/org/freedesktop/systemd1'"
+	if err := b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", quiet, match).Err; err != nil {
+		return fmt.Errorf("listen for systemd's jobs: %w", err)
+	}
+	if err := b.manager(ctx, "Subscribe").Err; err != nil {
+		return fmt.Errorf("listen for systemd's jobs: %w", err)
+	}
+	return nil
+}
+
+// DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
+// reader, so it does not block.
+func (b *bus) DeliverSignal(_, name string, s *dbus.Signal) {
+	if name != "JobRemoved" {
+		return
+	}
+	var id uint32
+	var job dbus.ObjectPath
+	var unit, result string
+	if dbus.Store(s.Body, &id, &job, &unit, &result) != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w, ok := b.waiters[job]; ok {
+		w <- result // has room for one
+		delete(b.waiters, job)
+	} else if b.starting > 0 {
+		b.early[job] = result
+	}
+}
+
+// Terminate implements the part of [dbus.SignalHandler] that hears of the
+// connection's end: nobody may wait any longer.
+func (b *bus) Terminate() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for job, w := range b.waiters {
+		close(w)
+		delete(b.waiters, job)
+	}
+}
+
+// job calls a method that queues a job and waits for the job's result.
+func (b *bus) job(ctx context.Context, method string, args ...any) (result string, err error) {
+	b.mu.Lock()
+	b.starting++
+	b.mu.Unlock()
+
+	var job dbus.ObjectPath
+	err = b.manager(ctx, method, args...).Store(&job)
+
+	wait := make(chan string, 1)
+	b.mu.Lock()
+	result, done := b.early[job]
+	if err == nil && !done && !b.closed {
+		b.waiters[job] = wait
+	}
+	lost := b.closed
+	if b.starting--; b.starting == 0 {
+		clear(b.early)
+	}
+	b.mu.Unlock()
+
+	switch {
+	case err != nil || done:
+		return result, err
+	case lost:
+		return "", errBusLost
+	}
+	select {
+	case result, ok := <-wait:
+		if !ok {
+			return "", errBusLost
+		}
+		return result, nil
+	case <-ctx.Done():
+		b.mu.Lock()
+		delete(b.waiters, job)
+		b.mu.Unlock()
+		return "", context.Cause(ctx)
+	}
+}
+
+var errBusLost = errors.New("the connection to systemd ended")

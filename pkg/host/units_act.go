@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+	"go.uber.org/zap"
+)
+
+// StartUnit starts a unit, or queues that and returns when wait is false. A
+// unit that runs is success. [ErrNotExist] if systemd has no such unit,
+// [ErrNotHere] where no systemd runs. It may be retried.
+func (h *Host) StartUnit(ctx context.Context, name string, wait bool) error {
+	return h.unitJob(ctx, "start", "StartUnit", name, wait)
+}
+
+// StopUnit stops a unit. A unit that is not there is success.
+func (h *Host) StopUnit(ctx context.Context, name string, wait bool) error {
+	err := h.unitJob(ctx, "stop", "StopUnit", name, wait)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// RestartUnit restarts a unit if it runs, and leaves it alone if not.
+func (h *Host) RestartUnit(ctx context.Context, name string, wait bool) error {
+	return h.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
+}
+
+// ReloadUnit makes a unit that runs read its configuration again; one that
+// cannot is restarted.
+func (h *Host) ReloadUnit(ctx context.Context, name string, wait bool) error {
+	return h.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
+}
+
+// unitJob queues a job and waits for its end.
+func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
+	b, err := h.units.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("%s unit %s: %w", verb, name, err)
+	}
+	result := "done"
+	if wait {
+		result, err = b.job(ctx, method, name, "replace")
+	} else {
+		err = b.manager(ctx, method, name, "replace").Err
+	}
+	if err != nil {
+		return fmt.Errorf("%s unit %s: %w", verb, name, explainUnit(err))
+	}
+	switch result {
+	case "done", "skipped":
+	case "dependency":
+		return fmt.Errorf("%s unit %s: a unit that it requires failed: see `systemctl list-dependencies --state=failed %s`", verb, name, name)
+	case "canceled":
+		return fmt.Errorf("%s unit %s: another job took its place: try again", verb, name)
+	default:
+		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, h.unitResult(ctx, name), name)
+	}
+	if log := h.opt.Log; log != nil {
+		log.Info("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
+	}
+	return nil
+}
+
+// unitResult is how a unit's last run ended, in brackets, or "".
+func (h *Host) unitResult(ctx context.Context, name string) string {
+	s, err := h.Unit(ctx, name)
+	if err != nil || s.Result == "" {
+		return ""
+	}
+	return " (" + s.Result + ")"
+}
+
+// DaemonReload makes systemd read its unit files again.
+func (h *Host) DaemonReload(ctx context.Context) error {
+	return h.manage(ctx, "reload unit files", func(b *bus) *dbus.Call { return b.manager(ctx, "Reload") })
+}
+
+// EnableUnit makes the links that a unit's [Install] section asks for. It does
+// not start it. Links that are there are success; one to another file is replaced.
+func (h *Host) EnableUnit(ctx context.Context, name string) error {
+	return h.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
+		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
+	})
+}
+
+// DisableUnit removes all links to a unit file. It does not stop it.
+func (h *Host) DisableUnit(ctx context.Context, name string) error {
+	return h.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
+		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
+	})
+}
+
+// MaskUnit links a unit to /dev/null, or takes that link away, and makes
+// systemd know of it.
+func (h *Host) MaskUnit(ctx context.Context, name string, masked bool) error {
+	verb := "unmask unit "
+	if masked {
+		verb = "mask unit "
+	}
+	err := h.manage(ctx, verb+name, func(b *bus) *dbus.Call {
+		if masked {
+			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
+		}
+		return b.manager(ctx, "UnmaskUnitFiles", []string{name}, false)
+	})
+	if err != nil {
+		return err
+	}
+	return h.DaemonReload(ctx)
+}
+
+// manage calls systemd's manager once.
+func (h *Host) manage(ctx context.Context, verb string, call func(*bus) *dbus.Call) error {
+	b, err := h.units.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	if err := call(b).Err; err != nil {
+		return fmt.Errorf("%s: %w", verb, explainUnit(err))
+	}
+	if log := h.opt.Log; log != nil {
+		log.Info(verb)
+	}
+	return nil
+}
