@@ -1,5 +1,97 @@
 package host
 
-type kernel struct{ Kernel }
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
 
-func openKernel(Options, *files) *kernel { return &kernel{} }
+	"golang.org/x/sys/unix"
+)
+
+// kernel reads what the running kernel says of itself below /proc and /sys. It
+// does so directly, not through [Files]: procfs is no tree that one may leave.
+type kernel struct {
+	live bool   // false: an image, no kernel behind it
+	proc string // "/proc", elsewhere in tests
+	sys  string // "/sys"
+	lib  string // "/lib/modules"
+
+	release string // as uname -r
+	index   sync.Once
+	builtin []byte // modules.builtin
+	deps    []byte // modules.dep
+}
+
+func openKernel(opt Options, _ *files) *kernel {
+	k := &kernel{live: opt.live(), proc: "/proc", sys: "/sys", lib: "/lib/modules"}
+	var uts unix.Utsname
+	if k.live && unix.Uname(&uts) == nil {
+		k.release = unix.ByteSliceToString(uts.Release[:])
+	}
+	return k
+}
+
+// live says that the root is the one that the running kernel and its systemd see.
+func (o Options) live() bool { return o.Root == "" || filepath.Clean(o.Root) == "/" }
+
+// Sysctl implements [Kernel]. The keys of net.* are those of the calling
+// thread's network namespace: /proc/sys looks at who reads.
+func (k *kernel) Sysctl(key string) (string, error) {
+	if !k.live {
+		return "", fmt.Errorf("read sysctl %s: %w", key, ErrNotHere)
+	}
+	canonical, err := CanonicalSysctl(key)
+	if err != nil {
+		return "", err
+	}
+	raw, err := readKernelFile(k.sysctlFile(canonical))
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return "", fmt.Errorf("read sysctl %s: %w", key, ErrNotExist)
+	case err != nil:
+		return "", fmt.Errorf("read sysctl %s: %w", key, err)
+	}
+	return foldSpace(string(raw)), nil
+}
+
+func (k *kernel) sysctlFile(canonical string) string {
+	return k.proc + "/sys/" + sysctlPath(canonical)
+}
+
+// readKernelFile reads a small file of procfs or sysfs with three system
+// calls. [os.ReadFile] makes six: it registers the file with the poller,
+// which procfs half supports, and asks for a size that is always 0.
+func readKernelFile(path string) ([]byte, error) {
+	fd, err := openRetry(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 0, 512)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return buf, nil
+		}
+		buf = buf[:len(buf)+n]
+	}
+}
+
+// openRetry opens a file and starts again when a signal came between.
+func openRetry(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// knownModules are those that a builder may ask for.
+var knownModules = []string{
+	"br_netfilter", "bridge", "dummy", "ip_set", "ip_tables", "ip_vs", "ipip", "ipvlan", "nf_conntrack", "nf_tables",
+	"nfnetlink_queue", "overlay", "veth", "vxlan", "wireguard",
+}
+
+// kernelFacts says what the running kernel can do; nothing below an image's root.
+func kernelFacts(k *kernel, contain string) KernelFacts {
+	facts := KernelFacts{Release: k.release}
+	if !k.live {
+		return facts
+	}
+	facts.IPv6 = unix.Access(k.proc+"/sys/net/ipv6/conf", unix.F_OK) == nil
+	facts.HostSysctls = contain == "" && k.ownsSysctls()
+	facts.Modules = contain == "" && unix.Access(k.proc+"/modules", unix.F_OK) == nil
+	var fs unix.Statfs_t
+	facts.BPF = unix.Statfs(k.sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
+	facts.KnownModules = map[string]ModuleState{}
+	for _, name := range knownModules {
+		if state, err := k.Module(name); err == nil {
+			facts.KnownModules[name] = state
+		}
+	}
+	return facts
+}
+
+// ownsSysctls says that this is the machine's own view of /proc/sys: writable,
+// and of the initial network namespace. Only there can the socket buffers'
+// limits be written (mode 0644); elsewhere the key is absent or read-only.
+func (k *kernel) ownsSysctls() bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(k.proc+"/sys", &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Stat(k.proc+"/sys/net/core/rmem_max", &st) == nil && st.Mode&0o200 != 0
+}
+
+// container names what this process is contained in, or "": first what systemd
+// and the container managers say (https://systemd.io/CONTAINER_INTERFACE),
+// then whether root here is the machine's root.
+func container(k *kernel, sandbox bool) string {
+	switch {
+	case sandbox:
+		return "sandbox"
+	case !k.live:
+		return ""
+	}
+	for _, file := range []string{"/run/systemd/container", "/run/host/container-manager"} {
+		if raw, err := readKernelFile(file); err == nil && len(bytes.TrimSpace(raw)) > 0 {
+			return string(bytes.TrimSpace(raw))
+		}
+	}
+	if environ, err := readKernelFile(k.proc + "/1/environ"); err == nil {
+		for v := range strings.SplitSeq(string(environ), "\x00") {
+			if name, ok := strings.CutPrefix(v, "container="); ok && name != "" {
+				return name
+			}
+		}
+	}
+	for file, name := range map[string]string{"/run/.containerenv": "podman", "/.dockerenv": "docker"} {
+		if _, err := os.Stat(file); err == nil {
+			return name
+		}
+	}
+	// The initial user namespace maps everything onto itself.
+	if raw, err := readKernelFile(k.proc + "/self/uid_map"); err == nil && foldSpace(string(raw)) != "0 0 4294967295" {
+		return "user namespace"
+	}
+	return ""
+}
+
+// cgroupVersion says which version the root of the hierarchy is, 0 if unknown.
+func cgroupVersion(k *kernel) int {
+	var fs unix.Statfs_t
+	if !k.live || unix.Statfs(k.sys+"/fs/cgroup", &fs) != nil {
+		return 0
+	}
+	switch fs.Type {
+	case unix.CGROUP2_SUPER_MAGIC:
+		return 2
+	case unix.TMPFS_MAGIC:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Module implements [Kernel]. The order of looking is by cost: sysfs tells of
+// most that is loaded in one system call.
+func (k *kernel) Module(name string) (ModuleState, error) {
+	if !k.live {
+		return "", fmt.Errorf("look for module %s: %w", name, ErrNotHere)
+	}
+	name, err := moduleName(name)
+	if err != nil {
+		return "", err
+	}
+	state, err := k.loaded(name)
+	if state != "" || err != nil {
+		return state, err
+	}
+	k.index.Do(k.readIndex)
+	switch {
+	case listsModule(k.builtin, name), k.showsModule(name):
+		return ModuleBuiltin, nil
+	case listsModule(k.deps, name):
+		return ModuleLoadable, nil
+	}
+	return ModuleAbsent, nil
+}
+
+// moduleName is the name as the kernel has it: with underscores.
+func moduleName(name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, "/. \t\n\x00") {
+		return "", fmt.Errorf("%q is no name of a kernel module", name)
+	}
+	return strings.ReplaceAll(name, "-", "_"), nil
+}
+
+// loaded asks the running kernel, and answers "" when it does not know.
+func (k *kernel) loaded(name string) (ModuleState, error) {
+	dir := k.sys + "/module/" + name
+	raw, err := readKernelFile(dir + "/initstate")
+	switch {
+	case err == nil && foldSpace(string(raw)) == "live":
+		return ModuleLoaded, nil
+	case err == nil: // coming or going: not loaded yet, or not any more
+		return ModuleLoadable, nil
+	case !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR):
+		return "", fmt.Errorf("read the state of module %s: %w", name, err)
+	}
+	if unix.Access(dir, unix.F_OK) == nil {
+		return ModuleBuiltin, nil // a built-in module with parameters has a directory, but no state
+	}
+	if unix.Access(k.sys+"/module", unix.F_OK) == nil {
+		return "", nil
+	}
+	// Without sysfs, as in some containers, /proc/modules is the other list.
+	list, err := readKernelFile(k.proc + "/modules")
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return "", fmt.Errorf("list the loaded modules: %w", err)
+	}
+	for line := range bytes.Lines(list) {
+		if first, _, _ := bytes.Cut(line, []byte(" ")); string(first) == name {
+			return ModuleLoaded, nil
+		}
+	}
+	return "", nil
+}
+
+// readIndex reads what depmod wrote for the running kernel. Where there is
+// nothing, nothing is known to be loadable.
+func (k *kernel) readIndex() {
+	k.builtin, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.builtin")
+	k.deps, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.dep")
+}
+
+// listsModule says that a line of modules.builtin ("kernel/net/x.ko") or
+// modules.dep ("kernel/net/x.ko.xz: …") is about the module. Files are named
+// with underscores or with hyphens.
+func listsModule(list []byte, name string) bool {
+	for _, n := range []string{name, strings.ReplaceAll(name, "_", "-")} {
+		needle := []byte("/" + n + ".ko")
+		for rest := list; ; {
+			i := bytes.Index(rest, needle)
+			if i < 0 {
+				break
+			}
+			start, end := rest[:i], rest[i+len(needle):]
+			// What a line has after the colon is what that module depends on.
+			line := start[bytes.LastIndexByte(start, '\n')+1:]
+			if bytes.IndexByte(line, ':') < 0 && (len(end) == 0 || bytes.IndexByte([]byte("\n:."), end[0]) >= 0) {
+				return true
+			}
+			rest = end
+		}
+	}
+	return false
+}
+
+// signs are what a kernel shows that has a module inside, for kernels whose
+// modules.builtin is not there (a container, a kernel without modules).
+var signs = map[string]string{
+	"br_netfilter": "/sys/net/bridge",
+	"nf_conntrack": "/sys/net/netfilter/nf_conntrack_count",
+	"ip_vs":        "/sys/net/ipv4/vs",
+	"ipv6":         "/sys/net/ipv6",
+}
+
+// showsModule says that the kernel acts as one that has the module.
+func (k *kernel) showsModule(name string) bool {
+	if sign := signs[name]; sign != "" {
+		return unix.Access(k.proc+sign, unix.F_OK) == nil
+	}
+	list, err := readKernelFile(k.proc + "/filesystems")
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(list) {
+		if f := bytes.Fields(line); len(f) > 0 && string(f[len(f)-1]) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// ModuleSource says where an absent module of a release comes from, in words
+// for an error: the package that has it, by the distribution.
+func ModuleSource(os OSRelease, release string) string {
+	for _, id := range append([]string{os.ID}, os.IDLike...) {
+		switch id {
+		case "rhel", "centos", "fedora", "rocky", "almalinux", "ol":
+			return "install kernel-modules-extra-" + release
+		case "amzn":
+			return "install kernel-modules-extra of kernel " + release
+		case "ubuntu":
+			return "install linux-modules-extra-" + release
+		case "debian":
+			return "install linux-image-" + release + " (the -cloud- kernels leave modules out: use the one without)"
+		case "suse", "opensuse", "sles":
+			return "install kernel-default in the version of " + release
+		}
+	}
+	return "install the package of kernel " + release + " that has it"
+}

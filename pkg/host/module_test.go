@@ -1,0 +1,136 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// fakeKernel is a kernel in a directory: the files that the real one shows.
+func fakeKernel(t *testing.T, files map[string]string) *kernel {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"/proc", "/sys/module", "/lib/6.1.0"} {
+		if err := os.MkdirAll(dir+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, content := range files {
+		write(t, dir+path, content)
+	}
+	return &kernel{live: true, proc: dir + "/proc", sys: dir + "/sys", lib: dir + "/lib", release: "6.1.0"}
+}
+
+func TestModule(t *testing.T) {
+	k := fakeKernel(t, map[string]string{
+		"/proc/modules":                      "br_netfilter 32768 0 - Live 0x0\n",
+		"/proc/filesystems":                  "nodev\tsysfs\n\text4\nnodev\toverlay\n",
+		"/sys/module/br_netfilter/initstate": "live\n",
+		"/sys/module/dying/initstate":        "going\n",
+		"/sys/module/ipv6/parameters/x":      "0\n",
+		"/lib/6.1.0/modules.builtin":         "kernel/net/core/failover.ko\nkernel/net/802/stp.ko",
+		"/lib/6.1.0/modules.dep": "kernel/net/netfilter/xt_nat.ko.xz: kernel/net/netfilter/nf_nat.ko.xz\n" +
+			"kernel/drivers/net/snd-dummy.ko.zst:\nkernel/net/bridge/bridge.ko:\n",
+	})
+	for name, want := range map[string]ModuleState{
+		"br_netfilter": ModuleLoaded,
+		"br-netfilter": ModuleLoaded,
+		"dying":        ModuleLoadable,
+		"ipv6":         ModuleBuiltin, // has parameters
+		"failover":     ModuleBuiltin, // is listed
+		"stp":          ModuleBuiltin, // is listed last, without a line end
+		"overlay":      ModuleBuiltin, // the kernel shows it
+		"xt_nat":       ModuleLoadable,
+		"snd_dummy":    ModuleLoadable, // its file has a hyphen
+		"bridge":       ModuleLoadable,
+		"nf_nat":       ModuleAbsent, // only named as a dependency
+		"xt_na":        ModuleAbsent,
+		"nat":          ModuleAbsent,
+	} {
+		if got, err := k.Module(name); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "../x", "a b", "x.ko"} {
+		if got, err := k.Module(bad); err == nil {
+			t.Errorf("%q is called %s", bad, got)
+		}
+	}
+}
+
+func TestModuleWithoutSysfs(t *testing.T) {
+	k := fakeKernel(t, map[string]string{"/proc/modules": "overlay 1 0 - Live 0x0\nbr_netfilter 32768 0 - Live 0x0\n"})
+	if err := os.Remove(k.sys + "/module"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.Module("br_netfilter"); err != nil || got != ModuleLoaded {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := k.Module("bridge"); err != nil || got != ModuleAbsent {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLoadModuleErrors(t *testing.T) {
+	open := func(files map[string]string) *Host {
+		h := testHost(t)
+		h.kernel = fakeKernel(t, files)
+		h.facts.Kernel.Modules = true
+		h.facts.OS = OSRelease{ID: "rocky", IDLike: []string{"rhel", "centos", "fedora"}}
+		return h
+	}
+	absent := open(map[string]string{"/proc/modules": ""})
+	gone := open(map[string]string{"/proc/modules": ""})
+	if err := os.Remove(gone.kernel.lib + "/6.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	contained := open(map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/x.ko:\n"})
+	contained.facts.Kernel.Modules = false
+	for _, c := range []struct {
+		name string
+		host *Host
+		says []string
+		is   error
+	}{
+		{"absent", absent, []string{"6.1.0", "kernel-modules-extra-6.1.0"}, ErrNotExist},
+		{"updated kernel", gone, []string{"6.1.0", "reboot"}, ErrNotExist},
+		{"kernel without modules", open(nil), []string{"built without it"}, ErrNotExist},
+		{"container", contained, []string{"belong to the host"}, nil},
+	} {
+		err := c.host.LoadModule(t.Context(), "x")
+		if err == nil || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, s := range c.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%s: %v does not say %q", c.name, err, s)
+			}
+		}
+	}
+}
+
+func TestLoadModuleThatIsThere(t *testing.T) {
+	h := testHost(t)
+	h.kernel = fakeKernel(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})
+	for _, name := range []string{"x", "y"} {
+		if err := h.LoadModule(t.Context(), name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestModuleSource(t *testing.T) {
+	for id, want := range map[string]string{
+		"ubuntu": "linux-modules-extra-6.1.0",
+		"fedora": "kernel-modules-extra-6.1.0",
+		"debian": "linux-image-6.1.0",
+		"amzn":   "kernel-modules-extra",
+		"gentoo": "kernel 6.1.0",
+	} {
+		if got := ModuleSource(OSRelease{ID: id}, "6.1.0"); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", id, got)
+		}
+	}
+}

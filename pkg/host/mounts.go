@@ -1,0 +1,51 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Mounted implements [Kernel], of the calling thread's mount namespace.
+func (k *kernel) Mounted(path string) (string, error) {
+	if !k.live {
+		return "", fmt.Errorf("look for a mount at %s: %w", path, ErrNotHere)
+	}
+	list, err := readKernelFile(k.proc + "/thread-self/mountinfo")
+	if err != nil {
+		return "", fmt.Errorf("read mountinfo: %w", err)
+	}
+	fstype := ""
+	for line := range bytes.Lines(list) {
+		// id parent major:minor root point options [tags…] - type source options
+		left, right, ok := bytes.Cut(line, []byte(" - "))
+		l, r := strings.Fields(string(left)), strings.Fields(string(right))
+		if ok && len(l) > 4 && len(r) > 0 && unescapeMount(l[4]) == path {
+			fstype = r[0] // a later line lies over an earlier one
+		}
+	}
+	if fstype == "" {
+		return "", fmt.Errorf("look for a mount at %s: %w", path, ErrNotExist)
+	}
+	return fstype, nil
+}
+
+// unescapeMount undoes the kernel's \040 for space, tab, newline and backslash.
+func unescapeMount(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

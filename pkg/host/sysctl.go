@@ -1,0 +1,229 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SysctlScope says how far a sysctl reaches.
+type SysctlScope string
+
+// The scopes of a sysctl.
+const (
+	// ScopeNetns is a key that every network namespace has of its own.
+	ScopeNetns SysctlScope = "netns"
+	// ScopeHost is a key of the whole machine: it is never written from a
+	// container or a sandbox.
+	ScopeHost SysctlScope = "host"
+)
+
+// hostNet lists the keys below net.* that belong to the whole machine, from
+// the tables that the kernel registers for the initial network namespace only
+// (net/core/sysctl_net_core.c, net/ipv4/sysctl_net_ipv4.c, net/ipv4/route.c,
+// net/core/neighbour.c, net/netfilter/nf_conntrack_standalone.c). Elsewhere
+// they are absent, read-only or refused. A trailing * matches by prefix. A
+// test compares the list with the running kernel.
+var hostNet = []string{
+	"net.core.*",
+	"net.ipv4.cipso_*",
+	"net.ipv4.fib_sync_mem",
+	"net.ipv4.inet_peer_*",
+	"net.ipv4.ipfrag_secret_interval",
+	"net.ipv4.neigh.default.*",
+	"net.ipv4.route.error_*",
+	"net.ipv4.route.gc_*",
+	"net.ipv4.route.max_size",
+	"net.ipv4.route.redirect_*",
+	"net.ipv4.tcp_allowed_congestion_control",
+	"net.ipv4.tcp_available_*",
+	"net.ipv4.tcp_low_latency",
+	"net.ipv4.tcp_max_orphans",
+	"net.ipv4.tcp_mem",
+	"net.ipv4.udp_mem",
+	"net.ipv6.calipso_*",
+	"net.ipv6.ip6frag_secret_interval",
+	"net.ipv6.mld_max_msf",
+	"net.ipv6.mld_qrv",
+	"net.ipv6.neigh.default.*",
+	"net.netfilter.nf_conntrack_buckets",
+	"net.netfilter.nf_conntrack_expect_max",
+	"net.netfilter.nf_conntrack_max",
+	"net.netfilter.nf_log_all_netns",
+	"net.nf_conntrack_max",
+	"net.rds.*",
+	"net.sctp.sctp_mem",
+	"net.sctp.sctp_rmem",
+	"net.sctp.sctp_wmem",
+	"net.tipc.*",
+}
+
+// netnsCore are the keys of net.core that a network namespace has of its own
+// (optmem_max since Linux 6.7).
+var netnsCore = []string{
+	"net.core.bypass_prot_mem",
+	"net.core.optmem_max",
+	"net.core.rps_default_mask",
+	"net.core.somaxconn",
+	"net.core.tstamp_allow_data",
+	"net.core.txrehash",
+	"net.core.xfrm_*",
+}
+
+// ScopeOf says how far a key in dotted form reaches.
+func ScopeOf(key string) SysctlScope {
+	switch {
+	case !strings.HasPrefix(key, "net."):
+		return ScopeHost
+	case matchesAny(netnsCore, key):
+		return ScopeNetns
+	case matchesAny(hostNet, key):
+		return ScopeHost
+	}
+	return ScopeNetns
+}
+
+// matchesAny says that one of the patterns is the key or, with a trailing *,
+// its beginning.
+func matchesAny(patterns []string, key string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok {
+			return strings.HasPrefix(key, prefix)
+		}
+		return p == key
+	})
+}
+
+// CanonicalSysctl returns the dotted form of a key as people write it: with
+// dots, a slash standing for a dot inside a name, or with slashes, as in
+// sysctl.d(5). It is an error if the key is neither, so that it can never
+// name a file outside of /proc/sys.
+func CanonicalSysctl(key string) (string, error) {
+	dotted := key
+	if i := strings.IndexAny(key, "./"); i >= 0 && key[i] == '/' {
+		dotted = swapSeparators(key)
+	}
+	for part := range strings.SplitSeq(dotted, ".") {
+		if part == "" || strings.HasPrefix(part, "/") || strings.ContainsAny(part, " \t\n\x00*?[") {
+			return "", fmt.Errorf("%q is no sysctl key: write it like net.ipv4.ip_forward, "+
+				"a dot inside an interface name as a slash (net.ipv4.conf.eth0/100.rp_filter)", key)
+		}
+	}
+	return dotted, nil
+}
+
+// sysctlPath is a canonical key's path below /proc/sys.
+func sysctlPath(key string) string { return swapSeparators(key) }
+
+// swapSeparators turns dots into slashes and slashes into dots: the dotted
+// form of a key and its path are each other's mirror.
+func swapSeparators(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '.':
+			return '/'
+		case '/':
+			return '.'
+		}
+		return r
+	}, s)
+}
+
+// foldSpace makes the kernel's tabs and line ends one space each, and none at
+// the ends.
+func foldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// SameSysctl says that the kernel would hold the same for both values of a
+// key: white space, the base of numbers, and the order and the overlap of port
+// lists do not matter.
+func SameSysctl(key, a, b string) bool {
+	if a == b {
+		return true
+	}
+	if key == "net.ipv4.ip_local_reserved_ports" {
+		pa, oka := parsePorts(a)
+		pb, okb := parsePorts(b)
+		return oka && okb && slices.Equal(pa, pb)
+	}
+	fa, fb := strings.Fields(a), strings.Fields(b)
+	return slices.EqualFunc(fa, fb, func(x, y string) bool {
+		if x == y {
+			return true
+		}
+		// Base 0: the kernel reads 0x10 and 010 as C does and prints decimals.
+		nx, errx := strconv.ParseInt(x, 0, 64)
+		ny, erry := strconv.ParseInt(y, 0, 64)
+		return errx == nil && erry == nil && nx == ny
+	})
+}
+
+// portRange is an inclusive range of ports.
+type portRange struct{ first, last uint64 }
+
+// parsePorts reads a list such as "8080,30000-32767" into sorted ranges that
+// neither overlap nor touch, as the kernel prints it.
+func parsePorts(s string) ([]portRange, bool) {
+	var all []portRange
+	for item := range strings.SplitSeq(strings.TrimSpace(s), ",") {
+		if item == "" {
+			continue
+		}
+		lo, hi, isRange := strings.Cut(item, "-")
+		if !isRange {
+			hi = lo
+		}
+		first, err1 := strconv.ParseUint(lo, 10, 16)
+		last, err2 := strconv.ParseUint(hi, 10, 16)
+		if err1 != nil || err2 != nil || last < first {
+			return nil, false
+		}
+		all = append(all, portRange{first, last})
+	}
+	slices.SortFunc(all, func(a, b portRange) int { return int(a.first) - int(b.first) })
+	var out []portRange
+	for _, r := range all {
+		if n := len(out); n > 0 && r.first <= out[n-1].last+1 {
+			out[n-1].last = max(out[n-1].last, r.last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, true
+}
+
+// SysctlModule names the module that gives the kernel a key, or "" when it is
+// always there or unknown.
+func SysctlModule(key string) string {
+	for _, m := range sysctlModules {
+		if strings.HasPrefix(key, m.prefix) {
+			return m.module
+		}
+	}
+	return ""
+}
+
+var sysctlModules = []struct{ prefix, module string }{
+	{"net.bridge.", "br_netfilter"},
+	{"net.netfilter.nf_conntrack_", "nf_conntrack"},
+	{"net.nf_conntrack_max", "nf_conntrack"},
+	{"net.netfilter.nf_flowtable_", "nf_flow_table"},
+	{"net.ipv4.vs.", "ip_vs"},
+	{"net.mpls.", "mpls_router"},
+	{"net.sctp.", "sctp"},
+}
+
+// SysctlLink names the interface that a key belongs to, or "" when it is of no
+// single one.
+func SysctlLink(key string) string {
+	parts := strings.Split(key, ".")
+	if len(parts) < 5 || parts[0] != "net" || (parts[2] != "conf" && parts[2] != "neigh") {
+		return ""
+	}
+	switch name := parts[3]; name {
+	case "all", "default", "lo":
+		return ""
+	default:
+		return strings.ReplaceAll(name, "/", ".")
+	}
+}

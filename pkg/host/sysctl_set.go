@@ -1,0 +1,95 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// SetSysctl writes a key of the running kernel and reads it back. It is an
+// error if the kernel then says something else than what was asked for (it
+// rounds and clamps some keys). A key of scope host is refused where
+// [KernelFacts.HostSysctls] is false. It may be retried.
+func (h *Host) SetSysctl(ctx context.Context, key, value string) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("set sysctl %s: %w", key, err)
+	}
+	if !h.kernel.live {
+		return fmt.Errorf("set sysctl %s: %w", key, ErrNotHere)
+	}
+	canonical, err := CanonicalSysctl(key)
+	if err != nil {
+		return err
+	}
+	if ScopeOf(canonical) == ScopeHost && !h.facts.Kernel.HostSysctls {
+		return fmt.Errorf("set sysctl %s: it belongs to the whole machine and is not set from a container "+
+			"or a sandbox: set it on the host", key)
+	}
+	if err := writeKernelFile(h.kernel.sysctlFile(canonical), value); err != nil {
+		return fmt.Errorf("set sysctl %s to %q: %w", key, value, explainSysctl(canonical, err))
+	}
+	got, err := h.kernel.Sysctl(canonical)
+	if err != nil {
+		return fmt.Errorf("read sysctl %s back: %w", key, err)
+	}
+	if !SameSysctl(canonical, got, value) {
+		return fmt.Errorf("set sysctl %s to %q: the kernel took it and says %q: "+
+			"it rounds or clamps this key, ask for a value that it can hold", key, value, got)
+	}
+	if log := h.opt.Log; log != nil {
+		log.Info("sysctl set", zap.String("key", key), zap.String("value", got))
+	}
+	return nil
+}
+
+// writeKernelFile writes a value in one system call, as procfs wants it.
+func writeKernelFile(path, value string) error {
+	// O_TRUNC makes procfs take the write as a whole new value whatever
+	// kernel.sysctl_writes_strict says.
+	fd, err := openRetry(path, unix.O_WRONLY|unix.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	data := []byte(value + "\n")
+	for {
+		n, err := unix.Write(fd, data)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return err
+		case n != len(data):
+			return fmt.Errorf("the kernel took only %d of %d bytes: %w", n, len(data), unix.EINVAL)
+		}
+		return nil
+	}
+}
+
+// explainSysctl says what the kernel means by an errno, and what to do.
+func explainSysctl(key string, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		hint = "this kernel has no such key: remove it from the configuration"
+		if m := SysctlModule(key); m != "" {
+			hint = "there is no such key before module " + m + " is loaded: load it, or build a kernel with it"
+		} else if link := SysctlLink(key); link != "" {
+			hint = "there is no such key before link " + link + " exists"
+		}
+		err = fmt.Errorf("%w (%w)", ErrNotExist, err)
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+		hint = "the kernel refuses this value: correct it, or set the key on the host if this is " +
+			"a network namespace that may not change it"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		hint = "not permitted: run as root with CAP_NET_ADMIN; in a container set it on the host"
+	case errors.Is(err, unix.EROFS):
+		hint = "/proc/sys is read-only here: set it on the host, or give the container a writable /proc/sys"
+	default:
+		return err
+	}
+	return fmt.Errorf("%s: %w", hint, err)
+}
