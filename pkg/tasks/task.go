@@ -80,11 +80,5 @@ const (
 	KindEffect = "effect"
 )
 
-// DaemonReload is the effect that makes systemd read its unit files again.
-const DaemonReload = graph.Key("effect:daemon-reload")
-
-// Restart is the key of the effect that restarts a unit.
-func Restart(unit string) graph.Key { return graph.MakeKey(KindEffect, "restart "+unit) }
-
 // FileKey is the key of a path.
 func FileKey(path string) graph.Key { return graph.MakeKey(KindFile, path) }

@@ -1,0 +1,103 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Effect is something done at most once a run, after all that ask for it and
+// before all that need it; skipped when nobody asked.
+type Effect struct {
+	Meta
+	Action EffectAction
+	Unit   string // of a restart or reload
+	// Wait for the job's end, and fail with it. Never for a unit that is
+	// ordered after the agent: it would wait for us.
+	Wait bool
+}
+
+// EffectAction is what an effect does.
+type EffectAction string
+
+// The effects.
+const (
+	ActionDaemonReload EffectAction = "daemon-reload"
+	ActionRestart      EffectAction = "restart" // only what runs is restarted
+	ActionReload       EffectAction = "reload"  // likewise; what cannot reload is restarted
+)
+
+var _ Task = Effect{}
+
+// DaemonReload is the effect that makes systemd read its unit files again.
+const DaemonReload = graph.Key("effect:daemon-reload")
+
+// Restart is the key of the effect that restarts a unit.
+func Restart(unit string) graph.Key { return graph.MakeKey(KindEffect, "restart "+unit) }
+
+// Reload is the key of the effect that makes a unit read its configuration again.
+func Reload(unit string) graph.Key { return graph.MakeKey(KindEffect, "reload "+unit) }
+
+// Owns implements [Task].
+func (t Effect) Owns() []graph.Key {
+	switch t.Action {
+	case ActionRestart:
+		return []graph.Key{Restart(t.Unit)}
+	case ActionReload:
+		return []graph.Key{Reload(t.Unit)}
+	case ActionDaemonReload:
+	}
+	return []graph.Key{DaemonReload}
+}
+
+// Needs implements [Task]: systemd reads the files before it runs from them.
+func (t Effect) Needs() []graph.Key {
+	if t.Action == ActionDaemonReload {
+		return t.After
+	}
+	return append([]graph.Key{DaemonReload}, t.After...)
+}
+
+// Plan implements [Task].
+func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
+	key := t.Owns()[0]
+	by := v.Asked(string(key))
+	if len(by) == 0 {
+		return nil, nil
+	}
+	change := &Change{
+		Items:  []Item{{Key: key, Op: Run}},
+		Reason: "asked for by " + strings.Join(by, ", "),
+	}
+	unit := t.Unit
+	if unit == "" {
+		unit = "-.mount" // of every systemd
+	}
+	switch _, err := v.Unit(ctx, unit); {
+	case errors.Is(err, host.ErrNotHere):
+		change.NotHere = "no systemd here"
+	case err != nil:
+		return nil, err
+	}
+	if t.Action == ActionRestart {
+		change.Disruption = RestartsUnit
+	}
+	return change, nil
+}
+
+// Apply implements [Task].
+func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	switch t.Action {
+	case ActionDaemonReload:
+		return h.DaemonReload(ctx)
+	case ActionRestart:
+		return h.RestartUnit(ctx, t.Unit, t.Wait)
+	case ActionReload:
+		return h.ReloadUnit(ctx, t.Unit, t.Wait)
+	}
+	return fmt.Errorf("effect %q: no such action", t.Action)
+}

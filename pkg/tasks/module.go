@@ -1,0 +1,65 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Module is a kernel module, loaded now. The file that loads it at boot is a
+// [File] of its own. A built-in one is right.
+type Module struct {
+	Meta
+	Name     string
+	Optional bool // its absence is a warning in the plan, not an error
+}
+
+var _ Task = Module{}
+
+// Owns implements [Task].
+func (t Module) Owns() []graph.Key { return []graph.Key{ModuleKey(t.Name)} }
+
+// ModuleKey is the key of a module, whether written with hyphens or underscores.
+func ModuleKey(name string) graph.Key {
+	return graph.MakeKey(KindModule, strings.ReplaceAll(name, "-", "_"))
+}
+
+// Plan implements [Task].
+func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
+	state, err := v.Module(t.Name)
+	if state == host.ModuleLoaded || state == host.ModuleBuiltin {
+		return nil, nil
+	}
+	key := t.Owns()[0]
+	change := &Change{
+		Items:   []Item{{Key: key, Op: Run, Fields: []Field{{Before: "not loaded", After: "loaded"}}}},
+		Reason:  "not loaded",
+		Pending: []host.Fact{{Key: string(key)}},
+	}
+	facts := v.Facts()
+	source := host.ModuleSource(facts.OS, facts.Kernel.Release)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		change.NotHere, change.Pending = "no running kernel under this root", nil
+	case err != nil:
+		return nil, err
+	case !facts.Kernel.Modules:
+		change.NotHere, change.Pending = "modules are the host's, not loaded here", nil
+	case state == host.ModuleAbsent && t.Optional:
+		change.NotHere, change.Pending = "optional, and this kernel has no such module", nil
+		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
+	case state == host.ModuleAbsent:
+		return nil, fmt.Errorf("plan module %s: kernel %s has no such module: %s: %w",
+			t.Name, facts.Kernel.Release, source, host.ErrNotExist)
+	}
+	return change, nil
+}
+
+// Apply implements [Task].
+func (t Module) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return h.LoadModule(ctx, t.Name)
+}

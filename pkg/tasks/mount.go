@@ -1,0 +1,143 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/unit"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Mount is a file system mounted by a .mount unit of ours: systemd mounts it,
+// now and at boot, so that the agent needs no CAP_SYS_ADMIN. One of the same
+// type that somebody else mounted is right as it is.
+type Mount struct {
+	Meta
+	What, Where, Type, Options string
+	Description                string
+}
+
+var _ Task = Mount{}
+
+// unitName is the only name that systemd accepts for a mount at Where.
+func (t Mount) unitName() string { return unit.UnitNamePathEscape(t.Where) + ".mount" }
+
+// Owns implements [Task].
+func (t Mount) Owns() []graph.Key {
+	return []graph.Key{graph.MakeKey(KindMount, t.Where), UnitFileKey(t.unitName())}
+}
+
+// Plan implements [Task].
+func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
+	have, err := v.Mounted(t.Where)
+	notHere := errors.Is(err, host.ErrNotHere)
+	switch {
+	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
+		return nil, err
+	case have != "" && have != t.Type:
+		return nil, fmt.Errorf("plan mount %s: a %s is mounted there, want %s: unmount it, or remove what mounts it from /etc/fstab",
+			t.Where, have, t.Type)
+	}
+	file, err := t.file()
+	if err != nil {
+		return nil, err
+	}
+	if have == t.Type {
+		if _, err := v.Lstat(file.Path); errors.Is(err, host.ErrNotExist) {
+			return nil, nil // somebody else's
+		}
+	}
+	change, err := file.Plan(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if change == nil {
+		change = &Change{}
+	}
+	if have != t.Type {
+		change.Items = append(change.Items, Item{Key: t.Owns()[0], Op: Create,
+			Fields: []Field{{Name: "type", After: t.Type}}})
+		change.Pending = append(change.Pending, host.Fact{Key: string(t.Owns()[0])})
+		change.Reason = "not mounted"
+	}
+	state, err := t.state().Plan(ctx, t.upcoming(v, file))
+	if err != nil {
+		return nil, err
+	}
+	if state != nil {
+		change.NotHere = state.NotHere
+		change.Pending = append(change.Pending, state.Pending...)
+		if len(change.Items) == 0 {
+			change.Items, change.Reason = state.Items, state.Reason
+		}
+	}
+	if len(change.Items) == 0 {
+		return nil, nil
+	}
+	// The unit is loaded anew by Apply: nobody else need be asked.
+	change.Asks = append([]graph.Key(nil), t.Then...)
+	return change, nil
+}
+
+// upcoming is the view with the unit's file in place.
+func (t Mount) upcoming(v host.View, file File) host.View {
+	p := host.NewPending(map[string][]string{string(DaemonReload): {t.Where}})
+	p.Add(host.Fact{Key: string(FileKey(file.Path)), File: &host.FileInfo{Type: host.Regular, Mode: file.Mode}})
+	return p.Over(v)
+}
+
+// state is the mount unit enabled and started.
+func (t Mount) state() UnitState {
+	yes := true
+	return UnitState{Meta: t.Meta, Name: t.unitName(), Enabled: &yes, Active: &yes}
+}
+
+// Apply implements [Task].
+func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	file, err := t.file()
+	if err != nil {
+		return err
+	}
+	c, err := file.Plan(ctx, h)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		if err := file.Apply(ctx, h, c); err != nil {
+			return err
+		}
+	}
+	if err := t.state().Apply(ctx, h, nil); err != nil {
+		return fmt.Errorf("mount %s: %w", t.Where, err)
+	}
+	return nil
+}
+
+// file is the unit's file.
+func (t Mount) file() (File, error) {
+	for _, v := range []string{t.What, t.Where, t.Type, t.Options, t.Description} {
+		if strings.ContainsAny(v, "\n\r") {
+			return File{}, fmt.Errorf("plan mount %s: %q holds a line end: remove it", t.Where, v)
+		}
+	}
+	if !strings.HasPrefix(t.Where, "/") || t.What == "" || t.Type == "" {
+		return File{}, fmt.Errorf("plan mount %q: it needs what is mounted, an absolute path and a type", t.Where)
+	}
+	// systemd expands % in every value.
+	literal := strings.NewReplacer("%", "%%").Replace
+	var b strings.Builder
+	b.WriteString("# Written by netwright; changes are overwritten.\n[Unit]\n")
+	if t.Description != "" {
+		b.WriteString("Description=" + literal(t.Description) + "\n")
+	}
+	b.WriteString("\n[Mount]\nWhat=" + literal(t.What) + "\nWhere=" + literal(t.Where) + "\nType=" + literal(t.Type) + "\n")
+	if t.Options != "" {
+		b.WriteString("Options=" + literal(t.Options) + "\n")
+	}
+	b.WriteString("\n[Install]\nWantedBy=local-fs.target\n")
+	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
+}

@@ -1,0 +1,156 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Sysctl is one key of the running kernel, written and read back. The file
+// that keeps it over a reboot is a [File] of its own.
+type Sysctl struct {
+	Meta
+	Key   string // dotted, a slash for a dot inside a name
+	Value string
+	// Optional says that a kernel without this key is fine.
+	Optional bool
+}
+
+var _ Task = Sysctl{}
+
+// ipForward turns IPv4 forwarding on and off. Writing it changes other keys
+// of net.ipv4.conf (accept_redirects), so it goes first.
+const ipForward = "net.ipv4.ip_forward"
+
+// Owns implements [Task].
+func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
+
+// SysctlKey is the key of a sysctl, whichever form it is written in.
+func SysctlKey(key string) graph.Key {
+	if canonical, err := host.CanonicalSysctl(key); err == nil {
+		key = canonical
+	}
+	return graph.MakeKey(KindSysctl, key)
+}
+
+// Needs implements [Task]: the module or link that brings the key, and the
+// keys that would change this one when written later.
+func (t Sysctl) Needs() []graph.Key {
+	needs := append([]graph.Key(nil), t.After...)
+	key := SysctlKey(t.Key).Name()
+	if m := host.SysctlModule(key); m != "" {
+		needs = append(needs, graph.MakeKey(KindModule, m))
+	}
+	if link := host.SysctlLink(key); link != "" {
+		needs = append(needs, graph.MakeKey(KindLink, link))
+	}
+	for _, first := range sysctlsBefore(key) {
+		needs = append(needs, graph.MakeKey(KindSysctl, first))
+	}
+	return needs
+}
+
+// sysctlsBefore lists the keys that must be written before a key of
+// net.ipv4.conf or net.ipv6.conf, as the kernel copies values around
+// (Documentation/networking/ip-sysctl.rst): ip_forward resets others;
+// "all" may reach "default" and the links, "default" the links; IPv6
+// forwarding stops router advertisements unless accept_ra is 2 by then.
+func sysctlsBefore(key string) []string {
+	parts := strings.Split(key, ".")
+	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" {
+		return nil
+	}
+	of, leaf := parts[3], strings.Join(parts[4:], ".")
+	at := func(of, leaf string) string { return strings.Join([]string{"net", parts[1], "conf", of, leaf}, ".") }
+	var before []string
+	if parts[1] == "ipv4" {
+		before = append(before, ipForward)
+	}
+	if of != "all" {
+		before = append(before, at("all", leaf))
+	}
+	if of != "all" && of != "default" {
+		before = append(before, at("default", leaf))
+	}
+	if parts[1] == "ipv6" && leaf == "forwarding" {
+		before = append(before, at(of, "accept_ra"))
+		if of == "all" {
+			before = append(before, at("default", "accept_ra"))
+		}
+	}
+	return before
+}
+
+// Plan implements [Task].
+func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
+	key, err := host.CanonicalSysctl(t.Key)
+	if err != nil {
+		return nil, err
+	}
+	have, err := v.Sysctl(key)
+	item := Item{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "value", Before: have, After: t.Value}}}
+	change := &Change{Items: []Item{item}, Reason: "value differs"}
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		change.NotHere = "no running kernel under this root"
+		return change, nil
+	case err == nil && host.SameSysctl(key, have, t.Value):
+		return nil, nil
+	case host.ScopeOf(key) == host.ScopeHost && !v.Facts().Kernel.HostSysctls:
+		change.NotHere = "host-wide, not set here"
+		return change, nil
+	case errors.Is(err, host.ErrNotExist):
+		return t.planAbsent(v, key, change)
+	case err != nil:
+		return nil, err
+	}
+	change.Disruption = sysctlDisruption(key, t.Value)
+	return change, nil
+}
+
+// planAbsent plans a key that the kernel does not have now.
+func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, error) {
+	module, link := host.SysctlModule(key), host.SysctlLink(key)
+	change.Items[0].Op = Create
+	switch {
+	case module != "" && v.WillExist(KindModule+":"+module):
+		change.Reason = "absent until module " + module + " is loaded"
+		return change, nil
+	case link != "" && v.WillExist(KindLink+":"+link):
+		change.Reason = "absent until link " + link + " exists"
+		return change, nil
+	case t.Optional:
+		return nil, nil
+	case link != "":
+		return nil, graph.Wait("link " + link)
+	case module != "" && !v.Facts().Kernel.Modules:
+		change.NotHere = "not here before the host loads module " + module
+		return change, nil
+	case module != "":
+		return nil, fmt.Errorf("plan sysctl %s: the kernel has it only with module %s, which is not loaded: load it: %w",
+			t.Key, module, host.ErrNotExist)
+	}
+	return nil, fmt.Errorf("plan sysctl %s: kernel %s has no such key: correct its name or remove it: %w",
+		t.Key, v.Facts().Kernel.Release, host.ErrNotExist)
+}
+
+// sysctlDisruption says what writing a key may do to the node's own routes.
+func sysctlDisruption(key, value string) Disruption {
+	switch {
+	case key == ipForward && value == "0",
+		strings.HasPrefix(key, "net.ipv6.conf.") && strings.HasSuffix(key, ".forwarding"),
+		strings.HasSuffix(key, ".accept_ra"),
+		strings.HasSuffix(key, ".disable_ipv6"):
+		return MayCutOff
+	}
+	return NoDisruption
+}
+
+// Apply implements [Task].
+func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return h.SetSysctl(ctx, t.Key, t.Value)
+}

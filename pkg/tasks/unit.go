@@ -1,0 +1,51 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// unitDir is where the administrator's units are: they win over the packages'.
+const unitDir = "/etc/systemd/system"
+
+// Unit is a unit file in /etc/systemd/system. It asks for a daemon-reload.
+type Unit struct {
+	Meta
+	Name    string // node-setup.service
+	Content []byte
+}
+
+var _ Task = Unit{}
+
+// UnitFileKey is the key of a unit's file, as [Unit] writes it.
+func UnitFileKey(name string) graph.Key { return FileKey(unitDir + "/" + name) }
+
+// Owns implements [Task].
+func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
+
+// Asks implements [Task].
+func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
+
+// Plan implements [Task].
+func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) { return t.file().Plan(ctx, v) }
+
+// Apply implements [Task].
+func (t Unit) Apply(ctx context.Context, h *host.Host, c *Change) error {
+	return t.file().Apply(ctx, h, c)
+}
+
+func (t Unit) file() File { return systemdFile(t.Meta, unitDir+"/"+t.Name, t.Content) }
+
+// systemdFile is a file that systemd reads at its next daemon-reload.
+func systemdFile(m Meta, path string, content []byte) File {
+	m.Then = askReload(m.Then)
+	return File{Meta: m, Path: path, Content: content, Mode: 0o644}
+}
+
+// askReload adds the daemon-reload to what is asked for. It comes first: the
+// restarts among the others are to use the new files.
+func askReload(then []graph.Key) []graph.Key {
+	return append([]graph.Key{DaemonReload}, then...)
+}
