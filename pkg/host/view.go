@@ -76,8 +76,8 @@ type Network interface {
 	Routes(ctx context.Context, table int) ([]Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]Rule, error)
-	// Table reads an nft table, with its chains, rules and sets in canonical
-	// form, without loading a module. [ErrNotExist] if absent.
+	// Table reads an nft table with its chains and rules in canonical form (see
+	// [Table.Canonical]), without loading a module. [ErrNotExist] if absent.
 	Table(ctx context.Context, family, name string) (Table, error)
 }
 
@@ -153,17 +153,9 @@ type Link struct {
 	PtP       bool // point to point
 	Master    string
 	Alias     string
-	Bridge    BridgeAttrs // only for kind bridge
-	Physical  bool        // has a device behind it
+	Physical  bool // has a device behind it
 	Promisc   bool
-	Hairpin   bool // as a bridge port
-	ParentDev string
-}
-
-// BridgeAttrs are the settings of a bridge that a network may ask for.
-type BridgeAttrs struct {
-	STP           bool
-	VLANFiltering bool
+	ParentDev string // the device behind it, as its bus names it
 }
 
 // Address is an address on a link.

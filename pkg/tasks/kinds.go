@@ -90,12 +90,11 @@ type TOMLKey struct {
 // Link is a virtual network interface of ours.
 type Link struct {
 	Meta
-	Name  string
-	Kind  string // bridge, dummy, vxlan, veth …
-	MTU   int    // 0: leave it
-	Up    bool
-	MAC   string // "": leave it
-	Attrs host.BridgeAttrs
+	Name string
+	Kind string // bridge, dummy, vxlan, veth …
+	MTU  int    // 0: leave it
+	Up   bool
+	MAC  string // "": leave it
 }
 
 // Address is an address on a link.

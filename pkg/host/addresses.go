@@ -1,0 +1,133 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// Addresses implements [Network]. An unknown link is [ErrNotExist].
+func (n *network) Addresses(ctx context.Context, link string) ([]Address, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var on netlink.Link
+	names := map[int]string{}
+	if link != "" {
+		if on, err = n.link(ctx, link); err != nil {
+			return nil, err
+		}
+		names[on.Attrs().Index] = link
+	} else {
+		links, err := n.Links(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			names[l.Index] = l.Name
+		}
+	}
+	list, err := dump(ctx, "addresses", func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Address, 0, len(list))
+	for _, a := range list {
+		out = append(out, Address{
+			Link:   names[a.LinkIndex],
+			Prefix: prefixFrom(a.IPNet),
+			Scope:  scopeNames[a.Scope],
+			Label:  a.Label,
+			// IFA_F_PERMANENT is what the kernel sets on an address without a lifetime.
+			Dynamic: a.Flags&unix.IFA_F_PERMANENT == 0,
+		})
+	}
+	return out, nil
+}
+
+// scopeNames are the names of ip-address(8) for rtnetlink's scopes.
+var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_SITE: "site", unix.RT_SCOPE_LINK: "link", unix.RT_SCOPE_HOST: "host"}
+
+// AddAddress puts an address on a link. One that is there already is fine. An
+// IPv6 address is set without duplicate address detection: a bridge of ours
+// has no carrier before its first pod, and detection would wait for one. It
+// may be retried.
+func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, link)
+	if err != nil {
+		return fmt.Errorf("set address %s: %w", prefix, err)
+	}
+	addr := &netlink.Addr{IPNet: ipNet(prefix)}
+	if prefix.Addr().Is6() {
+		addr.Flags = unix.IFA_F_NODAD
+	}
+	switch err := rt.AddrAdd(l, addr); {
+	case errors.Is(err, unix.EEXIST):
+		return nil
+	case errors.Is(err, unix.EACCES) && prefix.Addr().Is6():
+		return fmt.Errorf("set address %s on link %s: IPv6 is disabled there: set net.ipv6.conf.%s.disable_ipv6 to 0: %w", prefix, link, link, err)
+	case err != nil:
+		return fmt.Errorf("set address %s on link %s: %w", prefix, link, err)
+	}
+	h.wrote("address set", zap.String("link", link), zap.Stringer("address", prefix))
+	return nil
+}
+
+// DelAddress takes an address off a link; absence of either is success. It
+// may be retried.
+func (h *Host) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, link)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove address %s: %w", prefix, err)
+	}
+	if err := rt.AddrDel(l, &netlink.Addr{IPNet: ipNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
+	}
+	h.wrote("address removed", zap.String("link", link), zap.Stringer("address", prefix))
+	return nil
+}
+
+// ipNet is a prefix, host bits kept, in the library's terms. Nil for the zero prefix.
+func ipNet(p netip.Prefix) *net.IPNet {
+	if !p.IsValid() {
+		return nil
+	}
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// prefixFrom is the reverse of [ipNet].
+func prefixFrom(n *net.IPNet) netip.Prefix {
+	if n == nil {
+		return netip.Prefix{}
+	}
+	bits, size := n.Mask.Size()
+	return netip.PrefixFrom(addrFrom(n.IP, size), bits)
+}
+
+// addrFrom turns the library's address into one of the family that size (32 or
+// 128 bits) says; the zero address for an empty one.
+func addrFrom(ip net.IP, size int) netip.Addr {
+	addr, ok := netip.AddrFromSlice(ip)
+	if ok && size == 32 {
+		return addr.Unmap()
+	}
+	return addr
+}

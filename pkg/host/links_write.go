@@ -1,0 +1,129 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// AddLink makes a link of kind bridge or dummy, down, with the name, MTU and
+// MAC of want; zero values leave the kernel's. A link that is
+// there already is an error ([unix.EEXIST]). It may be retried.
+func (h *Host) AddLink(ctx context.Context, want Link) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = want.Name
+	if want.MTU > 0 {
+		// A bridge whose MTU was never changed follows its smallest port, and setting the value that it has does not
+		// count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So it is made with another one, and then set.
+		attrs.MTU = want.MTU - 1
+	}
+	var l netlink.Link
+	switch want.Kind {
+	case "bridge":
+		l = &netlink.Bridge{LinkAttrs: attrs}
+	case "dummy":
+		l = &netlink.Dummy{LinkAttrs: attrs}
+	default:
+		return fmt.Errorf("make link %s: kind %q is not one that can be made here (bridge, dummy)", want.Name, want.Kind)
+	}
+	if err := rt.LinkAdd(l); err != nil {
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			return fmt.Errorf("make link %s: this kernel has no links of kind %s: load its module or install the package that has it: %w", want.Name, want.Kind, err)
+		}
+		return fmt.Errorf("make link %s of kind %s: %w", want.Name, want.Kind, err)
+	}
+	h.wrote("link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
+	if err := h.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {
+		// Made or not made, never half: the name is free again for the next attempt.
+		return errors.Join(err, rt.LinkDel(l))
+	}
+	return nil
+}
+
+// SetLink changes a virtual link to what want says: MTU and MAC unless zero,
+// and up when want.Up; Up false leaves the state alone. What
+// is right already is not written. It refuses a physical link. It may be retried.
+func (h *Host) SetLink(ctx context.Context, want Link) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, want.Name)
+	if err != nil {
+		return fmt.Errorf("change link: %w", err)
+	}
+	have := linkFrom(l, nil)
+	if have.Physical || have.Loopback {
+		return fmt.Errorf("change link %s: it is a device of the machine, not a virtual link of ours", want.Name)
+	}
+	if want.MTU > 0 && want.MTU != have.MTU {
+		if err := rt.LinkSetMTU(l, want.MTU); err != nil {
+			return fmt.Errorf("set the MTU of link %s to %d: %w", want.Name, want.MTU, err)
+		}
+	}
+	if want.MAC != "" && want.MAC != have.MAC {
+		mac, err := net.ParseMAC(want.MAC)
+		if err != nil {
+			return fmt.Errorf("set the MAC of link %s: %w", want.Name, err)
+		}
+		if err := rt.LinkSetHardwareAddr(l, mac); err != nil {
+			return fmt.Errorf("set the MAC of link %s to %s: %w", want.Name, mac, err)
+		}
+	}
+	if want.Up && !have.Up {
+		if err := rt.LinkSetUp(l); err != nil {
+			return fmt.Errorf("bring link %s up: %w", want.Name, err)
+		}
+	}
+	h.wrote("link set", zap.String("link", want.Name))
+	return nil
+}
+
+// DelLink removes a virtual link; absence is success. It refuses the loopback,
+// a physical link and a link that a default route goes through. It may be retried.
+func (h *Host) DelLink(ctx context.Context, name string) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, name)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if have := linkFrom(l, nil); have.Physical || have.Loopback {
+		return fmt.Errorf("remove link %s: it is a device of the machine; such links are never removed", name)
+	}
+	uplinks, err := h.Uplinks(ctx)
+	if err != nil {
+		return fmt.Errorf("remove link %s: %w", name, err)
+	}
+	for _, uplink := range uplinks {
+		if uplink == name {
+			return fmt.Errorf("remove link %s: a default route goes through it; move the route first", name)
+		}
+	}
+	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("remove link %s: %w", name, err)
+	}
+	h.wrote("link removed", zap.String("link", name))
+	return nil
+}
+
+// wrote logs one operation that changed the network.
+func (h *Host) wrote(what string, fields ...zap.Field) {
+	if h.opt.Log != nil {
+		h.opt.Log.Info(what, fields...)
+	}
+}

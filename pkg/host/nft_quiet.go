@@ -1,0 +1,65 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// nftLoaded says whether nf_tables is in the running kernel, found out without
+// asking it: opening NETLINK_NETFILTER makes the kernel load nfnetlink, and
+// the first request nf_tables (net/netlink/af_netlink.c, netlink_create;
+// net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
+// Where it is not loaded no table can exist.
+func nftLoaded() bool {
+	modules, err := os.ReadFile("/proc/modules")
+	if err != nil {
+		return true // a kernel without modules: nothing can be loaded
+	}
+	for line := range bytes.Lines(modules) {
+		if bytes.HasPrefix(line, []byte("nf_tables ")) {
+			return true
+		}
+	}
+	return nftBuiltin()
+}
+
+// nftBuiltin looks where a kernel lists what was built into it. In a container
+// none of the lists may be there; nf_tables counts as not loaded then.
+func nftBuiltin() bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	release := unix.ByteSliceToString(name.Release[:])
+	if list, err := os.ReadFile("/lib/modules/" + release + "/modules.builtin"); err == nil {
+		return bytes.Contains(list, []byte("/nf_tables.ko"))
+	}
+	const yes = "CONFIG_NF_TABLES=y"
+	if config, err := os.Open("/boot/config-" + release); err == nil {
+		defer config.Close()
+		return hasLine(config, yes)
+	}
+	if packed, err := os.Open("/proc/config.gz"); err == nil {
+		defer packed.Close()
+		if config, err := gzip.NewReader(packed); err == nil {
+			return hasLine(config, yes)
+		}
+	}
+	return false
+}
+
+func hasLine(r io.Reader, line string) bool {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == line {
+			return true
+		}
+	}
+	return false
+}

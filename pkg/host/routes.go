@@ -1,0 +1,152 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// MainTable is the number of the main routing table.
+const MainTable = unix.RT_TABLE_MAIN
+
+// routeTypes are the types that we know, by rtnetlink's numbers.
+var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable"}
+
+// Routes implements [Network]. A route with several next hops has neither
+// Gateway nor Link.
+func (n *network) Routes(ctx context.Context, table int) ([]Route, error) {
+	links, err := n.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	list, err := n.routes(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	var out []Route
+	for _, r := range list {
+		if _, known := routeTypes[r.Type]; known {
+			out = append(out, routeFrom(r, names))
+		}
+	}
+	return out, nil
+}
+
+func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if table == 0 {
+		table = MainTable
+	}
+	var out []netlink.Route
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := dump(ctx, fmt.Sprintf("routes of table %d", table), func() ([]netlink.Route, error) {
+			routes, err := rt.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
+			// The kernel says "no such file" of a table that no route is in.
+			if errors.Is(err, unix.ENOENT) {
+				return nil, nil
+			}
+			return routes, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Family = family
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// Uplinks names the links that a default route of the main table goes through,
+// the preferred one first (IPv4 before IPv6, then by metric).
+func (n *network) Uplinks(ctx context.Context) ([]string, error) {
+	routes, err := n.Routes(ctx, MainTable)
+	if err != nil {
+		return nil, fmt.Errorf("find the default route: %w", err)
+	}
+	routes = slices.DeleteFunc(routes, func(r Route) bool { return r.Dst.Bits() != 0 || r.Link == "" })
+	slices.SortStableFunc(routes, func(a, b Route) int {
+		if a.Dst != b.Dst {
+			return a.Dst.Addr().BitLen() - b.Dst.Addr().BitLen()
+		}
+		return a.Metric - b.Metric
+	})
+	var out []string
+	for _, r := range routes {
+		if !slices.Contains(out, r.Link) {
+			out = append(out, r.Link)
+		}
+	}
+	return out, nil
+}
+
+func routeFrom(r netlink.Route, names map[int]string) Route {
+	size := 32
+	dst := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	if r.Family == netlink.FAMILY_V6 {
+		size, dst = 128, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	}
+	if r.Dst != nil {
+		dst = prefixFrom(r.Dst)
+	}
+	out := Route{
+		Type:     routeTypes[r.Type],
+		Dst:      dst,
+		Gateway:  addrFrom(r.Gw, size),
+		Link:     names[r.LinkIndex],
+		Source:   addrFrom(r.Src, size),
+		Table:    r.Table,
+		Metric:   r.Priority,
+		Protocol: int(r.Protocol),
+		Scope:    int(r.Scope),
+		MTU:      r.MTU,
+		OnLink:   r.Flags&unix.RTNH_F_ONLINK != 0,
+	}
+	if via, ok := r.Via.(*netlink.Via); ok {
+		out.Gateway, _ = netip.AddrFromSlice(via.Addr)
+	}
+	return out
+}
+
+// Canonical is the route as the kernel will show it: defaults filled in, host
+// bits of the destination cleared. Two routes are the same when their
+// canonical forms are.
+func (r Route) Canonical() Route {
+	r.Dst = r.Dst.Masked()
+	if r.Type == "" {
+		r.Type = "unicast"
+	}
+	if r.Table == 0 {
+		r.Table = MainTable
+	}
+	if r.Protocol == 0 {
+		r.Protocol = RouteProtocol
+	}
+	if r.Dst.Addr().Is6() {
+		if r.Metric == 0 {
+			r.Metric = 1024 // IP6_RT_PRIO_USER
+		}
+	} else if r.Type == "unicast" && !r.Gateway.IsValid() && r.Scope == 0 {
+		r.Scope = unix.RT_SCOPE_LINK
+	}
+	return r
+}
+
+// SamePlace says that two routes cannot both be: one destination, table and metric.
+func (r Route) SamePlace(o Route) bool {
+	r, o = r.Canonical(), o.Canonical()
+	return r.Dst == o.Dst && r.Table == o.Table && r.Metric == o.Metric
+}

@@ -1,0 +1,171 @@
+package host
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// routed is a namespace with an uplink: up0, 192.0.2.2/24 and 2001:db8::2/64.
+func routed(t *testing.T) *netns.NS {
+	ns := netns.New(t)
+	ns.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "up1")
+	ns.Run("ip", "link", "set", "up1", "up")
+	ns.Run("ip", "link", "set", "up0", "up")
+	ns.Run("ip", "addr", "add", "192.0.2.2/24", "dev", "up0")
+	ns.Run("ip", "-6", "addr", "add", "2001:db8::2/64", "dev", "up0", "nodad")
+	return ns
+}
+
+func ours(rs []Route) []Route {
+	return slices.DeleteFunc(rs, func(r Route) bool { return r.Protocol != RouteProtocol })
+}
+
+var netipEqual = cmp.Options{
+	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+}
+
+func TestRoutes(t *testing.T) {
+	ns := routed(t)
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		want := []Route{
+			{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12"), Link: "up0", MTU: 1400},
+			{Dst: netip.MustParsePrefix("10.3.0.0/24"), Link: "up0"},
+			{Dst: netip.MustParsePrefix("10.4.0.0/24"), Gateway: netip.MustParseAddr("203.0.113.1"), Link: "up0", OnLink: true},
+			{Dst: netip.MustParsePrefix("fd00:2::/64"), Gateway: netip.MustParseAddr("2001:db8::12"), Link: "up0"},
+			{Type: "blackhole", Dst: netip.MustParsePrefix("10.0.0.0/8"), Metric: 5000},
+			{Type: "unreachable", Dst: netip.MustParsePrefix("10.9.0.0/24"), Table: 100},
+		}
+		for range 2 { // the second time replaces like by like
+			for _, r := range want {
+				ok(t, h.ReplaceRoute(ctx, r))
+			}
+		}
+		var got []Route
+		for _, table := range []int{0, 100} {
+			rs, err := h.Routes(ctx, table)
+			ok(t, err)
+			got = append(got, ours(rs)...)
+		}
+		for _, w := range want {
+			if !slices.Contains(got, w.Canonical()) {
+				t.Errorf("not there: %+v", w.Canonical())
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d routes of ours, want %d: %+v", len(got), len(want), got)
+		}
+		shown := ns.Run("ip", "route", "show", "table", "all") + ns.Run("ip", "-6", "route")
+		for _, line := range []string{
+			"10.2.0.0/24 via 192.0.2.12 dev up0 proto 149 mtu 1400", "10.3.0.0/24 dev up0 proto 149 scope link",
+			"10.4.0.0/24 via 203.0.113.1 dev up0 proto 149 onlink", "fd00:2::/64 via 2001:db8::12 dev up0 proto 149 metric 1024",
+			"blackhole 10.0.0.0/8 proto 149 metric 5000", "unreachable 10.9.0.0/24 table 100 proto 149",
+		} {
+			if !strings.Contains(shown, line) {
+				t.Errorf("ip does not show %q:\n%s", line, shown)
+			}
+		}
+		for _, r := range want {
+			ok(t, h.DelRoute(ctx, r))
+			ok(t, h.DelRoute(ctx, r))
+		}
+		if left := ns.Run("ip", "route", "show", "table", "all", "proto", "149"); left != "" {
+			t.Errorf("left: %s", left)
+		}
+		empty, err := h.Routes(ctx, 4242)
+		if err != nil || len(empty) != 0 {
+			t.Errorf("a table without routes: %v, %v", empty, err)
+		}
+	})
+}
+
+func TestRoutesOfOthersStay(t *testing.T) {
+	ns := routed(t)
+	ns.Run("ip", "route", "add", "10.2.0.0/24", "via", "192.0.2.99", "proto", "static")
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		r := Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}
+		err := h.ReplaceRoute(ctx, r)
+		saysAll(t, err, "10.2.0.0/24", "protocol 4", "192.0.2.99", "metric")
+		if !errors.Is(err, ErrForeignRoute) {
+			t.Errorf("%v is not ErrForeignRoute", err)
+		}
+		ok(t, h.DelRoute(ctx, r))
+		// With a metric of its own ours has room.
+		r.Metric = 50
+		ok(t, h.ReplaceRoute(ctx, r))
+		shown := ns.Run("ip", "route")
+		if !strings.Contains(shown, "10.2.0.0/24 via 192.0.2.99") || !strings.Contains(shown, "10.2.0.0/24 via 192.0.2.12 dev up0 proto 149 metric 50") {
+			t.Error(shown)
+		}
+	})
+}
+
+func TestRouteWithoutAWay(t *testing.T) {
+	ns := routed(t)
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		for _, way := range [][2]string{{"10.2.0.0/24", "198.51.100.1"}, {"fd00:2::/64", "2001:db8:ffff::1"}} {
+			err := h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix(way[0]), Gateway: netip.MustParseAddr(way[1])})
+			saysAll(t, err, way[0], way[1], "next hop", "onlink")
+		}
+		saysAll(t, h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("2001:db8::1")}), "another family")
+		err := h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Link: "gone0"})
+		if !errors.Is(err, ErrNotExist) {
+			t.Errorf("route by an absent link: %v", err)
+		}
+	})
+}
+
+func TestRules(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("ip", "rule", "add", "pref", "700", "from", "10.0.0.0/8", "lookup", "70")
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		want := []Rule{
+			{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.2.0.0/16"), Mark: 0x10, Mask: 0xf0, Table: 100},
+			{Priority: 701, Family: 4, Dst: netip.MustParsePrefix("10.3.0.0/16"), IIF: "cbr0", Table: 1000},
+			{Priority: 702, Family: 6, Src: netip.MustParsePrefix("fd00::/8"), OIF: "cbr0", Mark: 7, Table: 100},
+		}
+		for range 2 {
+			for _, r := range want {
+				ok(t, h.AddRule(ctx, r))
+			}
+		}
+		got, err := h.Rules(ctx)
+		ok(t, err)
+		for _, w := range want {
+			if n := len(slices.DeleteFunc(slices.Clone(got), func(r Rule) bool { return r != w.Canonical() })); n != 1 {
+				t.Errorf("%d times there, want once: %+v", n, w.Canonical())
+			}
+		}
+		shown := ns.Run("ip", "rule") + ns.Run("ip", "-6", "rule")
+		for _, line := range []string{
+			"700:\tfrom 10.2.0.0/16 fwmark 0x10/0xf0 lookup 100 proto 149", "701:\tfrom all to 10.3.0.0/16 iif cbr0 [detached] lookup 1000 proto 149",
+			"702:\tfrom fd00::/8 fwmark 0x7 oif cbr0 [detached] lookup 100 proto 149",
+		} {
+			if !strings.Contains(shown, line) {
+				t.Errorf("ip does not show %q:\n%s", line, shown)
+			}
+		}
+		for _, r := range want {
+			ok(t, h.DelRule(ctx, r))
+			ok(t, h.DelRule(ctx, r))
+		}
+		// What is not ours stays, and the rule for local addresses above all.
+		ok(t, h.DelRule(ctx, Rule{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.0.0.0/8"), Table: 70}))
+		saysAll(t, h.DelRule(ctx, Rule{Priority: 0, Family: 4, Table: 255}), "never removed")
+		saysAll(t, h.DelRule(ctx, Rule{Priority: 5, Family: 4, Table: 255}), "never removed")
+		saysAll(t, h.AddRule(ctx, Rule{Family: 4, Table: 100}), "priority")
+	})
+	if got := strings.Count(ns.Run("ip", "rule"), "\n"); got != 4 {
+		t.Errorf("%d rules, want local, 700, main and default:\n%s", got, ns.Run("ip", "rule"))
+	}
+}

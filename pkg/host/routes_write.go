@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// ErrForeignRoute says that a route of somebody else stands where ours would go.
+var ErrForeignRoute = errors.New("a route that is not ours stands there")
+
+// ReplaceRoute sets a route with our protocol number, in the place of one of
+// ours or where there was none. A route of another protocol in that place is
+// [ErrForeignRoute] and stays. It may be retried.
+func (h *Host) ReplaceRoute(ctx context.Context, r Route) error {
+	r = r.Canonical()
+	r.Protocol = RouteProtocol
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	have, err := h.Routes(ctx, r.Table)
+	if err != nil {
+		return fmt.Errorf("set route %s: %w", r.Dst, err)
+	}
+	for _, o := range have {
+		if o.SamePlace(r) && o.Protocol != RouteProtocol {
+			return fmt.Errorf("set route %s in table %d with metric %d: %w (protocol %d, via %s dev %s): remove it, or give ours another metric",
+				r.Dst, r.Table, r.Metric, ErrForeignRoute, o.Protocol, o.Gateway, o.Link)
+		}
+	}
+	out, err := h.routeTo(ctx, r)
+	if err != nil {
+		return fmt.Errorf("set route %s: %w", r.Dst, err)
+	}
+	switch err := rt.RouteReplace(out); {
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		return fmt.Errorf("set route %s: the next hop %s is in no network of a link of this host: "+
+			"give the address by which this node reaches it, or its link and onlink: %w", r.Dst, r.Gateway, err)
+	case errors.Is(err, unix.ENETDOWN):
+		return fmt.Errorf("set route %s: link %s is down: %w", r.Dst, r.Link, err)
+	case err != nil:
+		return fmt.Errorf("set route %s: %w", r.Dst, err)
+	}
+	h.wrote("route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
+	return nil
+}
+
+// DelRoute removes a route of ours from its place (destination, table,
+// metric); absence is success, and a route of another protocol there is left
+// alone. It may be retried.
+func (h *Host) DelRoute(ctx context.Context, r Route) error {
+	r = r.Canonical()
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	have, err := h.routes(ctx, r.Table)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	for _, o := range have {
+		if int(o.Protocol) != RouteProtocol || !routeFrom(o, nil).SamePlace(r) {
+			continue
+		}
+		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("remove route %s: %w", r.Dst, err)
+		}
+		h.wrote("route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
+	}
+	return nil
+}
+
+// routeTo is a route in the library's terms.
+func (h *Host) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
+	out := &netlink.Route{
+		Dst:      ipNet(r.Dst),
+		Table:    r.Table,
+		Priority: r.Metric,
+		Protocol: netlink.RouteProtocol(r.Protocol),
+		Scope:    netlink.Scope(r.Scope),
+		MTU:      r.MTU,
+		Src:      r.Source.AsSlice(),
+	}
+	for number, name := range routeTypes {
+		if name == r.Type {
+			out.Type = number
+		}
+	}
+	if out.Type == 0 {
+		return nil, fmt.Errorf("unknown type %q (unicast, blackhole, unreachable)", r.Type)
+	}
+	if r.Gateway.IsValid() {
+		if r.Gateway.Is4() != r.Dst.Addr().Is4() {
+			return nil, fmt.Errorf("the next hop %s is of another family", r.Gateway)
+		}
+		out.Gw = r.Gateway.AsSlice()
+	}
+	if r.OnLink {
+		out.Flags = unix.RTNH_F_ONLINK
+	}
+	if r.Link != "" {
+		l, err := h.link(ctx, r.Link)
+		if err != nil {
+			return nil, err
+		}
+		out.LinkIndex = l.Attrs().Index
+	}
+	return out, nil
+}

@@ -1,0 +1,143 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// Rules implements [Network].
+func (n *network) Rules(ctx context.Context) ([]Rule, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Rule
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := dump(ctx, "policy rules", func() ([]netlink.Rule, error) { return rt.RuleList(family) })
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EAFNOSUPPORT) {
+			continue // a kernel without policy routing, or without this family
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			out = append(out, ruleFrom(r))
+		}
+	}
+	return out, nil
+}
+
+func ruleFrom(r netlink.Rule) Rule {
+	out := Rule{
+		Priority: r.Priority,
+		Family:   4,
+		Src:      prefixFrom(r.Src),
+		Dst:      prefixFrom(r.Dst),
+		IIF:      r.IifName,
+		OIF:      r.OifName,
+		Mark:     r.Mark,
+		Table:    r.Table,
+		Protocol: int(r.Protocol),
+	}
+	if r.Family == netlink.FAMILY_V6 {
+		out.Family = 6
+	}
+	if r.Mask != nil {
+		out.Mask = *r.Mask
+	}
+	return out
+}
+
+// Canonical is the rule as the kernel will show it.
+func (r Rule) Canonical() Rule {
+	if r.Src.IsValid() {
+		r.Src = r.Src.Masked()
+	}
+	if r.Dst.IsValid() {
+		r.Dst = r.Dst.Masked()
+	}
+	if r.Mark != 0 && r.Mask == 0 {
+		r.Mask = 0xffffffff
+	}
+	if r.Protocol == 0 {
+		r.Protocol = RouteProtocol
+	}
+	return r
+}
+
+// Same says that two rules match the same packets at the same priority and
+// send them to the same table, whoever made them.
+func (r Rule) Same(o Rule) bool {
+	r, o = r.Canonical(), o.Canonical()
+	r.Protocol, o.Protocol = 0, 0
+	return r == o
+}
+
+// AddRule adds a policy rule with our protocol number. One that is there
+// already is fine. It may be retried.
+func (h *Host) AddRule(ctx context.Context, r Rule) error {
+	r = r.Canonical()
+	r.Protocol = RouteProtocol
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Priority <= 0 {
+		return fmt.Errorf("add policy rule for table %d: it needs a priority above 0, the place of the rule for local addresses", r.Table)
+	}
+	if err := rt.RuleAdd(ruleTo(r)); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("add policy rule %d for table %d: %w", r.Priority, r.Table, err)
+	}
+	h.wrote("policy rule added", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	return nil
+}
+
+// DelRule removes a policy rule of ours; absence is success. It refuses the
+// rule for local addresses (priority 0 or table local), without which the host
+// answers nobody, and leaves a rule of another protocol alone. It may be retried.
+func (h *Host) DelRule(ctx context.Context, r Rule) error {
+	r = r.Canonical()
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Priority == 0 || r.Table == unix.RT_TABLE_LOCAL {
+		return errors.New("remove policy rule: the rule for local addresses is never removed")
+	}
+	have, err := h.Rules(ctx)
+	if err != nil {
+		return fmt.Errorf("remove policy rule %d: %w", r.Priority, err)
+	}
+	for _, o := range have {
+		if !o.Same(r) || o.Protocol != RouteProtocol {
+			continue
+		}
+		if err := rt.RuleDel(ruleTo(o)); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
+		}
+		h.wrote("policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	}
+	return nil
+}
+
+// ruleTo is a rule in the library's terms.
+func ruleTo(r Rule) *netlink.Rule {
+	out := netlink.NewRule()
+	out.Priority, out.Table = r.Priority, r.Table
+	out.Src, out.Dst = ipNet(r.Src), ipNet(r.Dst)
+	out.IifName, out.OifName = r.IIF, r.OIF
+	out.Protocol = uint8(r.Protocol)
+	out.Family = netlink.FAMILY_V4
+	if r.Family == 6 {
+		out.Family = netlink.FAMILY_V6
+	}
+	if r.Mask != 0 {
+		out.Mark, out.Mask = r.Mark, &r.Mask
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+// Package netns gives a test network namespaces of its own, so that it meets
+// a real kernel and nothing of the machine.
+package netns
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"golang.org/x/sys/unix"
+)
+
+// NS is a network namespace that lives as long as its test.
+type NS struct {
+	t  testing.TB
+	fd *os.File
+}
+
+// New makes a namespace with the loopback up. It needs root and ip.
+func New(t testing.TB) *NS {
+	t.Helper()
+	needs.Root(t)
+	needs.Tool(t, "ip")
+	n := &NS{t: t}
+	err := onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("unshare: %w", err)
+		}
+		var err error
+		n.fd, err = os.Open("/proc/thread-self/ns/net")
+		return err
+	})
+	if err != nil {
+		t.Fatalf("make a network namespace: %v", err)
+	}
+	t.Cleanup(func() { _ = n.fd.Close() })
+	n.Run("ip", "link", "set", "lo", "up")
+	return n
+}
+
+// Path is a file that stands for the namespace, for setns and for ip.
+func (n *NS) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.fd.Fd()) }
+
+// Do runs body in the namespace, on a thread of its own, and returns when it
+// is done. Goroutines that body starts are elsewhere. Fatal and Skip work in body.
+func (n *NS) Do(body func()) {
+	n.t.Helper()
+	err := onThread(func() error {
+		if err := unix.Setns(int(n.fd.Fd()), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("setns: %w", err)
+		}
+		body()
+		return nil
+	})
+	if err != nil {
+		n.t.Fatalf("enter a network namespace: %v", err)
+	}
+	if n.t.Failed() || n.t.Skipped() {
+		runtime.Goexit() // as Fatal in body would have, had it been the test's goroutine
+	}
+}
+
+// Try runs a command in the namespace and returns what it printed on both streams.
+func (n *NS) Try(name string, args ...string) (string, error) {
+	n.t.Helper()
+	needs.Tool(n.t, name)
+	var out []byte
+	var err error
+	n.Do(func() { out, err = exec.Command(needs.Path(name), args...).CombinedOutput() })
+	return string(out), err
+}
+
+// Run is [NS.Try] with a command that has to succeed.
+func (n *NS) Run(name string, args ...string) string {
+	n.t.Helper()
+	out, err := n.Try(name, args...)
+	if err != nil {
+		n.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// onThread runs f on a thread that dies with it. The first thread of the
+// process is left alone: /proc/self is it.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() {
+			done <- onThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		var err error
+		defer func() { done <- err }()
+		err = f()
+	}()
+	return <-done
+}
