@@ -77,7 +77,13 @@ func (r NFRule) canonical(table string) []NFRule {
 	if r.Unknown != "" {
 		return []NFRule{r}
 	}
-	r.CTState = slices.DeleteFunc(slices.Clone(ctStates), func(s string) bool { return !slices.Contains(r.CTState, s) })
+	states := r.CTState
+	r.CTState = nil
+	for _, s := range ctStates {
+		if slices.Contains(states, s) {
+			r.CTState = append(r.CTState, s)
+		}
+	}
 	var out []NFRule
 	for _, family := range r.families(table) {
 		one := r

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,9 +16,9 @@ import (
 // asking it: opening NETLINK_NETFILTER makes the kernel load nfnetlink, and
 // the first request nf_tables (net/netlink/af_netlink.c, netlink_create;
 // net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
-// Where it is not loaded no table can exist.
-func nftLoaded() bool {
-	modules, err := os.ReadFile("/proc/modules")
+// Where it is not loaded no table can exist. Root is put before the paths, for tests.
+func nftLoaded(root string) bool {
+	modules, err := os.ReadFile(filepath.Join(root, "/proc/modules"))
 	if err != nil {
 		return true // a kernel without modules: nothing can be loaded
 	}
@@ -26,26 +27,26 @@ func nftLoaded() bool {
 			return true
 		}
 	}
-	return nftBuiltin()
+	return nftBuiltin(root)
 }
 
 // nftBuiltin looks where a kernel lists what was built into it. In a container
 // none of the lists may be there; nf_tables counts as not loaded then.
-func nftBuiltin() bool {
+func nftBuiltin(root string) bool {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
 		return false
 	}
 	release := unix.ByteSliceToString(name.Release[:])
-	if list, err := os.ReadFile("/lib/modules/" + release + "/modules.builtin"); err == nil {
+	if list, err := os.ReadFile(filepath.Join(root, "/lib/modules", release, "modules.builtin")); err == nil {
 		return bytes.Contains(list, []byte("/nf_tables.ko"))
 	}
 	const yes = "CONFIG_NF_TABLES=y"
-	if config, err := os.Open("/boot/config-" + release); err == nil {
+	if config, err := os.Open(filepath.Join(root, "/boot/config-"+release)); err == nil {
 		defer config.Close()
 		return hasLine(config, yes)
 	}
-	if packed, err := os.Open("/proc/config.gz"); err == nil {
+	if packed, err := os.Open(filepath.Join(root, "/proc/config.gz")); err == nil {
 		defer packed.Close()
 		if config, err := gzip.NewReader(packed); err == nil {
 			return hasLine(config, yes)

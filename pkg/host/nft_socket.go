@@ -26,7 +26,7 @@ func (n *network) openNFT(ctx context.Context) (nftSocket, error) {
 	if err := n.ready(ctx); err != nil {
 		return nftSocket{}, err
 	}
-	if !nftLoaded() {
+	if !nftLoaded("/") {
 		return nftSocket{}, fmt.Errorf("read nft tables: nf_tables is not loaded: %w", ErrNotExist)
 	}
 	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)

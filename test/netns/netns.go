@@ -49,18 +49,23 @@ func (n *NS) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n
 // is done. Goroutines that body starts are elsewhere. Fatal and Skip work in body.
 func (n *NS) Do(body func()) {
 	n.t.Helper()
+	finished := false
 	err := onThread(func() error {
 		if err := unix.Setns(int(n.fd.Fd()), unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("setns: %w", err)
 		}
 		body()
+		finished = true
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		n.t.Fatalf("enter a network namespace: %v", err)
-	}
-	if n.t.Failed() || n.t.Skipped() {
-		runtime.Goexit() // as Fatal in body would have, had it been the test's goroutine
+	case finished:
+	case n.t.Skipped():
+		n.t.SkipNow() // as body did, but on the test's own goroutine
+	default:
+		n.t.FailNow()
 	}
 }
 
