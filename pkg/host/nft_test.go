@@ -207,4 +207,3 @@ func TestCanonicalRules(t *testing.T) {
 		}
 	}
 }
-
