@@ -35,7 +35,7 @@ func (s nftSocket) chains(family nftables.TableFamily) ([]rawChain, error) {
 	}
 	var out []rawChain
 	for _, m := range answers {
-		ad, err := attributes(m)
+		ad, err := nftAttributes(m)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s nftSocket) rules(family nftables.TableFamily, table string) ([]rawRule, 
 	}
 	var out []rawRule
 	for _, m := range answers {
-		ad, err := attributes(m)
+		ad, err := nftAttributes(m)
 		if err != nil {
 			return nil, err
 		}

@@ -67,8 +67,8 @@ func (s nftSocket) ask(what string, kind uint16, flags netlink.HeaderFlags, fami
 	return out, nil
 }
 
-// attributes reads the attributes of an answer.
-func attributes(m netlink.Message) (*netlink.AttributeDecoder, error) {
+// nftAttributes reads the attributes of an answer.
+func nftAttributes(m netlink.Message) (*netlink.AttributeDecoder, error) {
 	if len(m.Data) < 4 {
 		return nil, errors.New("read nft's answer: too short")
 	}
@@ -86,7 +86,7 @@ func (s nftSocket) generation() (uint32, error) {
 	if err != nil || len(answers) != 1 {
 		return 0, errors.Join(err, requireOne(len(answers)))
 	}
-	ad, err := attributes(answers[0])
+	ad, err := nftAttributes(answers[0])
 	if err != nil {
 		return 0, err
 	}
