@@ -80,7 +80,7 @@ func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix)
 	case err != nil:
 		return fmt.Errorf("set address %s on link %s: %w", prefix, link, err)
 	}
-	h.wrote("address set", zap.String("link", link), zap.Stringer("address", prefix))
+	h.changed("address set", zap.String("link", link), zap.Stringer("address", prefix))
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (h *Host) DelAddress(ctx context.Context, link string, prefix netip.Prefix)
 	if err := rt.AddrDel(l, &netlink.Addr{IPNet: ipNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}
-	h.wrote("address removed", zap.String("link", link), zap.Stringer("address", prefix))
+	h.changed("address removed", zap.String("link", link), zap.Stringer("address", prefix))
 	return nil
 }
 

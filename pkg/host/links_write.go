@@ -41,7 +41,7 @@ func (h *Host) AddLink(ctx context.Context, want Link) error {
 		}
 		return fmt.Errorf("make link %s of kind %s: %w", want.Name, want.Kind, err)
 	}
-	h.wrote("link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
+	h.changed("link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
 	if err := h.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {
 		// Made or not made, never half: the name is free again for the next attempt.
 		return errors.Join(err, rt.LinkDel(l))
@@ -84,7 +84,7 @@ func (h *Host) SetLink(ctx context.Context, want Link) error {
 			return fmt.Errorf("bring link %s up: %w", want.Name, err)
 		}
 	}
-	h.wrote("link set", zap.String("link", want.Name))
+	h.changed("link set", zap.String("link", want.Name))
 	return nil
 }
 
@@ -117,12 +117,12 @@ func (h *Host) DelLink(ctx context.Context, name string) error {
 	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove link %s: %w", name, err)
 	}
-	h.wrote("link removed", zap.String("link", name))
+	h.changed("link removed", zap.String("link", name))
 	return nil
 }
 
-// wrote logs one operation that changed the network.
-func (h *Host) wrote(what string, fields ...zap.Field) {
+// changed logs one operation that changed the network.
+func (h *Host) changed(what string, fields ...zap.Field) {
 	if h.opt.Log != nil {
 		h.opt.Log.Info(what, fields...)
 	}

@@ -100,7 +100,7 @@ func (h *Host) ReplaceTable(ctx context.Context, t Table) error {
 	if err := c.Flush(); err != nil {
 		return fmt.Errorf("write nft table %s %s: %w", t.Family, t.Name, nftHint(err))
 	}
-	h.wrote("nft table written", zap.String("family", t.Family), zap.String("table", t.Name))
+	h.changed("nft table written", zap.String("family", t.Family), zap.String("table", t.Name))
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (h *Host) DelTable(ctx context.Context, family, name string) error {
 	if err := c.Flush(); err != nil {
 		return fmt.Errorf("remove nft table %s %s: %w", family, name, nftHint(err))
 	}
-	h.wrote("nft table removed", zap.String("family", family), zap.String("table", name))
+	h.changed("nft table removed", zap.String("family", family), zap.String("table", name))
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (h *Host) ReplaceRoute(ctx context.Context, r Route) error {
 	case err != nil:
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
-	h.wrote("route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
+	h.changed("route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (h *Host) DelRoute(ctx context.Context, r Route) error {
 		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s: %w", r.Dst, err)
 		}
-		h.wrote("route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
+		h.changed("route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
 	}
 	return nil
 }

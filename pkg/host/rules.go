@@ -93,7 +93,7 @@ func (h *Host) AddRule(ctx context.Context, r Rule) error {
 	if err := rt.RuleAdd(ruleTo(r)); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("add policy rule %d for table %d: %w", r.Priority, r.Table, err)
 	}
-	h.wrote("policy rule added", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	h.changed("policy rule added", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (h *Host) DelRule(ctx context.Context, r Rule) error {
 		if err := rt.RuleDel(ruleTo(o)); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
 		}
-		h.wrote("policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+		h.changed("policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	}
 	return nil
 }
