@@ -1,0 +1,122 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// cidrs takes one range, or one of each family with a comma between them.
+func (d *decoder) cidrs(to *CIDRs) set {
+	return func(v *value, at string) {
+		if v.kind != kindString {
+			d.wrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
+			return
+		}
+		var all CIDRs
+		for s := range strings.SplitSeq(v.text, ",") {
+			p, ok := d.prefix(v, strings.TrimSpace(s), at)
+			if !ok {
+				return
+			}
+			all = append(all, p)
+		}
+		if d.oneOfEachFamily(v, at, all) {
+			*to = all
+		}
+	}
+}
+
+// cidrList takes a list of ranges, at most one of each family.
+func (d *decoder) cidrList(to *CIDRs) set {
+	return func(v *value, at string) {
+		var all CIDRs
+		ok := true
+		d.list(func(v *value, at string) {
+			if v.kind != kindString {
+				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				ok = false
+				return
+			}
+			p, good := d.prefix(v, v.text, at)
+			ok = ok && good
+			all = append(all, p)
+		})(v, at)
+		if ok && d.oneOfEachFamily(v, at, all) {
+			*to = all
+		}
+	}
+}
+
+func (d *decoder) prefix(v *value, s, at string) (netip.Prefix, bool) {
+	p, err := netip.ParsePrefix(s)
+	switch {
+	case err != nil:
+		hint := ""
+		if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+			hint = fmt.Sprintf("an address alone is %s", netip.PrefixFrom(a, a.BitLen()))
+		}
+		d.bad(v, at, "a range such as 100.96.0.0/11 or fd00:10::/64", hint)
+		return p, false
+	case p.Addr().Is4In6():
+		d.bad(v, at, "an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
+		return p, false
+	case p != p.Masked():
+		d.bad(v, at, "a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
+		return p, false
+	}
+	return p, true
+}
+
+func (d *decoder) oneOfEachFamily(v *value, at string, all CIDRs) bool {
+	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
+		d.doc.errorAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, clip(all.String())), Field: at,
+			Expected: "one range, or one IPv4 and one IPv6 range"})
+		return false
+	}
+	return true
+}
+
+// addresses takes one address, or one of each family with a comma between them.
+func (d *decoder) addresses(to *Addresses) set {
+	return func(v *value, at string) {
+		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
+		if v.kind != kindString {
+			d.wrongKind(v, at, "a string: "+expected)
+			return
+		}
+		var all Addresses
+		for s := range strings.SplitSeq(v.text, ",") {
+			a, err := netip.ParseAddr(strings.TrimSpace(s))
+			hint := ""
+			if p, err := netip.ParsePrefix(s); err == nil {
+				hint = fmt.Sprintf("without the length: %s", p.Addr())
+			}
+			if err != nil || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() {
+				d.bad(v, at, expected, hint)
+				return
+			}
+			all = append(all, a)
+		}
+		if len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
+			d.bad(v, at, "one address, or one of each family", "")
+			return
+		}
+		*to = all
+	}
+}
+
+// ports takes a range such as 30000-32767.
+func (d *decoder) ports(to *PortRange) set {
+	return func(v *value, at string) {
+		first, last, _ := strings.Cut(v.text, "-")
+		f, err1 := strconv.ParseUint(first, 10, 16)
+		l, err2 := strconv.ParseUint(last, 10, 16)
+		if v.kind != kindString || err1 != nil || err2 != nil || f == 0 || f > l {
+			d.bad(v, at, "a range of ports such as 30000-32767", "")
+			return
+		}
+		*to = PortRange{First: uint16(f), Last: uint16(l)}
+	}
+}

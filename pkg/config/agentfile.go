@@ -1,0 +1,78 @@
+package config
+
+import (
+	"encoding/base64"
+	"strings"
+	"time"
+)
+
+// AgentFilePath is where the agent looks for its own file unless told otherwise (--conf).
+const AgentFilePath = "/etc/netwright/agent.yaml"
+
+// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be missing: flags can say the same.
+type AgentFile struct {
+	Store     string `json:"store,omitempty"`     // directory or URL
+	Cluster   string `json:"cluster,omitempty"`   // name under the store
+	NodeGroup string `json:"nodeGroup,omitempty"` // default: what the node's document says
+	Node      string `json:"node,omitempty"`      // default: the host's name
+	// Pin is the sha256 of the one manifest that is accepted, lower-case hex; "" for none.
+	Pin string `json:"pin,omitempty"`
+	// TrustedKeys are minisign public keys (the base64 line), one of which must have signed the manifest.
+	TrustedKeys []string `json:"trustedKeys,omitempty"`
+	// Interval between two looks at the store and the host; 0: the agent's default.
+	Interval time.Duration `json:"interval,omitempty"`
+
+	origins origins
+}
+
+// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store.
+const (
+	minInterval = 5 * time.Second
+	maxInterval = 24 * time.Hour
+)
+
+// Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say it.
+func (a *AgentFile) Origin(path string) Origin { return a.origins[path] }
+
+// DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty file is fine. With an error among the diagnostics
+// the result is nil.
+func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
+	a := &AgentFile{origins: make(origins)}
+	doc := newDocument(src)
+	doc.mayBeEmpty = true
+	doc.parse()
+	if doc.root != nil {
+		d := decoder{doc: doc, origins: a.origins}
+		d.mapping(doc.root, "", []field{
+			{name: "store", set: d.text(&a.Store, validStore)},
+			{name: "cluster", set: d.text(&a.Cluster, validName)},
+			{name: "nodeGroup", set: d.text(&a.NodeGroup, validName)},
+			{name: "node", set: d.text(&a.Node, validName)},
+			{name: "pin", set: d.text(&a.Pin, validSHA256)},
+			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
+			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
+		})
+	}
+	if doc.diags.HasErrors() {
+		return nil, doc.diags
+	}
+	return a, doc.diags
+}
+
+// validStore accepts an absolute directory or a URL; which schemes there are is the state store's to know.
+func validStore(s string) string {
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if strings.HasPrefix(s, "/") && printable(s) || isURL && scheme != "" && rest != "" && printable(s) && !strings.ContainsAny(s, " @") {
+		return ""
+	}
+	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
+}
+
+// validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key. https://jedisct1.github.io/minisign/#public-key-format
+func validKey(s string) string {
+	raw, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || len(raw) != 42 || string(raw[:2]) != "Ed" {
+		return "a minisign public key: the second line of the .pub file, 56 characters"
+	}
+	return ""
+}

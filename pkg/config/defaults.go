@@ -1,0 +1,109 @@
+package config
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// What kOps fills in. https://github.com/kubernetes/kops/blob/master/pkg/model/components/networking.go and upup/pkg/fi/cloudup/defaults.go
+var (
+	kopsNonMasquerade   = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
+	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108) // fd00:5e4f:ce::/108
+	kopsNodePorts       = PortRange{First: 30000, Last: 32767}
+	kopsCertificateDir  = "/srv/kubernetes/calico"
+	kopsCertificateCA   = "ca"
+	kopsCalicoKeypair   = "calico-client"
+	kopsResyncSeconds   = 5
+	containerdSocket    = "/run/containerd/containerd.sock"
+	containerdConfig    = "/etc/containerd/config.toml"
+	defaultCNIBinDir    = "/opt/cni/bin"
+	defaultCNIConfDir   = "/etc/cni/net.d"
+	firstContainerdKops = Version{Major: 1, Minor: 20}
+)
+
+// unsaid tells that no document says path, and records the default instead.
+func (n *Node) unsaid(path, whose string) bool {
+	if _, said := n.origins[path]; said {
+		return false
+	}
+	n.origins[path] = Origin{Default: whose}
+	return true
+}
+
+// fill gives a field its default when no document says it.
+func fill[T any](n *Node, path, whose string, to *T, value T) {
+	if n.unsaid(path, whose) {
+		*to = value
+	}
+}
+
+func (n *Node) fillDefaults() {
+	fill(n, "spec.role", KopsDefault, &n.Role, RoleNode)
+	runtime := "containerd"
+	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) && !n.KubernetesVersion.IsZero() {
+		runtime = "docker"
+	}
+	fill(n, "spec.containerRuntime", KopsDefault, &n.ContainerRuntime, runtime)
+	fill(n, "spec.networking.cni.binDir", NodeDefault, &n.CNI.BinDir, defaultCNIBinDir)
+	fill(n, "spec.networking.cni.confDir", NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
+	fill(n, "spec.serviceNodePortRange", KopsDefault, &n.NodePortRange, kopsNodePorts)
+	fill(n, "spec.containerd.address", NodeDefault, &n.Containerd.Address, containerdSocket)
+	fill(n, "spec.containerd.configPath", NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
+	n.fillRanges()
+	n.fillNetwork()
+}
+
+// fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its first eighth for services. A cluster of
+// IPv6 only has no masquerade at all.
+func (n *Node) fillRanges() {
+	sixOnly := func(c CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
+	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
+		fill(n, "spec.nonMasqueradeCIDR", KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade6})
+		fill(n, "spec.serviceClusterIPRange", KopsDefault, &n.ServiceClusterIPRange, CIDRs{kopsServices6})
+		return
+	}
+	fill(n, "spec.nonMasqueradeCIDR", KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade})
+	whole := n.NonMasqueradeCIDR.V4()
+	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
+		return // too wide or too narrow to divide: what is not said stays unknown
+	}
+	fill(n, "spec.podCIDR", KopsDefault, &n.PodCIDR, CIDRs{part(whole, 1, 1)})
+	fill(n, "spec.serviceClusterIPRange", KopsDefault, &n.ServiceClusterIPRange, CIDRs{part(whole, 3, 0)})
+}
+
+// part is the index-th of the 2^bits equal parts of an IPv4 range.
+func part(p netip.Prefix, bits, index int) netip.Prefix {
+	four := p.Addr().As4()
+	length := p.Bits() + bits
+	binary.BigEndian.PutUint32(four[:], binary.BigEndian.Uint32(four[:])|uint32(index)<<(32-length))
+	return netip.PrefixFrom(netip.AddrFrom4(four), length)
+}
+
+func (n *Node) fillNetwork() {
+	w := &n.Networking
+	if w.Bridge != nil {
+		fill(n, "spec.networking.bridge.hairpin", NodeDefault, &w.Bridge.Hairpin, true)
+	}
+	if w.Flannel != nil {
+		fill(n, "spec.networking.flannel.iptablesResyncSeconds", KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
+	}
+	if w.Calico == nil {
+		return
+	}
+	encapsulation := "ipip"
+	switch {
+	case n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid():
+		encapsulation = "none"
+	case n.CloudProvider == "azure":
+		encapsulation = "vxlan"
+	}
+	fill(n, "spec.networking.calico.encapsulationMode", KopsDefault, &w.Calico.EncapsulationMode, encapsulation)
+	fill(n, "spec.networking.calico.datastore", NodeDefault, &w.Calico.Datastore, "kubernetes")
+	if etcd := w.Calico.Etcd; etcd != nil {
+		const at = "spec.networking.calico.etcd.certificates."
+		fill(n, at+"dir", KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
+		fill(n, at+"ca", KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
+		fill(n, at+"keypair", KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
+	}
+}

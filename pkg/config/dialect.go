@@ -1,0 +1,57 @@
+package config
+
+import "strings"
+
+// dialect is how documents of one apiVersion are written: which kinds there are, which fields go by another name, and how strict we are.
+type dialect struct {
+	apiVersion string
+	kinds      map[string]string // kind as written → KindCluster, KindNodeGroup, KindNode
+	spelling   map[string]string // path as written → our name of its last part
+	// lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans. spec.networking stays strict.
+	lenient bool
+}
+
+// The kinds of documents.
+const (
+	KindCluster   = "Cluster"
+	KindNodeGroup = "NodeGroup"
+	KindNode      = "Node"
+)
+
+var strict = dialect{
+	apiVersion: "netwright.dev/v1alpha1",
+	kinds:      map[string]string{KindCluster: KindCluster, KindNodeGroup: KindNodeGroup, KindNode: KindNode},
+}
+
+// kops is the one API version that kOps has ever served to users; the spellings are those of its releases 1.4 to 1.37.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
+var kops = dialect{
+	apiVersion: "kops.k8s.io/v1alpha2",
+	kinds:      map[string]string{"Cluster": KindCluster, "InstanceGroup": KindNodeGroup},
+	spelling: map[string]string{
+		"spec.topology.masters":      "controlPlane",
+		"spec.networking.amazonvpc":  "amazonVPC",
+		"spec.networking.kuberouter": "kubeRouter",
+		"spec.networking.gce":        "gcp",
+		"spec.kubelet.configureCBR0": "configureCbr0",
+	},
+	lenient: true,
+}
+
+// dialects we read, in the order in which a diagnostic lists them.
+var dialects = [...]*dialect{&strict, &kops}
+
+// spell is our name for a field that the document writes as key under at.
+func (d *dialect) spell(at, key string) string {
+	if len(d.spelling) > 0 {
+		if name, ok := d.spelling[at+"."+key]; ok {
+			return name
+		}
+	}
+	return key
+}
+
+// skips tells that an unknown field under at is no error.
+func (d *dialect) skips(at string) bool {
+	return d.lenient && at != "spec.networking" && !strings.HasPrefix(at, "spec.networking.")
+}

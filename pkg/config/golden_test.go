@@ -1,0 +1,163 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
+
+// golden is one case: documents, an optional selection in the comment ("select: GROUP NODE", - for none), and what must come of them.
+type golden struct {
+	file    string
+	archive *txtar.Archive
+}
+
+func readGolden(t *testing.T, pattern string) []golden {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases at %s: %v", pattern, err)
+	}
+	var all []golden
+	for _, f := range files {
+		a, err := txtar.ParseFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, golden{f, a})
+	}
+	return all
+}
+
+func (g golden) name() string { return strings.TrimSuffix(filepath.Base(g.file), ".txtar") }
+
+func (g golden) sources() []Source {
+	var s []Source
+	for _, f := range g.archive.Files {
+		if !strings.HasPrefix(f.Name, "want/") {
+			s = append(s, Source{Path: f.Name, Data: f.Data})
+		}
+	}
+	return s
+}
+
+func (g golden) selection() Select {
+	for line := range strings.SplitSeq(string(g.archive.Comment), "\n") {
+		if words := strings.Fields(line); len(words) == 3 && words[0] == "select:" {
+			return Select{Group: strings.Trim(words[1], "-"), Node: strings.Trim(words[2], "-")}
+		}
+	}
+	return Select{}
+}
+
+// check compares a golden part with what came out, or rewrites it.
+func (g golden) check(t *testing.T, part string, got []byte) {
+	t.Helper()
+	for i, f := range g.archive.Files {
+		if f.Name != part {
+			continue
+		}
+		if *update {
+			g.archive.Files[i].Data = got
+			g.write(t)
+		} else if diff := cmp.Diff(string(f.Data), string(got)); diff != "" {
+			t.Errorf("%s: %s differs (-want +got; go test -update after reading):\n%s", g.file, part, diff)
+		}
+		return
+	}
+	if !*update {
+		t.Errorf("%s has no part %s: run go test -update and read it", g.file, part)
+		return
+	}
+	g.archive.Files = append(g.archive.Files, txtar.File{Name: part, Data: got})
+	g.write(t)
+}
+
+func (g golden) write(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(g.file, txtar.Format(g.archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBad shows what a person is told about a document that is wrong.
+func TestBad(t *testing.T) {
+	cases := readGolden(t, "testdata/bad/*.txtar")
+	if len(cases) < 30 {
+		t.Errorf("only %d bad documents", len(cases))
+	}
+	for _, g := range cases {
+		t.Run(g.name(), func(t *testing.T) {
+			var diags Diagnostics
+			var node *Node
+			if bytes.Contains(g.archive.Comment, []byte("check all")) {
+				diags = CheckAll(g.sources())
+			} else {
+				node, diags = Load(g.sources(), g.selection())
+			}
+			if !diags.HasErrors() || node != nil {
+				t.Error("a bad document was accepted")
+			}
+			inside(t, g.sources(), diags)
+			g.check(t, "want/text", []byte(diags.String()))
+		})
+	}
+}
+
+// TestGood shows what becomes of documents that are right, and where each value came from.
+func TestGood(t *testing.T) {
+	for _, g := range readGolden(t, "testdata/good/*.txtar") {
+		t.Run(g.name(), func(t *testing.T) {
+			node, diags := Load(g.sources(), g.selection())
+			if node == nil {
+				t.Fatalf("refused:\n%s", diags)
+			}
+			inside(t, g.sources(), diags)
+			text, err := json.MarshalIndent(node, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var origins strings.Builder
+			for _, p := range node.Paths() {
+				origins.WriteString(p + " " + node.Origin(p).String() + "\n")
+			}
+			g.check(t, "want/node.json", append(text, '\n'))
+			g.check(t, "want/origins", []byte(origins.String()))
+			g.check(t, "want/warnings", []byte(diags.String()))
+			if all := CheckAll(g.sources()); all.HasErrors() {
+				t.Errorf("CheckAll refuses what Load takes:\n%s", all)
+			}
+		})
+	}
+}
+
+// inside fails for a diagnostic whose place is not in its document, or that shows nothing of it.
+func inside(t *testing.T, sources []Source, diags Diagnostics) {
+	t.Helper()
+	for _, d := range diags {
+		if d.Summary == "" || strings.ContainsAny(d.Summary+d.Line+d.Expected+d.Hint, "\n\r") {
+			t.Errorf("%q: a diagnostic must have a summary, and each part of it is one line", d)
+		}
+		if d.Origin.Line == 0 {
+			continue
+		}
+		for _, s := range sources {
+			if s.Path != d.Origin.File {
+				continue
+			}
+			lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(string(s.Data), "\r\n", "\n"), "\r", "\n"), "\n")
+			if d.Origin.Line > len(lines) || d.Origin.Column < 1 || d.Origin.Column > len([]rune(lines[d.Origin.Line-1]))+1 {
+				t.Errorf("%s: the place is outside of the document", d)
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// kindOf says which kind of document a path must hold, and the name that its metadata must bear ("" for the cluster: any).
+// The empty kind: the path is not one of ours.
+func kindOf(file string) (kind, name string) {
+	if file == "cluster.yaml" {
+		return KindCluster, ""
+	}
+	dir, base := path.Split(file)
+	name, isYAML := strings.CutSuffix(base, ".yaml")
+	switch {
+	case !isYAML || name == "":
+	case dir == "nodegroups/":
+		return KindNodeGroup, name
+	case dir == "nodes/":
+		return KindNode, name
+	}
+	return "", ""
+}
+
+// header checks apiVersion and kind, and sets the dialect that the rest of the document is read in. false: the rest means nothing.
+func (d *document) header(want string) bool {
+	if d.root == nil {
+		return false
+	}
+	if d.root.kind != kindMap {
+		d.errorAt(d.root.pos, Diagnostic{Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec"})
+		return false
+	}
+	version, kind := d.root.get("apiVersion"), d.root.get("kind")
+	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == version.str() })
+	if i < 0 {
+		known := []string{strict.apiVersion, kops.apiVersion}
+		d.wrongHeader("apiVersion", version, known)
+		return false
+	}
+	d.dialect = dialects[i]
+	if d.dialect.kinds[kind.str()] == want {
+		return true
+	}
+	var names []string
+	for written, means := range d.dialect.kinds {
+		if means == want {
+			names = append(names, written)
+		}
+	}
+	if len(names) == 0 {
+		d.errorAt(kindPos(d.root, kind), Diagnostic{Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
+			Expected: "apiVersion: " + strict.apiVersion})
+		return false
+	}
+	d.wrongHeader("kind", kind, names)
+	return false
+}
+
+func kindPos(root, v *value) pos {
+	if v == nil {
+		return root.pos
+	}
+	return v.pos
+}
+
+func (d *document) wrongHeader(name string, v *value, allowed []string) {
+	diag := Diagnostic{Field: name, Expected: oneOf(allowed)}
+	switch {
+	case v == nil:
+		diag.Summary = name + " is missing"
+	case v.kind != kindString:
+		diag.Summary = name + " is " + v.kind.String()
+	default:
+		diag.Summary = fmt.Sprintf("%s is %q", name, clip(v.text))
+		if near := nearest(v.text, allowed); near != "" {
+			diag.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	d.errorAt(kindPos(d.root, v), diag)
+}
+
+// document reads the whole document onto n: metadata into name, spec by the given fields.
+func (d *decoder) document(name *string, fileName string, spec []field) {
+	metadata := func() []field {
+		return []field{
+			{name: "name", set: d.text(name, validName)},
+			{name: "labels", set: d.ignore},
+			{name: "annotations", set: d.ignore},
+		}
+	}
+	d.mapping(d.doc.root, "", []field{
+		{name: "apiVersion", set: d.ignore},
+		{name: "kind", set: d.ignore},
+		{name: "metadata", set: d.into(metadata)},
+		{name: "spec", set: func(v *value, at string) { d.mapping(v, at, spec) }},
+	})
+	written := d.doc.root.get("metadata").get("name")
+	switch {
+	case written == nil:
+		d.doc.errorAt(d.doc.root.pos, Diagnostic{Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
+	case fileName != "" && written.str() != fileName && written.kind == kindString:
+		d.doc.errorAt(written.pos, Diagnostic{Summary: fmt.Sprintf("the document's name is %q, its file's is %q", clip(written.text), fileName),
+			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
+	}
+}
+
+// validName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123 subdomains).
+func validName(s string) string {
+	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending with a letter or digit"
+	if s == "" || len(s) > 253 {
+		return expected
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return expected
+		}
+		for _, c := range []byte(label) {
+			if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+				return expected
+			}
+		}
+	}
+	return ""
+}

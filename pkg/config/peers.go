@@ -1,0 +1,78 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// peers gathers the members of a network that routes by itself: its own list of nodes, and nodes/*.yaml, which win. It fills n.Peers, and
+// n.PodCIDRs and n.Address where only the list says them. What it returns is for validation: all that have pod CIDRs, n among them.
+func (l *loader) peers(n *Node) []Peer {
+	all := make(map[string]Peer, len(n.Networking.Bridge.Nodes)+len(l.nodes))
+	for _, p := range n.Networking.Bridge.Nodes {
+		all[p.Name] = p
+	}
+	if me, ok := all[n.Name]; ok {
+		n.adopt(me)
+	}
+	if !l.skipPeers {
+		for _, doc := range l.nodes {
+			if _, name := kindOf(doc.path); name != n.Name {
+				all[name] = overlay(all[name], l.member(doc))
+			}
+		}
+	}
+	delete(all, n.Name)
+	for _, p := range all {
+		if len(p.PodCIDRs) > 0 {
+			n.Peers = append(n.Peers, p)
+		}
+	}
+	slices.SortFunc(n.Peers, func(a, b Peer) int { return strings.Compare(a.Name, b.Name) })
+	members := slices.Clone(n.Peers)
+	if len(n.PodCIDRs) > 0 {
+		members = append(members, Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
+	}
+	return members
+}
+
+// adopt takes from the network's list what the node's own document does not say.
+func (n *Node) adopt(me Peer) {
+	if len(n.PodCIDRs) == 0 && len(me.PodCIDRs) > 0 {
+		n.PodCIDRs = me.PodCIDRs
+		n.origins["spec.podCIDRs"] = me.Origin
+	}
+	if len(n.Address) == 0 && len(me.Address) > 0 {
+		n.Address = me.Address
+		n.origins["spec.address"] = me.Origin
+	}
+}
+
+// overlay is p with what q says in its place.
+func overlay(p, q Peer) Peer {
+	if len(q.PodCIDRs) > 0 {
+		p.PodCIDRs = q.PodCIDRs
+	}
+	if len(q.Address) > 0 {
+		p.Address = q.Address
+	}
+	p.Name, p.Origin = q.Name, q.Origin
+	return p
+}
+
+// member reads another node's document, once.
+func (l *loader) member(doc *document) Peer {
+	if p, ok := l.members[doc]; ok {
+		return p
+	}
+	_, name := kindOf(doc.path)
+	other := &Node{origins: make(origins)}
+	p := Peer{Name: name, Origin: Origin{File: doc.path, Line: 1, Column: 1}}
+	if l.read(doc, KindNode, other) {
+		p.Address, p.PodCIDRs = other.Address, other.PodCIDRs
+		p.Origin = cmp.Or(other.Origin("spec.podCIDRs"), p.Origin)
+	}
+	l.members[doc] = p
+	return p
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// text takes a string. valid may be nil; else it says what is wrong with a string: what was expected, or "".
+func (d *decoder) text(to *string, valid func(string) string) set {
+	return func(v *value, at string) {
+		if v.kind != kindString {
+			d.wrongKind(v, at, "a string")
+			return
+		}
+		if valid != nil {
+			if expected := valid(v.text); expected != "" {
+				d.bad(v, at, expected, "")
+				return
+			}
+		}
+		*to = v.text
+	}
+}
+
+// texts takes a list of strings, each valid as in text; the document's list replaces what was there.
+func (d *decoder) texts(to *[]string, valid func(string) string) set {
+	return func(v *value, at string) {
+		*to = nil
+		d.list(func(v *value, at string) {
+			var s string
+			d.text(&s, valid)(v, at)
+			*to = append(*to, s)
+		})(v, at)
+	}
+}
+
+// choice takes one of a few strings. Case counts, but a near miss is named.
+func (d *decoder) choice(to *string, allowed ...string) set {
+	return func(v *value, at string) {
+		if v.kind != kindString {
+			d.wrongKind(v, at, oneOf(allowed))
+			return
+		}
+		for _, a := range allowed {
+			if v.text == a {
+				*to = a
+				return
+			}
+		}
+		hint := ""
+		if near := nearest(v.text, allowed); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		d.bad(v, at, oneOf(allowed), hint)
+	}
+}
+
+func (d *decoder) boolean(to *bool) set {
+	return func(v *value, at string) {
+		if v.kind == kindBool {
+			*to = strings.EqualFold(v.text, "true")
+			return
+		}
+		if v.kind != kindString || v.quoted {
+			hint := ""
+			if v.kind == kindString && (v.text == "true" || v.text == "false") {
+				hint = "take the quotes off"
+			}
+			d.bad(v, at, "true or false", hint)
+			return
+		}
+		var yes bool
+		switch strings.ToLower(v.text) {
+		case "yes", "on", "y":
+			yes = true
+		case "no", "off", "n":
+		default:
+			d.bad(v, at, "true or false", "")
+			return
+		}
+		if d.doc.dialect.lenient {
+			*to = yes
+			return
+		}
+		d.bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.text, yes))
+	}
+}
+
+func (d *decoder) optionalBool(to **bool) set {
+	return func(v *value, at string) {
+		var b bool
+		d.boolean(&b)(v, at)
+		*to = &b
+	}
+}
+
+// number takes a whole number from low to high.
+func (d *decoder) number(to *int, low, high int) set {
+	return func(v *value, at string) {
+		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
+		n, err := strconv.Atoi(v.text)
+		switch {
+		case v.kind == kindString && err == nil && v.quoted:
+			d.bad(v, at, expected, "take the quotes off")
+		case v.kind != kindInt || err != nil || strconv.Itoa(n) != v.text || n < low || n > high:
+			d.bad(v, at, expected, "")
+		default:
+			*to = n
+		}
+	}
+}
+
+// The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the length field ends at 65535.
+const (
+	minMTU = 576
+	maxMTU = 65535
+)
+
+func (d *decoder) mtu(to *int) set { return d.number(to, minMTU, maxMTU) }
+
+// autoMTU is an MTU where 0 means: let the network detect it.
+func (d *decoder) autoMTU(to *int) set {
+	return func(v *value, at string) {
+		if v.kind == kindInt && v.text == "0" {
+			*to = 0
+			return
+		}
+		d.mtu(to)(v, at)
+	}
+}
+
+func (d *decoder) port(to *int) set { return d.number(to, 1, 65535) }
+
+// version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
+func (d *decoder) version(to *Version) set {
+	return func(v *value, at string) {
+		parsed, err := ParseVersion(v.text)
+		if (v.kind != kindString && v.kind != kindFloat) || err != nil {
+			d.bad(v, at, "a Kubernetes version such as 1.31.2", "")
+			return
+		}
+		*to = parsed
+	}
+}
+
+func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
+	return func(v *value, at string) {
+		parsed, err := time.ParseDuration(v.text)
+		if v.kind != kindString || err != nil || parsed < low || parsed > high {
+			d.bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), "")
+			return
+		}
+		*to = parsed
+	}
+}
+
+// absolutePath takes a clean absolute path, not the root itself.
+func (d *decoder) absolutePath(to *string) set {
+	return func(v *value, at string) {
+		if v.kind != kindString {
+			d.wrongKind(v, at, "a string: an absolute path")
+			return
+		}
+		hint := ""
+		clean := path.Clean(v.text)
+		if path.IsAbs(clean) && clean != v.text {
+			hint = fmt.Sprintf("write %s", clip(clean))
+		}
+		if !path.IsAbs(v.text) || strings.Contains(v.text+"/", "/../") || strings.TrimSuffix(v.text, "/") != clean || clean == "/" || !printable(v.text) {
+			d.bad(v, at, "an absolute path without ..", hint)
+			return
+		}
+		*to = clean
+	}
+}
+
+func printable(s string) bool {
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook. Names nearly like them count too, for
+// a typo must not print what the right name would have kept.
+var secretKeys = [...]string{"content", "manifest"}
+
+func isSecretKey(key string) bool {
+	for _, s := range secretKeys {
+		if distance(key, s) <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+const notShown = "<not shown>"
+
+// span is a part of a document that is not shown: from its start up to its end, which is outside.
+type span struct{ from, to pos }
+
+func (p pos) before(q pos) bool { return p.line < q.line || p.line == q.line && p.col < q.col }
+
+// redact returns the line at p without what may be secret, and the column of p in it.
+func (d *document) redact(p pos) (string, int) {
+	line := d.line(p.line)
+	if d.root == nil {
+		if d.mayBeSecret(p.line) {
+			return notShown, 1
+		}
+		return line, p.col
+	}
+	if !d.scanned {
+		d.scanned = true
+		d.hidden = hiddenSpans(d.root)
+	}
+	runes := []rune(line)
+	col := p.col
+	for _, s := range d.hidden {
+		if p.line < s.from.line || p.line > s.to.line {
+			continue
+		}
+		from, to := 0, len(runes)
+		if p.line == s.from.line {
+			from = min(s.from.col-1, len(runes))
+		}
+		if p.line == s.to.line {
+			to = min(s.to.col-1, len(runes))
+		}
+		if from >= to || strings.Trim(string(runes[from:to]), " -:,{}[]") == "" {
+			continue
+		}
+		if to == len(runes) {
+			runes = append(runes[:from:from], []rune(notShown)...)
+			col = min(col, from+1)
+			continue
+		}
+		for i := from; i < to; i++ { // the rest of the line keeps its columns
+			runes[i] = '*'
+		}
+	}
+	return string(runes), col
+}
+
+// mayBeSecret judges a line of a text that did not parse: nothing is shown at or after the first mention of a secret key.
+func (d *document) mayBeSecret(n int) bool {
+	rest := d.text
+	for ; n > 0; n-- {
+		line, more, _ := strings.Cut(rest, "\n")
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }) {
+			if isSecretKey(word) {
+				return true
+			}
+		}
+		rest = more
+	}
+	return false
+}
+
+// hiddenSpans finds the values of secret keys: each reaches from the end of its key to the next key or list item.
+func hiddenSpans(root *value) []span {
+	var starts, marks []pos
+	seen := make(map[*value]bool)
+	var walk func(v *value)
+	walk = func(v *value) {
+		if seen[v] {
+			return // an alias: its place was seen
+		}
+		seen[v] = true
+		for _, e := range v.entries {
+			marks = append(marks, e.pos)
+			if isSecretKey(e.key) {
+				starts = append(starts, pos{e.pos.line, e.pos.col + e.width})
+			}
+			walk(e.value)
+		}
+		for _, item := range v.items {
+			marks = append(marks, item.pos)
+			walk(item)
+		}
+	}
+	walk(root)
+	sort.Slice(marks, func(i, j int) bool { return marks[i].before(marks[j]) })
+	spans := make([]span, len(starts))
+	for i, from := range starts {
+		spans[i] = span{from: from, to: pos{line: 1 << 30}}
+		next := sort.Search(len(marks), func(k int) bool { return from.before(marks[k]) })
+		if next < len(marks) {
+			spans[i].to = marks[next]
+		}
+	}
+	return spans
+}
+
+// maskUserinfo covers a user and password in a URL, letter by letter so that columns stay.
+func maskUserinfo(s string) string {
+	for from := 0; ; {
+		i := strings.Index(s[from:], "://")
+		if i < 0 {
+			return s
+		}
+		from += i + len("://")
+		end := from + strings.IndexAny(s[from:]+" ", " \t\"',]}/?#")
+		if at := strings.LastIndexByte(s[from:end], '@'); at > 0 {
+			s = s[:from] + strings.Repeat("*", utf8.RuneCountInString(s[from:from+at])) + s[from+at:]
+		}
+	}
+}

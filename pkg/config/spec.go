@@ -1,0 +1,138 @@
+package config
+
+// The fields of the three kinds. A cluster says what holds for all; a node group and a node say again, for theirs, whatever may
+// differ between nodes.
+
+func (d *decoder) clusterSpec(n *Node) []field {
+	fields := append(d.commonSpec(n),
+		field{name: "cloudProvider", set: d.text(&n.CloudProvider, nil)},
+		field{name: "topology", set: d.into(func() []field { return d.topology(&n.Topology) })},
+		field{name: "podCIDR", set: d.cidrs(&n.PodCIDR)},
+		field{name: "nonMasqueradeCIDR", set: d.cidrs(&n.NonMasqueradeCIDR)},
+		field{name: "serviceClusterIPRange", set: d.cidrs(&n.ServiceClusterIPRange)},
+	)
+	if d.doc.dialect == &kops {
+		return append(fields, field{name: "kubeAPIServer", set: func(v *value, at string) {
+			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(v *value, at string) {
+				d.origins["spec.serviceNodePortRange"] = d.origins[at]
+				d.ports(&n.NodePortRange)(v, at)
+			}}})
+		}})
+	}
+	return append(fields, field{name: "serviceNodePortRange", set: d.ports(&n.NodePortRange)})
+}
+
+func (d *decoder) groupSpec(n *Node) []field {
+	return append(d.commonSpec(n), field{name: "role", set: d.role(&n.Role)})
+}
+
+func (d *decoder) nodeSpec(n *Node) []field {
+	return append(d.commonSpec(n),
+		field{name: "nodeGroup", set: d.text(&n.NodeGroup, validName)},
+		field{name: "address", set: d.addresses(&n.Address)},
+		field{name: "podCIDRs", set: d.cidrList(&n.PodCIDRs)},
+	)
+}
+
+// commonSpec are the fields that every kind has.
+func (d *decoder) commonSpec(n *Node) []field {
+	assets := d.assets(n)
+	if d.doc.dialect == &kops {
+		assets = d.kopsAssets(n) // the same name for another thing: where to download from
+	}
+	return []field{
+		{name: "kubernetesVersion", set: d.version(&n.KubernetesVersion)},
+		{name: "containerRuntime", set: d.choice(&n.ContainerRuntime, "containerd", "docker")},
+		{name: "networking", set: d.networking(n)},
+		{name: "sysctlParameters", set: d.sysctls(n)},
+		{name: "assets", set: assets},
+		{name: "assetsMirror", set: d.text(&n.AssetsMirror, validMirror)},
+		{name: "kubelet", set: d.into(func() []field { return d.kubelet(&n.Kubelet) })},
+		{name: "containerd", set: d.into(func() []field { return d.containerd(&n.Containerd) })},
+		{name: "fileAssets", set: d.fileAssets(n)},
+		{name: "hooks", set: d.hooks(n)},
+	}
+}
+
+// kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
+func (d *decoder) kopsAssets(n *Node) set {
+	return d.into(func() []field {
+		return []field{{name: "fileRepository", set: func(v *value, at string) {
+			d.origins["spec.assetsMirror"] = d.origins[at]
+			d.text(&n.AssetsMirror, validMirror)(v, at)
+		}}}
+	})
+}
+
+func (d *decoder) topology(t *Topology) []field {
+	return []field{
+		{name: "nodes", set: d.choice(&t.Nodes, "public", "private")},
+		{name: "controlPlane", set: d.choice(&t.ControlPlane, "public", "private")},
+	}
+}
+
+func (d *decoder) kubelet(k *Kubelet) []field {
+	return []field{
+		{name: "networkPluginName", set: d.text(&k.NetworkPluginName, nil)},
+		{name: "networkPluginMTU", set: d.mtu(&k.NetworkPluginMTU)},
+		{name: "networkPluginDir", set: d.absolutePath(&k.NetworkPluginDir)},
+		{name: "cniBinDir", set: d.absolutePath(&k.CNIBinDir)},
+		{name: "cniConfDir", set: d.absolutePath(&k.CNIConfDir)},
+		{name: "nonMasqueradeCIDR", set: d.cidrs(&k.NonMasqueradeCIDR)},
+		{name: "hairpinMode", set: d.choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
+		{name: "podCIDR", set: d.cidrs(&k.PodCIDR)},
+		{name: "reconcileCIDR", set: d.optionalBool(&k.ReconcileCIDR)},
+		{name: "configureCbr0", set: d.optionalBool(&k.ConfigureCBR0)},
+		{name: "maxPods", set: d.number(&k.MaxPods, 1, 10_000)},
+	}
+}
+
+func (d *decoder) containerd(c *Containerd) []field {
+	return []field{
+		{name: "address", set: d.absolutePath(&c.Address)},
+		{name: "configPath", set: d.absolutePath(&c.ConfigPath)},
+	}
+}
+
+// roles as kOps writes them, old and new, and as we call them.
+var roles = [...]struct{ written, role string }{
+	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
+}
+
+func (d *decoder) role(to *string) set {
+	return func(v *value, at string) {
+		var s string
+		d.choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(v, at)
+		if r := roleOf(s); r != "" {
+			*to = r
+		}
+	}
+}
+
+func roleOf(written string) string {
+	for _, r := range roles {
+		if r.written == written {
+			return r.role
+		}
+	}
+	return ""
+}
+
+// homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
+func homeOf(key string) string {
+	switch key {
+	case "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
+		return key + " belongs under spec of the Cluster"
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "containerd", "networking":
+		return key + " belongs under spec"
+	case "address", "podCIDRs", "nodeGroup":
+		return key + " belongs under spec of a Node"
+	case "role":
+		return "role belongs under spec of a NodeGroup"
+	case "binDir", "confDir":
+		return key + " belongs under spec.networking.cni"
+	case "mtu":
+		return "mtu belongs under the network: spec.networking.bridge.mtu"
+	}
+	return ""
+}

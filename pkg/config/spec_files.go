@@ -1,0 +1,184 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	defaultFileMode = fs.FileMode(0o440)                             // kOps' default
+	defaultFileDir  = "/srv/kubernetes/assets/"                      // kOps' default
+	othersMayRead   = fs.FileMode(0o004)                             // without it the content counts as secret
+	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
+)
+
+func (d *decoder) fileAssets(n *Node) set {
+	return func(v *value, at string) {
+		seen := make(keys)
+		d.list(func(v *value, item string) {
+			f, ok := d.fileAsset(v, item, n)
+			if !ok {
+				return
+			}
+			where := &value{kind: kindString, text: f.Path, pos: v.pos}
+			if d.unique(seen, where, item+".path") {
+				d.origins[fmt.Sprintf("%s[%s]", at, f.Path)] = f.Origin
+				upsert(&n.FileAssets, f, func(f FileAsset) string { return f.Path })
+			}
+		})(v, at)
+	}
+}
+
+// fileAsset reads one entry; false when it is wrong, or meant for other nodes.
+func (d *decoder) fileAsset(v *value, at string, n *Node) (FileAsset, bool) {
+	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.origin(v.pos)}
+	var content string
+	var isBase64 bool
+	var secret *bool
+	var roles, groups []string
+	d.mapping(v, at, []field{
+		{name: "name", set: d.text(&f.Name, validFileName)},
+		{name: "path", set: d.absolutePath(&f.Path)},
+		{name: "content", set: d.text(&content, nil)},
+		{name: "isBase64", set: d.boolean(&isBase64)},
+		{name: "mode", set: d.fileMode(&f.Mode)},
+		{name: "owner", set: d.text(&f.Owner, validOwner)},
+		{name: "secret", set: d.optionalBool(&secret)},
+		{name: "roles", set: d.roleList(&roles)},
+		{name: "nodeGroups", set: d.texts(&groups, validName)},
+	})
+	if !d.required(v, at, "content") {
+		return f, false
+	}
+	if f.Path == "" && f.Name != "" {
+		f.Path = defaultFileDir + f.Name
+	}
+	if f.Path == "" {
+		d.required(v, at, "path")
+		return f, false
+	}
+	f.Content = []byte(content)
+	if isBase64 {
+		// kOps wants it without padding; most tools write it with.
+		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "="))
+		if err != nil {
+			d.bad(v.get("content"), at+".content", "base64, because isBase64 is true", "")
+			return f, false
+		}
+		f.Content = raw
+	}
+	f.Secret = f.Mode&othersMayRead == 0
+	if secret != nil {
+		f.Secret = *secret
+	}
+	return f, meant(roles, n.Role) && meant(groups, n.NodeGroup)
+}
+
+// meant tells whether a list of roles or groups (none: all) holds this one.
+func meant(list []string, this string) bool { return len(list) == 0 || slices.Contains(list, this) }
+
+func (d *decoder) roleList(to *[]string) set {
+	return d.list(func(v *value, at string) {
+		var role string
+		d.role(&role)(v, at)
+		*to = append(*to, role)
+	})
+}
+
+// fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be meant as decimal and is refused.
+func (d *decoder) fileMode(to *fs.FileMode) set {
+	return func(v *value, at string) {
+		const expected = `permission bits in octal, such as "0644"`
+		digits := strings.TrimPrefix(v.text, "0o")
+		mode, err := strconv.ParseUint(digits, 8, 32)
+		switch {
+		case v.kind == kindInt && !strings.HasPrefix(v.text, "0") && err == nil && len(digits) == 3:
+			d.bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
+		case v.kind != kindString && v.kind != kindInt || err != nil || len(digits) < 3 || len(digits) > 4:
+			d.bad(v, at, expected, "")
+		case mode > 0o777:
+			d.bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
+		default:
+			*to = fs.FileMode(mode)
+		}
+	}
+}
+
+func validFileName(s string) string {
+	if s == "" || s == "." || s == ".." || strings.Contains(s, "/") || !printable(s) {
+		return "a file's name without slashes"
+	}
+	return ""
+}
+
+func validOwner(s string) string {
+	user, group, both := strings.Cut(s, ":")
+	if !validAccount(user) || both && !validAccount(group) {
+		return "a user, or user:group, by name or number"
+	}
+	return ""
+}
+
+func validAccount(s string) bool {
+	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
+}
+
+func (d *decoder) hooks(n *Node) set {
+	return func(v *value, at string) {
+		seen := make(keys)
+		d.list(func(v *value, item string) {
+			h, ok := d.hook(v, item, n)
+			if !ok || !d.unique(seen, &value{kind: kindString, text: h.Name, pos: v.pos}, item+".name") {
+				return
+			}
+			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
+			upsert(&n.Hooks, h, func(h Hook) string { return h.Name })
+		})(v, at)
+	}
+}
+
+// hook reads one entry; false when it is wrong, or meant for other nodes.
+func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
+	h := Hook{Enabled: true, Origin: d.doc.origin(v.pos)}
+	var roles []string
+	container := false
+	d.mapping(v, at, []field{
+		{name: "name", set: d.text(&h.Name, validUnit)},
+		{name: "enabled", set: d.boolean(&h.Enabled)},
+		{name: "manifest", set: d.text(&h.Manifest, nil)},
+		{name: "useRawManifest", set: d.boolean(&h.UseRawManifest)},
+		{name: "before", set: d.texts(&h.Before, validUnit)},
+		{name: "requires", set: d.texts(&h.Requires, validUnit)},
+		{name: "roles", set: d.roleList(&roles)},
+		{name: "execContainer", set: func(*value, string) { container = true }, unlisted: true},
+	})
+	if container {
+		diag := Diagnostic{Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
+		if d.doc.dialect.lenient {
+			d.doc.warnAt(v.pos, diag)
+		} else {
+			d.doc.errorAt(v.pos, diag)
+		}
+		return h, false
+	}
+	if !d.required(v, at, "name", "manifest") {
+		return h, false
+	}
+	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
+		h.Name += ".service"
+	}
+	return h, meant(roles, n.Role)
+}
+
+// validUnit accepts the name of a systemd unit. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
+func validUnit(s string) string {
+	if s == "" || len(s) > 200 || strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
+		return "the name of a systemd unit such as example.service"
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// supported networks, and those that kOps has known at some time and we do not build yet.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
+var (
+	supportedNetworks = []string{"bridge", "calico", "cni", "flannel", "kubenet"}
+	otherNetworks     = [...]string{"amazonVPC", "canal", "cilium", "classic", "external", "gcp", "kindnet", "kopeio", "kubeRouter", "lyftvpc", "romana", "weave", "custom"}
+)
+
+func (d *decoder) networking(n *Node) set {
+	w := &n.Networking
+	return d.into(func() []field {
+		fields := []field{
+			{name: "bridge", set: func(v *value, at string) { d.mapping(v, at, d.bridge(allocate(&w.Bridge))) }},
+			{name: "calico", set: func(v *value, at string) { d.mapping(v, at, d.calico(allocate(&w.Calico))) }},
+			{name: "cni", set: func(v *value, at string) { w.CNI = &n.CNI; d.mapping(v, at, d.cni(&n.CNI)) }},
+			{name: "flannel", set: func(v *value, at string) { d.mapping(v, at, d.flannel(allocate(&w.Flannel))) }},
+			{name: "kubenet", set: func(v *value, at string) {
+				d.mapping(v, at, []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}})
+			}},
+		}
+		for _, name := range otherNetworks {
+			fields = append(fields, field{name: name, set: d.unsupported(name), unlisted: true})
+		}
+		return fields
+	})
+}
+
+// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to what an earlier one said.
+func allocate[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
+	}
+	return *p
+}
+
+func (d *decoder) unsupported(name string) set {
+	return func(_ *value, at string) {
+		o := d.origins[at]
+		d.doc.errorAt(pos{o.Line, o.Column}, Diagnostic{Summary: fmt.Sprintf("network %q is not supported yet by this version of netwright", name), Field: at,
+			Expected: oneOf(supportedNetworks), Hint: "a network of your own goes in as cni: {}"})
+	}
+}
+
+func (d *decoder) cni(c *CNI) []field {
+	return []field{
+		{name: "binDir", set: d.absolutePath(&c.BinDir)},
+		{name: "confDir", set: d.absolutePath(&c.ConfDir)},
+		{name: "usesSecondaryIP", set: d.boolean(&c.UsesSecondaryIP)},
+	}
+}
+
+func (d *decoder) bridge(b *Bridge) []field {
+	return []field{
+		{name: "mtu", set: d.mtu(&b.MTU)},
+		{name: "hairpin", set: d.boolean(&b.Hairpin)},
+		{name: "nodes", set: d.bridgeNodes(&b.Nodes)},
+	}
+}
+
+func (d *decoder) bridgeNodes(to *[]Peer) set {
+	return func(v *value, at string) {
+		seen := make(keys)
+		d.list(func(v *value, at string) {
+			p := Peer{Origin: d.doc.origin(v.pos)}
+			d.mapping(v, at, []field{
+				{name: "name", set: d.text(&p.Name, validName)},
+				{name: "address", set: d.addresses(&p.Address)},
+				{name: "podCIDRs", set: d.cidrList(&p.PodCIDRs)},
+			})
+			if d.required(v, at, "name") && d.unique(seen, v.get("name"), at+".name") {
+				upsert(to, p, func(p Peer) string { return p.Name })
+			}
+		})(v, at)
+	}
+}
+
+func (d *decoder) flannel(f *Flannel) []field {
+	return []field{
+		{name: "backend", set: d.choice(&f.Backend, "udp", "vxlan")},
+		{name: "iptablesResyncSeconds", set: d.number(&f.IptablesResyncSeconds, 1, 86_400)},
+		{name: "disableTxChecksumOffloading", set: d.boolean(&f.DisableTxChecksumOffloading)},
+	}
+}
+
+func (d *decoder) calico(c *Calico) []field {
+	severities := []string{"Debug", "Info", "Warning", "Error", "Fatal", "None", "debug", "info", "warning", "error", "fatal", "critical", "none"}
+	return []field{
+		{name: "registry", set: d.text(&c.Registry, nil)},
+		{name: "version", set: d.text(&c.Version, nil)},
+		{name: "majorVersion", set: d.choice(&c.MajorVersion, "v2", "v3")},
+		{name: "allowIPForwarding", set: d.boolean(&c.AllowIPForwarding)},
+		{name: "awsSrcDstCheck", set: d.choice(&c.AWSSrcDstCheck, "Enable", "Disable", "DoNothing")},
+		{name: "bpfEnabled", set: d.boolean(&c.BPFEnabled)},
+		{name: "bpfExternalServiceMode", set: d.choice(&c.BPFExternalServiceMode, "Tunnel", "DSR")},
+		{name: "bpfKubeProxyIptablesCleanupEnabled", set: d.boolean(&c.BPFKubeProxyIptablesCleanupEnabled)},
+		{name: "bpfLogLevel", set: d.choice(&c.BPFLogLevel, "Off", "Info", "Debug")},
+		{name: "chainInsertMode", set: d.choice(&c.ChainInsertMode, "insert", "append")},
+		{name: "cpuRequest", set: d.text(&c.CPURequest, nil)},
+		{name: "crossSubnet", set: d.boolean(&c.CrossSubnet)},
+		{name: "encapsulationMode", set: d.choice(&c.EncapsulationMode, "ipip", "vxlan", "none")},
+		{name: "ipipMode", set: d.choice(&c.IPIPMode, "CrossSubnet", "Always", "Never")},
+		{name: "ipv4AutoDetectionMethod", set: d.text(&c.IPv4AutoDetectionMethod, validDetection)},
+		{name: "ipv6AutoDetectionMethod", set: d.text(&c.IPv6AutoDetectionMethod, validDetection)},
+		{name: "iptablesBackend", set: d.choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
+		{name: "logSeverityScreen", set: d.choice(&c.LogSeverityScreen, severities...)},
+		{name: "logSeveritySys", set: d.choice(&c.LogSeveritySys, severities...)},
+		{name: "mtu", set: d.autoMTU(&c.MTU)},
+		{name: "nftablesMode", set: d.choice(&c.NFTablesMode, "Enabled", "Disabled", "Auto")},
+		{name: "prometheusMetricsEnabled", set: d.boolean(&c.PrometheusMetricsEnabled)},
+		{name: "prometheusMetricsPort", set: d.port(&c.PrometheusMetricsPort)},
+		{name: "prometheusGoMetricsEnabled", set: d.boolean(&c.PrometheusGoMetricsEnabled)},
+		{name: "prometheusProcessMetricsEnabled", set: d.boolean(&c.PrometheusProcessMetricsEnabled)},
+		{name: "typhaPrometheusMetricsEnabled", set: d.boolean(&c.TyphaPrometheusMetricsEnabled)},
+		{name: "typhaPrometheusMetricsPort", set: d.port(&c.TyphaPrometheusMetricsPort)},
+		{name: "typhaReplicas", set: d.number(&c.TyphaReplicas, 0, 10_000)},
+		{name: "vxlanMode", set: d.choice(&c.VXLANMode, "CrossSubnet", "Always", "Never")},
+		{name: "wireguardEnabled", set: d.optionalBool(&c.WireguardEnabled)},
+		{name: "datastore", set: d.choice(&c.Datastore, "kubernetes", "etcd")},
+		{name: "etcd", set: d.into(func() []field { return d.calicoEtcd(allocate(&c.Etcd)) })},
+	}
+}
+
+func (d *decoder) calicoEtcd(e *CalicoEtcd) []field {
+	return []field{
+		{name: "endpoints", set: d.texts(&e.Endpoints, validEndpoint)},
+		{name: "certificates", set: d.into(func() []field {
+			return []field{
+				{name: "dir", set: d.absolutePath(&e.Certificates.Dir)},
+				{name: "ca", set: d.text(&e.Certificates.CA, validName)},
+				{name: "keypair", set: d.text(&e.Certificates.Keypair, validName)},
+			}
+		})},
+	}
+}
+
+// validDetection accepts Calico's ways to find a node's address. https://docs.tigera.io/calico/latest/reference/configure-calico-node
+func validDetection(s string) string {
+	switch method, argument, has := strings.Cut(s, "="); method {
+	case "first-found", "kubernetes-internal-ip":
+		if !has {
+			return ""
+		}
+	case "can-reach", "interface", "skip-interface", "cidr":
+		if argument != "" {
+			return ""
+		}
+	}
+	return "first-found, kubernetes-internal-ip, can-reach=…, interface=…, skip-interface=… or cidr=…"
+}
+
+func validEndpoint(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379"
+	}
+	return ""
+}

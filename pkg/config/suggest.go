@@ -1,0 +1,42 @@
+package config
+
+import "strings"
+
+// nearest is the candidate most like word, or "" when none is like it: at most a third of its letters differ.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", len(word)/3+1
+	for _, c := range candidates {
+		if d := distance(word, c); d < bestDistance || d == bestDistance && best == "" {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to b; case does not count.
+func distance(a, b string) int {
+	const far = 1 << 10
+	if len(a) > 64 || len(b) > 64 {
+		return far
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	var before, row, next [66]int
+	for j := range len(b) + 1 {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}

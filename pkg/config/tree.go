@@ -1,0 +1,147 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied, duplicate keys found.
+type treeBuilder struct {
+	doc     *document
+	anchors map[string]*value
+	failed  bool
+}
+
+func (b *treeBuilder) fail(p pos, diag Diagnostic) *value {
+	b.failed = true
+	b.doc.errorAt(p, diag)
+	return &value{pos: p, size: 1}
+}
+
+func (b *treeBuilder) value(n ast.Node, depth int) *value {
+	if n == nil {
+		return &value{pos: pos{1, 1}, size: 1}
+	}
+	p := tokenPos(n.GetToken())
+	if depth > 2*maxDepth {
+		return b.fail(p, Diagnostic{Summary: "nested too deeply"})
+	}
+	scalar := func(k kind, text string) *value { return &value{kind: k, text: text, pos: p, size: 1} }
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return scalar(kindNull, "")
+	case *ast.BoolNode:
+		return scalar(kindBool, n.Token.Value)
+	case *ast.IntegerNode:
+		return scalar(kindInt, n.Token.Value)
+	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return scalar(kindFloat, n.GetToken().Value)
+	case *ast.StringNode:
+		v := scalar(kindString, n.Value)
+		v.quoted = n.Token.Type != token.StringType
+		return v
+	case *ast.LiteralNode:
+		v := scalar(kindString, n.Value.Value)
+		v.quoted = true
+		return v
+	case *ast.MappingNode:
+		return b.mapping(n.Values, p, depth)
+	case *ast.MappingValueNode:
+		return b.mapping([]*ast.MappingValueNode{n}, p, depth)
+	case *ast.SequenceNode:
+		return b.list(n, p, depth)
+	case *ast.AnchorNode:
+		v := b.value(n.Value, depth+1)
+		b.anchors[n.Name.GetToken().Value] = v // after its value: an anchor cannot hold itself
+		return v
+	case *ast.AliasNode:
+		name := n.Value.GetToken().Value
+		if v, ok := b.anchors[name]; ok {
+			return v
+		}
+		return b.fail(p, Diagnostic{Summary: fmt.Sprintf("alias *%s has no anchor before it", name)})
+	}
+	return b.fail(p, Diagnostic{Summary: fmt.Sprintf("%s is not supported here", n.Type())})
+}
+
+func (b *treeBuilder) list(n *ast.SequenceNode, p pos, depth int) *value {
+	v := &value{kind: kindList, pos: p, size: 1, items: make([]*value, 0, len(n.Values))}
+	for _, item := range n.Values {
+		child := b.value(item, depth+1)
+		v.items = append(v.items, child)
+		b.grow(v, child)
+	}
+	return v
+}
+
+func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) *value {
+	v := &value{kind: kindMap, pos: p, size: 1, entries: make([]entry, 0, len(values))}
+	if len(values) > maxFields {
+		return b.fail(p, Diagnostic{Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
+	}
+	var merged []*value
+	for i, mv := range values {
+		keyToken := mv.Key.GetToken()
+		at := tokenPos(keyToken)
+		if i == 0 && at.before(p) {
+			v.pos = at // a block mapping begins at its first key, not at the colon
+		}
+		child := b.value(mv.Value, depth+1)
+		b.grow(v, child)
+		switch mv.Key.(type) {
+		case *ast.MergeKeyNode:
+			merged = append(merged, child)
+			continue
+		case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode, *ast.NullNode, *ast.FloatNode:
+		default:
+			b.fail(at, Diagnostic{Summary: "a key must be a plain word"})
+			continue
+		}
+		if first := v.index(keyToken.Value); first >= 0 {
+			b.fail(at, Diagnostic{Summary: fmt.Sprintf("field %q is set twice", keyToken.Value),
+				Hint: fmt.Sprintf("it is set first on line %d", v.entries[first].pos.line)})
+			continue
+		}
+		v.entries = append(v.entries, entry{key: keyToken.Value, width: tokenWidth(keyToken), pos: at, value: child})
+	}
+	for _, m := range merged {
+		b.merge(v, m)
+	}
+	return v
+}
+
+// merge adds to v what it does not say itself (<<: *defaults).
+func (b *treeBuilder) merge(v, from *value) {
+	switch from.kind {
+	case kindList:
+		for _, item := range from.items {
+			b.merge(v, item)
+		}
+	case kindMap:
+		for _, e := range from.entries {
+			if v.index(e.key) < 0 {
+				v.entries = append(v.entries, e)
+			}
+		}
+	default:
+		b.fail(from.pos, Diagnostic{Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
+	}
+}
+
+// grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
+func (b *treeBuilder) grow(v, child *value) {
+	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && !b.failed {
+		b.fail(v.pos, Diagnostic{Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
+	}
+}
+
+func (v *value) index(key string) int {
+	for i := range v.entries {
+		if v.entries[i].key == key {
+			return i
+		}
+	}
+	return -1
+}

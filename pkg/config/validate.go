@@ -1,0 +1,205 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// validator checks what no single value shows: the merged node as a whole.
+type validator struct {
+	loader *loader
+	node   *Node
+}
+
+// errorAt reports at the place that said path, or the nearest parent that a document said.
+func (v *validator) errorAt(path string, diag Diagnostic) {
+	diag.Severity = SeverityError
+	v.report(path, diag)
+}
+
+func (v *validator) warnAt(path string, diag Diagnostic) {
+	diag.Severity = SeverityWarning
+	v.report(path, diag)
+}
+
+func (v *validator) report(path string, diag Diagnostic) {
+	diag.Field = path
+	for at := path; ; at = at[:strings.LastIndexByte(at, '.')] {
+		if o := v.node.Origin(at); o.File != "" {
+			v.reportAt(o, diag)
+			return
+		}
+		if !strings.Contains(at, ".") {
+			v.reportAt(Origin{File: v.loader.cluster.path, Line: 1, Column: 1}, diag)
+			return
+		}
+	}
+}
+
+func (v *validator) reportAt(o Origin, diag Diagnostic) {
+	doc := v.loader.docs[o.File]
+	if doc == nil {
+		doc = v.loader.cluster
+	}
+	doc.reportAt(pos{o.Line, o.Column}, diag)
+}
+
+// network settles which network is meant: exactly one, where cni beside another only carries the directories.
+func (v *validator) network() bool {
+	n := v.node
+	w := &n.Networking
+	var set []string
+	for name, is := range map[string]bool{"bridge": w.Bridge != nil, "calico": w.Calico != nil, "flannel": w.Flannel != nil, "kubenet": w.Kubenet != nil} {
+		if is {
+			set = append(set, name)
+		}
+	}
+	switch {
+	case len(set) == 0 && w.CNI == nil:
+		v.errorAt("spec.networking", Diagnostic{Summary: "no network is set", Expected: oneOf(supportedNetworks),
+			Hint: "for example networking: {bridge: {}}"})
+		return false
+	case len(set) > 1:
+		v.twoNetworks(set)
+		return false
+	case len(set) == 1 && w.CNI != nil:
+		w.CNI = nil
+		if n.CNI.UsesSecondaryIP {
+			v.errorAt("spec.networking.cni.usesSecondaryIP", Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
+				Hint: "beside another network cni holds binDir and confDir only"})
+			return false
+		}
+	}
+	return true
+}
+
+// twoNetworks reports at the one that was said last, and names the place of the other.
+func (v *validator) twoNetworks(set []string) {
+	later, earlier := set[0], set[1]
+	a, b := v.node.Origin("spec.networking."+later), v.node.Origin("spec.networking."+earlier)
+	rank := func(o Origin) int {
+		kind, _ := kindOf(o.File)
+		return strings.Index(KindCluster+" "+KindNodeGroup+" "+KindNode, kind)
+	}
+	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line || rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
+		later, earlier, b = earlier, later, a
+	}
+	v.errorAt("spec.networking."+later, Diagnostic{Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
+		Expected: "exactly one network", Hint: "take one of them out"})
+}
+
+func (v *validator) all() {
+	v.versions()
+	v.ranges()
+	v.topology()
+	v.mtus()
+	v.calico()
+	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
+		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
+	}
+}
+
+// versions: what a Kubernetes release no longer has. kOps refuses the same three kubelet fields from 1.24 on.
+func (v *validator) versions() {
+	n := v.node
+	if n.KubernetesVersion.IsZero() {
+		v.errorAt("spec.kubernetesVersion", Diagnostic{Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2"})
+		return
+	}
+	if !n.KubernetesVersion.AtLeast(1, 24) {
+		return
+	}
+	for _, name := range [...]string{"networkPluginName", "networkPluginMTU", "nonMasqueradeCIDR"} {
+		if n.Origin("spec.kubelet."+name).File != "" {
+			v.errorAt("spec.kubelet."+name, Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
+				Hint: "take it out: the network is set under spec.networking, and containerd runs it"})
+		}
+	}
+	if n.ContainerRuntime == "docker" {
+		v.errorAt("spec.containerRuntime", Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
+			Expected: "containerd"})
+	}
+}
+
+// ranges: pods keep their addresses only where nothing masquerades them, so their range lies in nonMasqueradeCIDR, as kOps demands.
+func (v *validator) ranges() {
+	n := v.node
+	for _, p := range n.PodCIDR {
+		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
+			v.errorAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
+		}
+		if services := sameFamily(n.ServiceClusterIPRange, p); services.IsValid() && services.Overlaps(p) {
+			v.warnAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
+				Hint: "a pod may get the address of a service"})
+		}
+	}
+	for _, p := range n.ServiceClusterIPRange {
+		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
+			v.warnAt("spec.serviceClusterIPRange", Diagnostic{Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+				Hint: "kOps refuses this"})
+		}
+	}
+	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
+		v.errorAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
+	}
+}
+
+func sameFamily(c CIDRs, p netip.Prefix) netip.Prefix { return c.family(p.Addr().Is4()) }
+
+// within tells whether the whole of p lies in q.
+func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
+
+func (v *validator) topology() {
+	if v.node.Networking.Kubenet != nil && v.node.Topology.Nodes == "private" {
+		v.errorAt("spec.topology.nodes", Diagnostic{Summary: "kubenet does not support private topology",
+			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
+	}
+}
+
+// minIPv6MTU is the least that a link with IPv6 may have (RFC 8200, section 5).
+const minIPv6MTU = 1280
+
+func (v *validator) mtus() {
+	w := &v.node.Networking
+	mtu, path := 0, ""
+	switch {
+	case w.Bridge != nil:
+		mtu, path = w.Bridge.MTU, "spec.networking.bridge.mtu"
+	case w.Calico != nil:
+		mtu, path = w.Calico.MTU, "spec.networking.calico.mtu"
+	}
+	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu < minIPv6MTU {
+		v.errorAt(path, Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU)})
+	}
+}
+
+func (v *validator) calico() {
+	c := v.node.Networking.Calico
+	if c == nil {
+		return
+	}
+	const at = "spec.networking.calico.etcd"
+	switch {
+	case c.Datastore == "kubernetes" && c.Etcd != nil:
+		v.errorAt(at, Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
+		return
+	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
+		v.errorAt(at, Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
+		return
+	case c.Etcd == nil:
+		return
+	}
+	for i, e := range c.Etcd.Endpoints {
+		tls := strings.HasPrefix(e, "https:")
+		if i > 0 && tls != c.Etcd.TLS {
+			v.errorAt(at+".endpoints", Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
+			return
+		}
+		c.Etcd.TLS = tls
+	}
+	if !c.Etcd.TLS && v.node.Origin(at+".certificates").File != "" {
+		v.warnAt(at+".certificates", Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
+	}
+}

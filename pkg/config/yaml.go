@@ -1,0 +1,186 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// parse makes the document's tree, once. On failure root stays nil and the diagnostics say why.
+func (d *document) parse() {
+	if d.parsed {
+		return
+	}
+	d.parsed = true
+	if !d.prepare() {
+		return
+	}
+	file := d.syntax()
+	if file == nil {
+		return
+	}
+	body := d.single(file)
+	if body == nil {
+		return
+	}
+	b := treeBuilder{doc: d, anchors: make(map[string]*value)}
+	root := b.value(body, 0)
+	if !b.failed {
+		d.root = root
+	}
+}
+
+// syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read, not the end of the daemon.
+func (d *document) syntax() (file *ast.File) {
+	defer func() {
+		if r := recover(); r != nil {
+			file = nil
+			d.errorAt(pos{1, 1}, Diagnostic{Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
+		}
+	}()
+	tokens := lexer.Tokenize(d.text)
+	if bad := tokens.InvalidToken(); bad != nil {
+		d.syntaxError(bad, bad.Error)
+		return nil
+	}
+	if !d.checkTokens(tokens) {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		var located locatedError
+		if errors.As(err, &located) {
+			d.syntaxError(located.GetToken(), located.GetMessage())
+		} else {
+			d.errorAt(pos{1, 1}, Diagnostic{Summary: "not valid YAML"})
+		}
+		return nil
+	}
+	return file
+}
+
+// locatedError is what the library's error types, all internal, share.
+type locatedError interface {
+	error
+	GetToken() *token.Token
+	GetMessage() string
+}
+
+func (d *document) syntaxError(tk *token.Token, message string) {
+	p := d.clamp(tokenPos(tk))
+	diag := Diagnostic{Summary: "not valid YAML: " + message}
+	if d.mayBeSecret(p.line) {
+		diag.Summary = "not valid YAML" // the message may quote the text
+	}
+	for n := p.line; n >= max(1, p.line-1); n-- {
+		line := d.line(n)
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if i := strings.IndexByte(indent, '\t'); i >= 0 {
+			p = pos{n, i + 1}
+			diag.Summary = "a tab is used for indentation"
+			diag.Expected = "spaces"
+			break
+		}
+	}
+	d.errorAt(p, diag)
+}
+
+// single is the body of the only document of the file; nil, with a diagnostic, when there is none or more than one.
+func (d *document) single(file *ast.File) ast.Node {
+	var body ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if doc.Body.Type() == ast.DirectiveType {
+			d.errorAt(tokenPos(doc.Body.GetToken()), Diagnostic{Summary: "YAML directives are not supported", Hint: "take the line out"})
+			return nil
+		}
+		if body != nil {
+			p := tokenPos(doc.Body.GetToken())
+			if doc.Start != nil {
+				p = tokenPos(doc.Start)
+			}
+			d.errorAt(p, Diagnostic{Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
+			return nil
+		}
+		body = doc.Body
+	}
+	if body == nil && !d.mayBeEmpty {
+		d.errorAt(pos{1, 1}, Diagnostic{Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec"})
+	}
+	return body
+}
+
+// checkTokens bounds depth and length before the recursive parser runs, and refuses what no document of ours needs.
+func (d *document) checkTokens(tokens token.Tokens) bool {
+	var block blockLevels
+	flow := 0
+	for _, tk := range tokens {
+		summary := ""
+		switch tk.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.MappingKeyType:
+			summary = "complex mapping keys (?) are not supported"
+		case token.TagType:
+			summary = "YAML tags (!) are not supported"
+		case token.SequenceEntryType, token.MappingValueType:
+			if flow == 0 && !block.add(tk) {
+				summary = fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
+			}
+		}
+		if flow+len(block) > maxDepth {
+			summary = fmt.Sprintf("nested deeper than %d levels", maxDepth)
+		}
+		if summary != "" {
+			d.errorAt(tokenPos(tk), Diagnostic{Summary: summary})
+			return false
+		}
+	}
+	return true
+}
+
+// blockLevels are the open block collections, told by their columns.
+type blockLevels []struct{ col, entries, fields int }
+
+// add counts a list entry (-) or a field (:); false when its collection is too long.
+func (b *blockLevels) add(tk *token.Token) bool {
+	col := tk.Position.Column
+	if tk.Type == token.MappingValueType && tk.Prev != nil {
+		col = tk.Prev.Position.Column
+	}
+	levels := *b
+	for len(levels) > 0 && levels[len(levels)-1].col > col {
+		levels = levels[:len(levels)-1]
+	}
+	if len(levels) == 0 || levels[len(levels)-1].col < col {
+		levels = append(levels, struct{ col, entries, fields int }{col: col})
+	}
+	*b = levels
+	top := &levels[len(levels)-1]
+	if tk.Type == token.SequenceEntryType {
+		top.entries++
+	} else {
+		top.fields++
+	}
+	return top.entries <= maxEntries && top.fields <= maxFields
+}
+
+func tokenPos(tk *token.Token) pos {
+	if tk == nil || tk.Position == nil {
+		return pos{1, 1}
+	}
+	return pos{tk.Position.Line, tk.Position.Column}
+}
+
+// width of a token as written, in characters.
+func tokenWidth(tk *token.Token) int { return utf8.RuneCountInString(strings.TrimSpace(tk.Origin)) }
