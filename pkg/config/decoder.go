@@ -42,7 +42,9 @@ func (d *decoder) mapping(v *value, at string, fields []field) {
 			d.doc.errorAt(e.pos, Diagnostic{Summary: fmt.Sprintf("field %q has no value", e.key), Field: path,
 				Hint: "give it one, or take the line out; an empty mapping is {}, an empty list []"})
 		default:
-			d.origins[path] = d.doc.origin(e.pos)
+			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
+				d.origins[path] = d.doc.origin(e.pos)
+			}
 			fields[f].set(e.value, path)
 		}
 	}

@@ -85,19 +85,21 @@ func (d *document) wrongHeader(name string, v *value, allowed []string) {
 
 // document reads the whole document onto n: metadata into name, spec by the given fields.
 func (d *decoder) document(name *string, fileName string, spec []field) {
-	metadata := func() []field {
-		return []field{
-			{name: "name", set: d.text(name, validName)},
-			{name: "labels", set: d.ignore},
-			{name: "annotations", set: d.ignore},
-		}
+	metadata := []field{
+		{name: "name", set: d.text(name, validName)},
+		{name: "labels", set: d.ignore},
+		{name: "annotations", set: d.ignore},
 	}
-	d.mapping(d.doc.root, "", []field{
+	header := decoder{doc: d.doc, origins: make(origins)} // every document has one: only the cluster's is worth remembering
+	header.mapping(d.doc.root, "", []field{
 		{name: "apiVersion", set: d.ignore},
 		{name: "kind", set: d.ignore},
-		{name: "metadata", set: d.into(metadata)},
+		{name: "metadata", set: func(v *value, at string) { header.mapping(v, at, metadata) }},
 		{name: "spec", set: func(v *value, at string) { d.mapping(v, at, spec) }},
 	})
+	if fileName == "" {
+		d.origins["metadata.name"], d.origins["spec"] = header.origins["metadata.name"], header.origins["spec"]
+	}
 	written := d.doc.root.get("metadata").get("name")
 	switch {
 	case written == nil:

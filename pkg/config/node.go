@@ -121,16 +121,16 @@ type Containerd struct {
 	ConfigPath string `json:"configPath"` // default /etc/containerd/config.toml
 }
 
-// FileAsset is a file that the user wants on the node (kOps' fileAssets).
+// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything but the content.
 type FileAsset struct {
-	Name    string      `json:"name,omitempty"`
-	Path    string      `json:"path"` // absolute and clean; default /srv/kubernetes/assets/<name>
-	Content []byte      `json:"-"`    // decoded when isBase64; never printed
-	Mode    fs.FileMode `json:"-"`    // permission bits; default 0440
-	Owner   string      `json:"owner,omitempty"`
+	Name    string
+	Path    string      // absolute and clean; default /srv/kubernetes/assets/<name>
+	Content []byte      // decoded when isBase64; never printed
+	Mode    fs.FileMode // permission bits; default 0440
+	Owner   string      // "user" or "user:group", by name or number; "" is root
 	// Secret keeps the content out of plans and diffs: `secret: true`, or a mode that others cannot read.
-	Secret bool   `json:"secret"`
-	Origin Origin `json:"origin"`
+	Secret bool
+	Origin Origin
 }
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).

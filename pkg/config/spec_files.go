@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -107,6 +108,19 @@ func (d *decoder) fileMode(to *fs.FileMode) set {
 			*to = fs.FileMode(mode)
 		}
 	}
+}
+
+// MarshalJSON leaves the content out.
+func (f FileAsset) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name   string `json:"name,omitempty"`
+		Path   string `json:"path"`
+		Bytes  int    `json:"bytes"`
+		Mode   string `json:"mode"`
+		Owner  string `json:"owner,omitempty"`
+		Secret bool   `json:"secret"`
+		Origin Origin `json:"origin"`
+	}{f.Name, f.Path, len(f.Content), fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Origin})
 }
 
 func validFileName(s string) string {
