@@ -64,3 +64,27 @@ func (l *Live) WillExist(string) bool { return false }
 
 // Asked implements [Upcoming].
 func (l *Live) Asked(string) []string { return nil }
+
+// OpenFiles opens only the files of a host, without facts and without stamps:
+// for what must be read before the host is looked at.
+func OpenFiles(opt Options) (FileReader, error) {
+	if opt.Root == "" {
+		opt.Root = "/"
+	}
+	opt.Stamps = nil
+	f, err := openFiles(opt)
+	if err != nil {
+		return nil, err
+	}
+	return fileReader{f}, nil
+}
+
+// FileReader is the files of a host. The caller closes it.
+type FileReader interface {
+	Files
+	Close() error
+}
+
+type fileReader struct{ *files }
+
+func (r fileReader) Close() error { return r.close() }

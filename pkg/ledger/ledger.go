@@ -1,0 +1,165 @@
+// Package ledger is the agent's memory on disk, /var/lib/netwright: which
+// effects it owes, and stamps of the files that it has compared, so that the
+// next run need not read them again.
+//
+// A lost or damaged file of it costs time (files are read again) and never
+// a wrong decision: stamps are believed only for the boot that wrote them.
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Dir is where the ledger lives.
+const Dir = "/var/lib/netwright"
+
+const (
+	owedFile   = Dir + "/owed.json"
+	stampsFile = Dir + "/stamps"
+	bootIDFile = "/proc/sys/kernel/random/boot_id"
+)
+
+// Reader is what the ledger reads through; host.View is one.
+type Reader interface {
+	ReadFile(path string) ([]byte, error)
+}
+
+// Writer is what the ledger writes through; *host.Host is one. WriteFile
+// replaces the whole file durably.
+type Writer interface {
+	WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error
+}
+
+// Ledger is the memory of one node. Safe for several goroutines.
+type Ledger struct {
+	mu     sync.Mutex
+	boot   string
+	stamps map[string]stamp
+	dirty  bool
+	// Owed maps an effect to the keys that asked for it and did not get it yet.
+	owed  map[string][]string
+	saved string // owed as it is on disk
+	// Damage says what could not be read, for a note to the user.
+	damage []string
+}
+
+// Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
+func Load(r Reader) *Ledger {
+	l := &Ledger{stamps: map[string]stamp{}, owed: map[string][]string{}}
+	if id, err := r.ReadFile(bootIDFile); err == nil {
+		l.boot = strings.TrimSpace(string(id))
+	}
+	switch data, err := r.ReadFile(stampsFile); {
+	case err == nil:
+		if l.stamps, err = parseStamps(data, l.boot); err != nil {
+			l.damage = append(l.damage, fmt.Sprintf("%s: %v; files are read again", stampsFile, err))
+		}
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+		l.damage = append(l.damage, fmt.Sprintf("%s: %v; files are read again", stampsFile, err))
+	}
+	switch data, err := r.ReadFile(owedFile); {
+	case err == nil:
+		if err := json.Unmarshal(data, &l.owed); err != nil {
+			l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
+		}
+		l.saved = string(data)
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+		l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
+	}
+	return l
+}
+
+// Damage lists what of the ledger could not be read.
+func (l *Ledger) Damage() []string { return l.damage }
+
+// Owed returns the effects that an earlier run asked for and did not do, with who asked.
+func (l *Ledger) Owed() map[string][]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make(map[string][]string, len(l.owed))
+	for effect, by := range l.owed {
+		out[effect] = append([]string(nil), by...)
+	}
+	return out
+}
+
+// Owe notes, before a change is made, that it asks for an effect.
+func (l *Ledger) Owe(effect, by string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(l.owed[effect], by) {
+		return
+	}
+	l.owed[effect] = append(l.owed[effect], by)
+	sort.Strings(l.owed[effect])
+}
+
+// Paid notes that an effect was done.
+func (l *Ledger) Paid(effect string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.owed, effect)
+}
+
+// Forgive takes back that by asked for an effect: its change was not made.
+func (l *Ledger) Forgive(effect, by string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owed[effect] = slices.DeleteFunc(l.owed[effect], func(b string) bool { return b == by })
+	if len(l.owed[effect]) == 0 {
+		delete(l.owed, effect)
+	}
+}
+
+// SaveOwed writes what is owed, durably, if that differs from what is on
+// disk. The agent calls it before the first change of a pass, and at its end.
+func (l *Ledger) SaveOwed(ctx context.Context, w Writer) error {
+	l.mu.Lock()
+	data, err := json.MarshalIndent(l.owed, "", "  ")
+	same := string(data) == l.saved || (len(l.owed) == 0 && l.saved == "")
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("encode what is owed: %w", err)
+	}
+	if same {
+		return nil
+	}
+	if err := w.WriteFile(ctx, owedFile, data, host.FileSpec{Mode: 0o600}); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	l.mu.Lock()
+	l.saved = string(data)
+	l.mu.Unlock()
+	return nil
+}
+
+// SaveStamps writes the stamps if there are new ones.
+func (l *Ledger) SaveStamps(ctx context.Context, w Writer) error {
+	l.mu.Lock()
+	dirty := l.dirty
+	var data []byte
+	if dirty {
+		data = formatStamps(l.stamps, l.boot)
+	}
+	l.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	if err := w.WriteFile(ctx, stampsFile, data, host.FileSpec{Mode: 0o600}); err != nil {
+		return fmt.Errorf("write the ledger's stamps: %w", err)
+	}
+	l.mu.Lock()
+	l.dirty = false
+	l.mu.Unlock()
+	return nil
+}

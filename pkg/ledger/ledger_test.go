@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// disk is a directory in memory: what the ledger reads and writes through.
+type disk map[string]string
+
+func (d disk) ReadFile(path string) ([]byte, error) {
+	s, ok := d[path]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(s), nil
+}
+
+func (d disk) WriteFile(_ context.Context, path string, content []byte, _ host.FileSpec) error {
+	d[path] = string(content)
+	return nil
+}
+
+var info = host.FileInfo{Type: host.Regular, Mode: 0o755, UID: 1, GID: 2, Size: 3, Inode: 4, Mtime: 5, Ctime: 6}
+
+func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
+	d := disk{bootIDFile: "boot-1\n"}
+	l := Load(d)
+	sum := host.Digest{1, 2, 3}
+	l.Record("/opt/cni/bin/with space", info, sum)
+	if err := l.SaveStamps(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	again := Load(d)
+	if got, ok := again.Known("/opt/cni/bin/with space", info); !ok || got != sum {
+		t.Fatalf("Known = %v, %v; want the recorded digest", got, ok)
+	}
+	for name, change := range map[string]func(*host.FileInfo){
+		"mode": func(i *host.FileInfo) { i.Mode = 0o644 }, "owner": func(i *host.FileInfo) { i.UID = 9 },
+		"group": func(i *host.FileInfo) { i.GID = 9 }, "size": func(i *host.FileInfo) { i.Size = 9 },
+		"inode": func(i *host.FileInfo) { i.Inode = 9 }, "mtime": func(i *host.FileInfo) { i.Mtime = 9 },
+		"ctime": func(i *host.FileInfo) { i.Ctime = 9 },
+	} {
+		other := info
+		change(&other)
+		if _, ok := again.Known("/opt/cni/bin/with space", other); ok {
+			t.Errorf("a file with another %s was believed", name)
+		}
+	}
+	d[bootIDFile] = "boot-2\n"
+	if _, ok := Load(d).Known("/opt/cni/bin/with space", info); ok {
+		t.Error("a stamp of another boot was believed")
+	}
+}
+
+func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
+	d := disk{bootIDFile: "b\n"}
+	l := Load(d)
+	l.Record("/x", info, host.Digest{1})
+	if err := l.SaveStamps(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	again := Load(d)
+	again.Record("/x", info, host.Digest{1})
+	before := cmp.Diff(disk{}, d)
+	delete(d, stampsFile)
+	if err := again.SaveStamps(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.SaveOwed(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d) != 1 {
+		t.Errorf("a run without news wrote: %v (before: %s)", d, before)
+	}
+}
+
+func TestOwedEffectsOutliveTheProcess(t *testing.T) {
+	d := disk{}
+	l := Load(d)
+	l.Owe("effect:daemon-reload", "file:/b")
+	l.Owe("effect:daemon-reload", "file:/a")
+	l.Owe("effect:daemon-reload", "file:/a")
+	if err := l.SaveOwed(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	again := Load(d)
+	if diff := cmp.Diff(map[string][]string{"effect:daemon-reload": {"file:/a", "file:/b"}}, again.Owed()); diff != "" {
+		t.Fatal(diff)
+	}
+	again.Paid("effect:daemon-reload")
+	if err := again.SaveOwed(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if owed := Load(d).Owed(); len(owed) != 0 {
+		t.Errorf("still owed after it was paid: %v", owed)
+	}
+}
+
+func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
+	for name, stamps := range map[string]string{
+		"empty": "", "garbage": "\x00\x01", "cut": "netwright-stamps 1 b\n" + strings.Repeat("0", 64) + " 420 0 0 3",
+		"no path": "netwright-stamps 1 b\n" + strings.Repeat("0", 64) + " 420 0 0 3 4 5 6\n",
+	} {
+		d := disk{bootIDFile: "b\n", stampsFile: stamps, owedFile: "{"}
+		l := Load(d)
+		if len(l.Damage()) != 2 {
+			t.Errorf("%s: Damage = %q; want both files", name, l.Damage())
+		}
+		if len(l.stamps) != 0 {
+			t.Errorf("%s: stamps were believed: %v", name, l.stamps)
+		}
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	d := disk{bootIDFile: "b\n"}
+	l := Load(d)
+	for i := range 10_000 {
+		l.Record(fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i), info, host.Digest{byte(i)})
+	}
+	_ = l.SaveStamps(b.Context(), d)
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := Load(d); len(got.stamps) != 10_000 {
+			b.Fatal(len(got.stamps))
+		}
+	}
+}

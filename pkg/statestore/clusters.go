@@ -1,0 +1,51 @@
+package statestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Clusters lists the clusters of a directory store, sorted, for who names
+// none. A cluster's own directory is taken for the store above it. A store
+// that cannot be listed, as one behind a URL, is an error that says to name
+// the cluster.
+func Clusters(location string) (store string, clusters []string, err error) {
+	dir, isFile := strings.CutPrefix(location, "file://")
+	if !isFile && strings.Contains(location, "://") {
+		return "", nil, errors.New("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, clusterDocument)); err == nil {
+		full, err := filepath.Abs(dir)
+		if err != nil {
+			return "", nil, fmt.Errorf("find the store of %s: %w", dir, err)
+		}
+		return filepath.Dir(full), []string{filepath.Base(full)}, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("state store %s: %w", location, explainDir(dir, err))
+	}
+	defer root.Close()
+	names, err := readNames(root)
+	if err != nil {
+		return "", nil, fmt.Errorf("state store %s: %w", location, explain("list", ".", err))
+	}
+	for _, name := range names {
+		for _, head := range []string{clusterDocument, "manifest"} {
+			if _, err := root.Lstat(path.Join(name, head)); err == nil && validCluster(name) && !slices.Contains(clusters, name) {
+				clusters = append(clusters, name)
+			}
+		}
+	}
+	if len(clusters) == 0 {
+		return "", nil, fmt.Errorf("state store %s has no cluster: put a cluster's documents into %s: %w",
+			location, filepath.Join(dir, "<cluster>", clusterDocument), fs.ErrNotExist)
+	}
+	return location, clusters, nil
+}
