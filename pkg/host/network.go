@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -20,7 +21,7 @@ type network struct {
 	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
 }
 
-func openNetwork(opt Options) *network { return &network{live: opt.Root == "" || opt.Root == "/"} }
+func openNetwork(opt Options) *network { return &network{live: opt.live()} }
 
 func (n *network) close() error {
 	n.mu.Lock()
@@ -81,4 +82,15 @@ func dump[T any](ctx context.Context, what string, list func() (T, error)) (T, e
 	}
 	return none, fmt.Errorf("list %s: changed during each of %d readings, something alters the network without pause: %w",
 		what, dumpTries, netlink.ErrDumpInterrupted)
+}
+
+// Passing says that an error of reading or writing the network may not be met
+// again: a list that kept changing, a busy kernel, an answer that was lost.
+func Passing(err error) bool {
+	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM, os.ErrDeadlineExceeded} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"net/netip"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -85,39 +84,4 @@ type TOMLKey struct {
 	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	Key   string
 	Value any // string, bool, int64 or []string
-}
-
-// Link is a virtual network interface of ours.
-type Link struct {
-	Meta
-	Name string
-	Kind string // bridge, dummy, vxlan, veth …
-	MTU  int    // 0: leave it
-	Up   bool
-	MAC  string // "": leave it
-}
-
-// Address is an address on a link.
-type Address struct {
-	Meta
-	Link   string
-	Prefix netip.Prefix
-}
-
-// Route is a route; it is ours by its protocol number.
-type Route struct {
-	Meta
-	host.Route
-}
-
-// Rule is a policy rule.
-type Rule struct {
-	Meta
-	host.Rule
-}
-
-// Table is an nft table of ours, replaced as a whole.
-type Table struct {
-	Meta
-	host.Table
 }

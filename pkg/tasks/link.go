@@ -1,0 +1,128 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Link is a virtual network interface of ours.
+type Link struct {
+	Meta
+	Name string
+	Kind string // bridge, dummy
+	MTU  int    // 0: leave it
+	Up   bool   // false: leave it
+	MAC  string // "": leave it
+}
+
+var _ Task = Link{}
+
+// LinkKey is the key of a link.
+func LinkKey(name string) graph.Key { return graph.MakeKey(KindLink, name) }
+
+// Owns implements [Task].
+func (t Link) Owns() []graph.Key { return []graph.Key{LinkKey(t.Name)} }
+
+// Plan implements [Task].
+func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
+	have, err := v.Link(ctx, t.Name)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		return notHere(t.Owns()[0], Create), nil
+	case errors.Is(err, host.ErrNotExist):
+		have = host.Link{}
+	case err != nil:
+		return nil, passing(err)
+	case have.Kind != t.Kind:
+		return nil, fmt.Errorf("plan link %s: a link of that name is there, but it is %s and not a %s: remove it (ip link del %s) or give ours another name",
+			t.Name, kindOf(have), t.Kind, t.Name)
+	}
+	absent := have.Name == ""
+
+	want, fields := have, []Field(nil)
+	if t.MTU > 0 && have.MTU != t.MTU {
+		fields = append(fields, Field{"mtu", number(have.MTU), number(t.MTU)})
+		want.MTU = t.MTU
+	}
+	if t.MAC != "" && !strings.EqualFold(have.MAC, t.MAC) {
+		fields = append(fields, Field{"mac", have.MAC, t.MAC})
+		want.MAC = t.MAC
+	}
+	if t.Up && !have.Up {
+		fields = append(fields, Field{"state", state(have, absent), "up"})
+		want.Up = true
+	}
+	op, reason := Update, "settings differ"
+	if absent {
+		op, reason = Create, "absent"
+		want.Name, want.Kind = t.Name, t.Kind
+		fields = append([]Field{{"kind", "", t.Kind}}, fields...)
+	}
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	return &Change{
+		Items:   []Item{{Key: t.Owns()[0], Op: op, Fields: fields}},
+		Reason:  reason,
+		Pending: []host.Fact{{Key: string(t.Owns()[0]), Link: &want}},
+	}, nil
+}
+
+// Apply implements [Task].
+func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	want := host.Link{Name: t.Name, Kind: t.Kind, MTU: t.MTU, MAC: strings.ToLower(t.MAC), Up: t.Up}
+	_, err := h.Link(ctx, t.Name)
+	if errors.Is(err, host.ErrNotExist) {
+		err = h.AddLink(ctx, want)
+	}
+	if err != nil {
+		return passing(err)
+	}
+	return passing(h.SetLink(ctx, want))
+}
+
+func kindOf(l host.Link) string {
+	switch {
+	case l.Kind != "":
+		return "a " + l.Kind
+	case l.Loopback:
+		return "the loopback"
+	}
+	return "a device of the machine"
+}
+
+func state(l host.Link, absent bool) string {
+	switch {
+	case absent:
+		return ""
+	case l.Up:
+		return "up"
+	}
+	return "down"
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// passing marks an error of the network that another attempt may not meet.
+func passing(err error) error {
+	if host.Passing(err) {
+		return graph.Transient(err)
+	}
+	return err
+}
+
+// notHere is the change of a task that needs a running kernel, in an image without one.
+func notHere(key graph.Key, op Op) *Change {
+	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel", NotHere: "no running kernel under this root"}
+}

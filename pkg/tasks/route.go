@@ -1,0 +1,141 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Route is a route; it is ours by its protocol number. Where its next hop or
+// source is an address that another task sets, [Meta.After] names that task's key.
+type Route struct {
+	Meta
+	host.Route
+}
+
+var _ Task = Route{}
+
+// RouteKey is the key of a route: its table, destination and metric, of which
+// the kernel holds one.
+func RouteKey(r host.Route) graph.Key {
+	c := r.Canonical()
+	name := fmt.Sprintf("%d/%s", c.Table, c.Dst)
+	if r.Metric != 0 {
+		name += fmt.Sprintf(" metric %d", r.Metric)
+	}
+	return graph.MakeKey(KindRoute, name)
+}
+
+// Owns implements [Task].
+func (t Route) Owns() []graph.Key { return []graph.Key{RouteKey(t.Route)} }
+
+// Needs implements [Task]: the link comes first.
+func (t Route) Needs() []graph.Key {
+	if t.Link == "" {
+		return t.After
+	}
+	return append([]graph.Key{LinkKey(t.Link)}, t.After...)
+}
+
+// Plan implements [Task]. A route that others made is right when it leads the
+// same way; when it leads another way it is an error, for two cannot be.
+func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
+	want := t.Canonical()
+	routes, err := v.Routes(ctx, want.Table)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(t.Owns()[0], Create), nil
+	}
+	if err != nil {
+		return nil, passing(err)
+	}
+	if t.Link != "" {
+		if _, err := v.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) && !v.WillExist(string(LinkKey(t.Link))) {
+			return nil, graph.Wait("link " + t.Link)
+		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
+			return nil, passing(err)
+		}
+	}
+	item := Item{Key: t.Owns()[0], Op: Create}
+	reason := "absent"
+	var have host.Route
+	for _, r := range routes {
+		if !r.SamePlace(want) {
+			continue
+		}
+		if sameWay(r, want) {
+			return nil, nil
+		}
+		if r.Protocol != host.RouteProtocol {
+			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or give ours another metric",
+				want.Dst, want.Table, host.ErrForeignRoute, way(r), r.Protocol)
+		}
+		item.Op, reason, have = Update, "leads another way", r
+	}
+	item.Fields = wayFields(have, want)
+	change := &Change{Items: []Item{item}, Reason: reason}
+	if want.Dst.Bits() == 0 && want.Table == host.MainTable {
+		change.Disruption = MayCutOff
+	}
+	return change, nil
+}
+
+// Apply implements [Task].
+func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return passing(h.ReplaceRoute(ctx, t.Route))
+}
+
+// sameWay says that have leads where want does. A link that is not asked for is the kernel's to find.
+func sameWay(have, want host.Route) bool {
+	if want.Link == "" && want.Type == "unicast" {
+		have.Link = ""
+	}
+	have.Protocol, have.Scope = want.Protocol, want.Scope
+	return have == want
+}
+
+func wayFields(have, want host.Route) []Field {
+	var out []Field
+	add := func(name, before, after string) {
+		if before != after {
+			out = append(out, Field{name, before, after})
+		}
+	}
+	if have.Type == "" && want.Type == "unicast" {
+		have.Type = want.Type // nobody says so of the usual
+	}
+	add("type", have.Type, want.Type)
+	add("via", address(have.Gateway), address(want.Gateway))
+	if want.Link != "" {
+		add("dev", have.Link, want.Link)
+	}
+	add("src", address(have.Source), address(want.Source))
+	add("mtu", number(have.MTU), number(want.MTU))
+	if have.OnLink != want.OnLink {
+		add("onlink", fmt.Sprint(have.OnLink), fmt.Sprint(want.OnLink))
+	}
+	return out
+}
+
+// way says in ip's words where a route leads.
+func way(r host.Route) string {
+	switch {
+	case r.Type != "unicast":
+		return "nowhere (" + r.Type + ")"
+	case r.Gateway.IsValid():
+		return fmt.Sprintf("via %s dev %s", r.Gateway, r.Link)
+	case r.Link != "":
+		return "dev " + r.Link
+	}
+	return "several ways"
+}
+
+func address(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}

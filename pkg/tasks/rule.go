@@ -1,0 +1,74 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Rule is a policy rule. All of it is its identity: another selector or table
+// is another rule.
+type Rule struct {
+	Meta
+	host.Rule
+}
+
+var _ Task = Rule{}
+
+// RuleKey is the key of a policy rule, in the words of ip rule.
+func RuleKey(r host.Rule) graph.Key {
+	r = r.Canonical()
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	add("ipv%d %d", r.Family, r.Priority)
+	if r.Src.IsValid() {
+		add("from %s", r.Src)
+	}
+	if r.Dst.IsValid() {
+		add("to %s", r.Dst)
+	}
+	if r.Mask != 0 {
+		add("fwmark %#x/%#x", r.Mark, r.Mask)
+	}
+	if r.IIF != "" {
+		add("iif %s", r.IIF)
+	}
+	if r.OIF != "" {
+		add("oif %s", r.OIF)
+	}
+	add("lookup %d", r.Table)
+	return graph.MakeKey(KindRule, strings.Join(words, " "))
+}
+
+// Owns implements [Task].
+func (t Rule) Owns() []graph.Key { return []graph.Key{RuleKey(t.Rule)} }
+
+// Plan implements [Task]. The same rule made by others is right.
+func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
+	rules, err := v.Rules(ctx)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(t.Owns()[0], Create), nil
+	}
+	if err != nil {
+		return nil, passing(err)
+	}
+	for _, r := range rules {
+		if r.Same(t.Rule) {
+			return nil, nil
+		}
+	}
+	change := &Change{Items: []Item{{Key: t.Owns()[0], Op: Create}}, Reason: "absent"}
+	if !t.Src.IsValid() && !t.Dst.IsValid() && t.Mark == 0 && t.Mask == 0 && t.IIF == "" {
+		change.Disruption = MayCutOff // it sends the node's own packets elsewhere
+	}
+	return change, nil
+}
+
+// Apply implements [Task].
+func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return passing(h.AddRule(ctx, t.Rule))
+}

@@ -1,0 +1,52 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Table is an nft table of ours, replaced as a whole. Links that its rules
+// name need not exist.
+type Table struct {
+	Meta
+	host.Table
+}
+
+var _ Task = Table{}
+
+// TableKey is the key of an nft table.
+func TableKey(family, name string) graph.Key { return graph.MakeKey(KindTable, family+"/"+name) }
+
+// Owns implements [Task].
+func (t Table) Owns() []graph.Key { return []graph.Key{TableKey(t.Family, t.Name)} }
+
+// Plan implements [Task]. The difference is shown in nft's own words.
+func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
+	if err := t.Check(); err != nil {
+		return nil, fmt.Errorf("plan %w", err)
+	}
+	item := Item{Key: t.Owns()[0], Op: Update, After: []byte(t.String())}
+	have, err := v.Table(ctx, t.Family, t.Name)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		return notHere(item.Key, Create), nil
+	case errors.Is(err, host.ErrNotExist):
+		item.Op = Create
+		return &Change{Items: []Item{item}, Reason: "absent"}, nil
+	case err != nil:
+		return nil, passing(err)
+	case have.String() == t.String():
+		return nil, nil
+	}
+	item.Before = []byte(have.String())
+	return &Change{Items: []Item{item}, Reason: "rules differ"}, nil
+}
+
+// Apply implements [Task].
+func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return passing(h.ReplaceTable(ctx, t.Table))
+}
