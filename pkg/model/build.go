@@ -1,0 +1,91 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Build makes the tasks of a node, in an order that depends on nothing but the input, and the notes that its plan must carry.
+//
+// An error names what in the documents cannot be done here and what to write instead; all that can be found in one go are in it
+// (errors.Join), and it is permanent: the same input gives it again. Called once a pass, and by `agent store check` off-host.
+func Build(in Input) ([]tasks.Task, []Note, error) {
+	if in.Node == nil || in.Facts == nil {
+		return nil, nil, errors.New("build the model: the node's configuration or the host's facts are missing (a bug of the caller)")
+	}
+	name := in.Node.Networking.Name()
+	net, ok := network.Find(name)
+	if !ok {
+		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", name)
+	}
+	b := &builder{in: in, net: net, view: view(in)}
+	for _, step := range []func() error{
+		b.supported,
+		b.directories,
+		b.modules,
+		b.sysctls,
+		b.plugins,
+		b.network,
+		b.kubelet,
+		b.runtime,
+		b.userFiles,
+		b.userHooks,
+	} {
+		if err := step(); err != nil {
+			b.errs = append(b.errs, err)
+		}
+	}
+	b.peers()
+	b.conf()
+	b.effects()
+	return b.tasks, b.notes, errors.Join(b.errs...)
+}
+
+// builder gathers what the steps make. Each step reads the input and adds; none reads what another added, but for conf and effects,
+// which come last.
+type builder struct {
+	in    Input
+	net   network.Network
+	view  network.Input
+	built network.Built
+
+	tasks []tasks.Task
+	notes []Note
+	errs  []error
+}
+
+func (b *builder) add(ts ...tasks.Task) { b.tasks = append(b.tasks, ts...) }
+
+func (b *builder) note(level network.Level, origin, format string, args ...any) {
+	b.notes = append(b.notes, Note{Level: level, Origin: origin, Text: fmt.Sprintf(format, args...)})
+}
+
+// network adds what the network's own function makes.
+func (b *builder) network() error {
+	var err error
+	b.built, err = b.net.Build(b.view)
+	b.add(b.built.Tasks...)
+	b.notes = append(b.notes, b.built.Notes...)
+	return err
+}
+
+// supported refuses a Kubernetes release that the network does not exist for.
+func (b *builder) supported() error {
+	v, life := b.in.Node.KubernetesVersion, b.net.Lifecycle
+	origin := b.view.Origin("spec.kubernetesVersion")
+	switch {
+	case b.view.V6 && !b.in.Facts.Kernel.IPv6:
+		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without): boot it with IPv6, or take the IPv6 range out of podCIDR",
+			b.view.Origin("spec.podCIDR"))
+	case !life.First.IsZero() && !v.AtLeast(life.First.Major, life.First.Minor):
+		return fmt.Errorf("use %s with Kubernetes %s (%s): it exists from %d.%d on: choose another network or a newer Kubernetes",
+			b.net.Name, v, origin, life.First.Major, life.First.Minor)
+	case !life.Last.IsZero() && v.AtLeast(life.Last.Major, life.Last.Minor+1):
+		return fmt.Errorf("use %s with Kubernetes %s (%s): it ended with %d.%d: choose another network",
+			b.net.Name, v, origin, life.Last.Major, life.Last.Minor)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// conf puts the network's conf last, after all that a pod needs (plugins, links, addresses, routes, tables, the network's sysctls), and
+// after kubelet's gate the check that it is in force. With a conf in place the runtime says that the node's network is ready.
+func (b *builder) conf() {
+	if b.built.Conf != nil {
+		conf := *b.built.Conf
+		conf.After = append(conf.After, b.confNeeds()...)
+		b.add(conf)
+	}
+	if b.built.Wait != nil {
+		wait := *b.built.Wait
+		wait.From, wait.Why, wait.At = b.view.NetworkOrigin(), "the conf that the runtime uses", graph.AfterKubelet
+		if b.built.Conf != nil {
+			wait.After = append(wait.After, tasks.FileKey(b.built.Conf.Path))
+		}
+		b.add(wait)
+	}
+}
+
+func (b *builder) confNeeds() []graph.Key {
+	var out []graph.Key
+	for _, t := range b.tasks {
+		if a, ok := t.(tasks.Archive); ok {
+			out = append(out, pluginKeys(a)...)
+		}
+	}
+	for _, s := range b.networkSysctls() {
+		out = append(out, sysctlKey(s.Key))
+	}
+	for _, t := range b.built.Tasks {
+		if t.Gate() == graph.BeforeKubelet {
+			out = append(out, t.Owns()...)
+		}
+	}
+	return out
+}

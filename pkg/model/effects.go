@@ -1,0 +1,32 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// effects adds a node for each effect that some task asks for: an effect that nobody owns would silently not happen. A restart comes after
+// the daemon-reload, for systemd must have read the unit.
+func (b *builder) effects() {
+	var asked []graph.Key
+	for _, t := range b.tasks {
+		for _, k := range t.Asks() {
+			if !slices.Contains(asked, k) {
+				asked = append(asked, k)
+			}
+		}
+	}
+	for _, k := range asked {
+		if k == tasks.DaemonReload {
+			b.add(tasks.Effect{Meta: nodeDefault("systemd reads its units again"), Action: tasks.ActionDaemonReload})
+			continue
+		}
+		action, unit, _ := strings.Cut(k.Name(), " ")
+		meta := nodeDefault(unit + " reads its settings again")
+		meta.After = []graph.Key{tasks.DaemonReload}
+		b.add(tasks.Effect{Meta: meta, Action: tasks.EffectAction(action), Unit: unit})
+	}
+}

@@ -1,0 +1,36 @@
+// Package model turns a node's configuration into tasks. It is pure: it reads
+// no file, opens no socket and asks nobody; the same input gives the same
+// tasks. Golden tests pin its output.
+package model
+
+import (
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Input is all that the model knows.
+type Input struct {
+	Node       *config.Node
+	Facts      *host.Facts
+	Discovered Discovered
+	// Assets is handed on to the archives, unread.
+	Assets tasks.Fetcher
+	// Keypairs are the issued certificates and private keys of the store, by name.
+	Keypairs map[string]Keypair
+}
+
+// Discovered is what only time brings. What is absent makes tasks wait.
+type Discovered struct {
+	// PodCIDRs of this node, when no document names them.
+	PodCIDRs []netip.Prefix
+}
+
+// Keypair is a certificate with its key and the CA that signed it, PEM each.
+type Keypair = network.Keypair
+
+// Note is something that a plan must say although no task does it.
+type Note = network.Note

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// kubeletDropIn is the name of our drop-ins, for the unit and for --config-dir: after a distribution's 10-…, before a person's 99-….
+const kubeletDropIn = "50-netwright.conf"
+
+// setting is one flag with its value, and why.
+type setting struct {
+	flag   kubeletFlag
+	value  string
+	origin string
+}
+
+// kubelet gives kubelet the flags that its release knows and the network needs, the smallest way there is: a file in its --config-dir if
+// all of them are fields, else a variable that its command line already expands. Where neither is there, a note says what to set.
+func (b *builder) kubelet() error {
+	settings, err := b.kubeletSettings()
+	if err != nil || len(settings) == 0 {
+		return err
+	}
+	k := b.in.Facts.Kubelet
+	fields := !slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Field == "" })
+	meta := tasks.Meta{From: settings[0].origin, Why: "kubelet's network flags"}
+	if k.Unit != "" {
+		meta.Then = append(meta.Then, tasks.Restart(k.Unit))
+	}
+	variable := chosenVariable(k.Variables)
+	switch {
+	case fields && k.ConfigDir != "":
+		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, kubeletDropIn), Content: configDropIn(settings), Mode: 0o644})
+	case k.Unit != "" && variable != "":
+		meta.Then = append(meta.Then, tasks.DaemonReload)
+		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: kubeletDropIn, Content: environmentDropIn(variable, settings)})
+		if len(k.EnvFiles) > 0 {
+			b.note(network.Warning, k.Unit, "systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
+				strings.Join(k.EnvFiles, ", "), kubeletDropIn, variable, flagLine(settings))
+		}
+	default:
+		b.note(network.Warning, settings[0].origin, "kubelet takes no flags from us because %s: start it with %s",
+			whyNot(k.Unit, fields), flagLine(settings))
+	}
+	return nil
+}
+
+// kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that this release does not have is an error.
+func (b *builder) kubeletSettings() ([]setting, error) {
+	v := b.in.Node.KubernetesVersion
+	want := kubeletWant{Input: b.view, plugin: b.built.KubeletPlugin, mtu: b.built.KubeletMTU}
+	docker := b.view.DockerKubelet()
+	var out []setting
+	var errs []string
+	for _, f := range kubeletFlags() {
+		path := "spec.kubelet." + f.Path
+		user := f.User(b.in.Node.Kubelet)
+		switch {
+		case user != "" && !f.has(v):
+			errs = append(errs, fmt.Sprintf("set %s (%s): kubelet %s has no --%s%s: remove it", path, b.view.Origin(path), v, f.Name, f.rangeText()))
+		case user != "" && f.Docker && !docker:
+			b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path, b.in.Node.ContainerRuntime)
+		case user != "":
+			out = append(out, setting{f, user, b.view.Origin(path)})
+		case f.Value != nil && f.has(v) && (docker || !f.Docker):
+			if value := f.Value(want); value != "" {
+				out = append(out, setting{f, value, b.view.NetworkOrigin()})
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(errs, "\n"))
+	}
+	return out, nil
+}
+
+// rangeText says in which releases a flag is.
+func (f kubeletFlag) rangeText() string {
+	if f.Last == 0 {
+		return fmt.Sprintf(" (it came with 1.%d)", f.First)
+	}
+	return fmt.Sprintf(" (there from 1.%d to 1.%d)", f.First, f.Last)
+}
+
+// chosenVariable picks the variable for our flags among those that kubelet's command line expands: one made for us, kubeadm's for network flags,
+// kubeadm's for the administrator. Any other belongs to somebody and is not taken.
+func chosenVariable(variables []string) string {
+	for _, name := range []string{"NETWRIGHT_KUBELET_ARGS", "KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"} {
+		if slices.Contains(variables, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func whyNot(unit string, fields bool) string {
+	switch {
+	case unit == "":
+		return "no kubelet unit is on this node"
+	case fields:
+		return "it has no --config-dir, and its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
+	}
+	return "its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
+}
+
+func flagLine(settings []setting) string {
+	words := make([]string, len(settings))
+	for i, s := range settings {
+		words[i] = "--" + s.flag.Name + "=" + s.value
+	}
+	return strings.Join(words, " ")
+}
+
+// environmentDropIn sets a variable; systemd's specifiers and quotes are escaped (systemd.unit(5), systemd.syntax(7)).
+func environmentDropIn(variable string, settings []setting) []byte {
+	escaped := strings.NewReplacer(`%`, `%%`, `\`, `\\`, `"`, `\"`).Replace(flagLine(settings))
+	return []byte(header + "[Service]\nEnvironment=\"" + variable + "=" + escaped + "\"\n")
+}
+
+// configDropIn is a part of a KubeletConfiguration. https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/#kubelet-conf-d
+func configDropIn(settings []setting) []byte {
+	var text strings.Builder
+	text.WriteString(header + "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
+	for _, s := range settings {
+		fmt.Fprintf(&text, "%s: %q\n", s.flag.Field, s.value)
+	}
+	return []byte(text.String())
+}

@@ -1,0 +1,59 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// modulesFile makes systemd-modules-load.service load the modules at boot, before systemd-sysctl.service sets keys that only exist with them.
+const modulesFile = "/etc/modules-load.d/netwright.conf"
+
+// nodeModules are wanted on every node. Upstream: kOps loads br_netfilter everywhere (upup/pkg/fi/nodeup/command.go), containerd's unit
+// overlay; kube-proxy needs nf_conntrack and sets its size.
+func nodeModules() []network.Module {
+	return []network.Module{
+		{Name: "overlay", Why: "containerd's snapshots", Optional: true},
+		{Name: "nf_conntrack", Why: "kube-proxy", Optional: true},
+	}
+}
+
+// modules loads each module now, and names them in one file for the next boot. A module that this kernel does not have stays out of
+// the file: systemd-modules-load.service would fail at every boot.
+func (b *builder) modules() error {
+	var text strings.Builder
+	text.WriteString(header)
+	add := func(m network.Module, meta tasks.Meta) {
+		if m.If != nil && !m.If(b.view) {
+			return
+		}
+		state := b.in.Facts.Kernel.KnownModules[m.Name]
+		meta.Why = m.Why
+		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional || b.cannotLoad(m.Name)})
+		if state != host.ModuleAbsent {
+			text.WriteString(m.Name + "\n")
+		}
+	}
+	for _, m := range b.net.Modules {
+		add(m, tasks.Meta{From: b.view.NetworkOrigin()})
+	}
+	for _, m := range nodeModules() {
+		add(m, nodeDefault(""))
+	}
+	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile, Content: []byte(text.String()), Mode: 0o644})
+	return nil
+}
+
+// cannotLoad tells that the module is not there and may not be loaded here: a container or a sandbox, whose modules are the host's to load.
+func (b *builder) cannotLoad(name string) bool {
+	state := b.in.Facts.Kernel.KnownModules[name]
+	return !b.in.Facts.Kernel.Modules && state != host.ModuleLoaded && state != host.ModuleBuiltin
+}
+
+func moduleKey(name string) graph.Key { return graph.MakeKey(tasks.KindModule, name) }
+
+// header starts every file of lines that is ours.
+const header = "# Written by Netwright; edits are undone. `netwright explain` says where each line comes from.\n"

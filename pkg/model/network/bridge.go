@@ -1,0 +1,141 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// BridgeLink is the name of the bridge; kubenet's, so that tools and people find it.
+const BridgeLink = "cbr0"
+
+// bridgeConf is the file name of the conf. It sorts before every 10-… that DaemonSets, containerd, CRI-O and podman leave behind, so that a
+// leftover does not win; and after 00-multus.conf, which wants to be first and calls us. Nobody else uses the name.
+const bridgeConf = "05-netwright-bridge.conflist"
+
+// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write all of it, alone.
+func bridge() Network {
+	return Network{
+		Name:  "bridge",
+		Title: "Linux bridge cbr0, host-local addresses, static routes between nodes; no DaemonSet, no controller",
+		Docs:  "https://www.cni.dev/plugins/current/main/bridge/",
+		Lifecycle: Lifecycle{
+			Kops:       "not in kOps",
+			Kubernetes: "any with CNI (1.2 and up)",
+			First:      version(1, 2),
+		},
+		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
+			Source: "https://github.com/containernetworking/plugins"}},
+		Modules:    []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
+		Sysctls:    append(forwarding(), bridgeNetfilter()...),
+		MTU:        "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; below 576 is an error",
+		IPv6:       true,
+		SharedHost: leaveAlone("cbr0", "veth*"),
+		Leftovers: Leftovers{
+			Links:  []string{"cbr0", "veth* enslaved to cbr0"},
+			Routes: []string{"proto 149: a peer's pod CIDR via the peer"},
+			Tables: []string{"ip netwright", "ip6 netwright"},
+			Chains: []string{"nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
+			Files:  []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
+		},
+		Build: buildBridge,
+	}
+}
+
+// bridgeName is the CNI network's name. It is ours alone: libcni's cached results and host-local's leases are kept by it, and
+// several networks share k8s-pod-network and cbr0.
+const bridgeName = "netwright-bridge"
+
+func buildBridge(in Input) (Built, error) {
+	var b Built
+	b.KubeletPlugin = "cni"
+	if len(in.PodCIDRs) == 0 {
+		b.Tasks = append(b.Tasks, tasks.Await{
+			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods", At: graph.AfterKubelet},
+			What: "pod-cidr", Reason: podCIDRReason(in)})
+		return b, nil
+	}
+	gateways, err := gatewaysOf(in.PodCIDRs)
+	if err != nil {
+		return b, fmt.Errorf("lay out bridge for this node: %w", err)
+	}
+	mtu := in.Node.Networking.Bridge.MTU
+	if mtu == 0 {
+		if mtu, err = LinkMTU(in.Facts.Links, BridgeLink); err != nil {
+			return b, fmt.Errorf("lay out bridge for this node: %w", err)
+		}
+	}
+	b.Tasks = append(b.Tasks, tasks.Link{Meta: bridgeMeta(in, "the pods' bridge, ready before the first pod"),
+		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
+	for _, gw := range gateways {
+		b.Tasks = append(b.Tasks, tasks.Address{Meta: bridgeMeta(in, "the pods' gateway"), Link: BridgeLink, Prefix: gw})
+	}
+	b.addRoutes(in)
+	b.addMasquerade(in, in.PodCIDRs, BridgeLink)
+	if err := b.addBridgeConf(in, mtu, gateways); err != nil {
+		return b, err
+	}
+	b.Wait = in.waitConf(bridgeConf, "we write it")
+	return b, nil
+}
+
+func bridgeMeta(in Input, why string) tasks.Meta {
+	return tasks.Meta{From: in.NetworkOrigin(), Why: why}
+}
+
+func podCIDRReason(in Input) string {
+	return fmt.Sprintf("the pod CIDRs of %s: no document names them (podCIDRs in nodes/%s.yaml, or under networking.bridge.nodes) and the API has not assigned them yet",
+		in.Node.Name, in.Node.Name)
+}
+
+// gatewaysOf gives the first address of each range with the range's length: what cbr0 has.
+func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, c := range cidrs {
+		if room := c.Addr().BitLen() - c.Bits(); room < 2 {
+			return nil, fmt.Errorf("use pod CIDR %s: it has no room for a gateway and a pod: give this node a larger range", c)
+		}
+		out = append(out, netip.PrefixFrom(c.Masked().Addr().Next(), c.Bits()))
+	}
+	return out, nil
+}
+
+// bridgeMAC fixes the bridge's MAC to its address, as docker and kubenet do (0a:58, locally administered). Without it a bridge takes
+// the lowest MAC of its ports and changes it when pods come and go.
+func bridgeMAC(gateway netip.Addr) string {
+	b := gateway.AsSlice()
+	b = b[len(b)-4:]
+	return fmt.Sprintf("0a:58:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
+}
+
+func (b *Built) addBridgeConf(in Input, mtu int, gateways []netip.Prefix) error {
+	ipam := hostLocal{Type: "host-local"}
+	for i, c := range in.PodCIDRs {
+		ipam.Ranges = append(ipam.Ranges, []ipRange{{Subnet: c.String(), Gateway: gateways[i].Addr().String()}})
+		ipam.Routes = append(ipam.Routes, ipRoute{Dst: anyOf(c.Addr()).String()})
+	}
+	conf := conflist{CNIVersion: confVersion(in.Node.KubernetesVersion), Name: bridgeName, Plugins: []any{
+		bridgePlugin{Type: "bridge", Bridge: BridgeLink, IsGateway: true, Hairpin: in.Node.Networking.Bridge.Hairpin, MTU: mtu, IPAM: ipam},
+		portmap(),
+	}}
+	content, err := conf.render()
+	if err != nil {
+		return err
+	}
+	b.Conf = &tasks.File{Meta: bridgeMeta(in, "the CNI conf, last: with it the node takes pods"),
+		Path: path.Join(in.ConfDir, bridgeConf), Content: content, Mode: 0o644}
+	return nil
+}
+
+// anyOf is the default destination of an address's family.
+func anyOf(a netip.Addr) netip.Prefix {
+	if a.Is4() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+}

@@ -1,0 +1,63 @@
+package network
+
+import (
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// mainTable is the routing table that the kernel looks in by default (RT_TABLE_MAIN).
+const mainTable = 254
+
+// addRoutes makes a route to each peer's pod CIDRs over the peer's address of the same family. A peer that cannot be reached in one
+// hop is a note: the kernel would refuse the route, and the other peers are no worse for it.
+func (b *Built) addRoutes(in Input) {
+	for _, peer := range in.Node.Peers {
+		origin := peer.Origin.String()
+		if len(peer.PodCIDRs) == 0 {
+			b.note(Warning, origin, "no route to the pods of %s: no document names its pod CIDRs", peer.Name)
+		}
+		for _, cidr := range peer.PodCIDRs {
+			via := peer.Address.V4()
+			if cidr.Addr().Is6() {
+				via = peer.Address.V6()
+			}
+			if !via.IsValid() {
+				b.note(Warning, origin, "no route to %s of %s: it has no address of that family", cidr, peer.Name)
+				continue
+			}
+			link, ok := linkTo(in.Facts, via)
+			if !ok {
+				b.note(Warning, origin, "no route to %s of %s: %s is in no subnet of this node's links, and bridge routes in one hop only (the nodes must share a layer 2 network)",
+					cidr, peer.Name, via)
+				continue
+			}
+			b.Tasks = append(b.Tasks, tasks.Route{
+				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name},
+				Route: host.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
+					Protocol: host.RouteProtocol}})
+		}
+	}
+}
+
+// linkTo finds the link whose subnet holds an address; the uplink first. Without any known link (facts of another machine) it is
+// the uplink, unseen.
+func linkTo(f *host.Facts, to netip.Addr) (string, bool) {
+	found, seen := "", false
+	for _, l := range f.Links {
+		if l.Loopback || l.Name == BridgeLink || l.Master == BridgeLink {
+			continue
+		}
+		for _, p := range l.Addresses {
+			seen = seen || !p.Addr().IsLinkLocalUnicast()
+			if p.Bits() < p.Addr().BitLen() && p.Masked().Contains(to) && (found == "" || l.Name == f.Uplink) {
+				found = l.Name
+			}
+		}
+	}
+	if found == "" && !seen && f.Uplink != "" {
+		return f.Uplink, true
+	}
+	return found, found != ""
+}

@@ -1,0 +1,76 @@
+package network
+
+import "github.com/netwright/netwright/pkg/config"
+
+const calicoConf = "10-calico.conflist"
+
+// calico is prepared for and waited for: its DaemonSet writes the conf. With the etcd datastore the node installs the client
+// certificates that Calico's parts show to etcd.
+func calico() Network {
+	return Network{
+		Name:  "calico",
+		Title: "routed or overlay network with policy, by a DaemonSet; datastore Kubernetes or etcd (mTLS)",
+		Docs:  "https://docs.tigera.io/calico/latest/about/",
+		Lifecycle: Lifecycle{
+			Kops:       "experimental 1.6, stable 1.11; etcd datastore up to 1.19",
+			Kubernetes: "any with CNI",
+			First:      version(1, 2),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: calicoConf, Chain: []string{"calico", "portmap"}},
+		Kubelet: "cni",
+		Plugins: nil, // the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps, we bring none
+		Modules: []Module{
+			brNetfilter(true),
+			{Name: "ip_set", Why: "policy", Optional: true},
+			{Name: "ipip", Why: "tunl0", When: "encapsulation ipip", If: calicoIPIP},
+			{Name: "vxlan", Why: "vxlan.calico", When: "encapsulation vxlan", If: func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }},
+			{Name: "wireguard", Why: "wireguard.cali", When: "wireguardEnabled", If: calicoWireGuard},
+		},
+		Sysctls: append(forwarding(),
+			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "packets come from bpfout.cali; BPF checks the reverse path itself",
+				When: "bpfEnabled", Required: true, If: calicoBPF},
+			Sysctl{Key: "net.ipv4.conf.all.src_valid_mark", Value: "1", Why: "WireGuard between hosts", When: "wireguardEnabled", If: calicoWireGuard}),
+		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "bpfEnabled", If: calicoBPF}},
+		Packages: []Package{{Name: "wireguard", On: "ubuntu", When: "wireguardEnabled", If: calicoWireGuard}},
+		Certificates: []Certificate{{Keypair: "calico-client", Dir: "/srv/kubernetes/calico", Files: []string{"ca.pem", "calico-client.pem", "calico-client-key.pem"},
+			Mode: "0600", When: "datastore etcd over https"}},
+		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
+		Ports: []Port{
+			{Proto: "tcp", Port: 179, What: "BGP"},
+			{Proto: "ip", Port: 4, What: "IPIP"},
+			{Proto: "udp", Port: 4789, What: "VXLAN"},
+			{Proto: "udp", Port: 51820, What: "WireGuard"},
+			{Proto: "udp", Port: 51821, What: "WireGuard, IPv6"},
+			{Proto: "tcp", Port: 5473, What: "Typha"},
+		},
+		MTU:        "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 (IPv6 80)",
+		IPv6:       true,
+		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
+		Leftovers: Leftovers{
+			Links:  []string{"cali*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali", "bpfin.cali", "bpfout.cali", "tunl0 (cannot be deleted)"},
+			Routes: []string{"proto bird (12), blackhole too", "proto 80", "rule 99: not from all fwmark 0x200000/0x200000 lookup 1"},
+			Tables: []string{"ip calico", "ip6 calico", "arp calico-arp"},
+			Chains: []string{"raw/cali-*", "mangle/cali-*", "nat/cali-*", "filter/cali-*", "ipsets cali40*, cali60*"},
+			Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/calico-kubeconfig", "/etc/cni/net.d/calico-tls/", "/opt/cni/bin/calico",
+				"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/", "/var/log/calico/", "/sys/fs/bpf/tc/globals/cali_*"},
+		},
+		Build: buildCalico,
+	}
+}
+
+func calicoBPF(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
+
+func calicoWireGuard(in Input) bool {
+	on := in.Node.Networking.Calico.WireguardEnabled
+	return on != nil && *on
+}
+
+// calicoIPIP: ipip is kOps' default on IPv4.
+func calicoIPIP(in Input) bool {
+	c := in.Node.Networking.Calico
+	return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
+}
+
+func encapsulates(c *config.Calico) bool {
+	return c.EncapsulationMode == "" || c.EncapsulationMode == "ipip"
+}

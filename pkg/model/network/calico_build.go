@@ -1,0 +1,80 @@
+package network
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+func buildCalico(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	if err := b.addEtcd(in); err != nil {
+		return b, err
+	}
+	if calicoWireGuard(in) && in.Facts.OS.ID == "ubuntu" {
+		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
+			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module without it, so we install nothing")
+	}
+	b.Wait = in.waitConf(calicoConf, "its DaemonSet writes it")
+	return b, nil
+}
+
+// addEtcd installs the client certificates for an etcd that demands them. Files, names and modes are kOps' (nodeup/pkg/model/etcd_tls.go up to
+// 1.19), or Calico's own under calico-tls.
+func (b *Built) addEtcd(in Input) error {
+	etcd := in.Node.Networking.Calico.Etcd
+	if etcd == nil {
+		return nil
+	}
+	origin := in.Origin("spec.networking.calico.etcd")
+	if !etcd.TLS {
+		b.note(Warning, origin, "calico reaches its etcd over plain http (%s): anybody on that network can rewrite the cluster's policy; use https endpoints",
+			strings.Join(etcd.Endpoints, ", "))
+		return nil
+	}
+	c := etcd.Certificates
+	pair, ok := in.Keypairs[c.Keypair]
+	if !ok {
+		return fmt.Errorf("install the client certificate of calico (%s): its etcd is reached over https, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
+			origin, c.Keypair, c.Keypair, c.Keypair, c.CA)
+	}
+	if len(pair.CA) == 0 {
+		return fmt.Errorf("install the client certificate of calico (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there",
+			origin, c.CA, c.CA)
+	}
+	meta := tasks.Meta{From: origin, Why: "its etcd demands client certificates"}
+	b.Tasks = append(b.Tasks,
+		tasks.Directory{Meta: meta, Path: c.Dir, Mode: 0o755},
+		tasks.CertificateSet{Meta: secret(meta), Dir: c.Dir, Owner: "root:root",
+			CA:         certFile(c.CAFile(), pair.CA),
+			Cert:       certFile(c.CertFile(), pair.Cert),
+			Key:        certFile(c.KeyFile(), pair.Key),
+			CommonName: calicoCommonName(c),
+			// Calico's pods run on these files after the configuration forgot them: to remove them is an outage.
+			RetainOnRelease: true,
+		})
+	if strings.HasPrefix(c.Dir, in.ConfDir+"/") && path.Base(c.Dir) == "calico-tls" {
+		b.note(Info, origin, "%s is also filled by Calico's own installer when the Secret calico-etcd-secrets has certificates: leave those empty, or the two write in turns", c.Dir)
+	}
+	return nil
+}
+
+// calicoCommonName is what kOps puts into the certificate; one of another name may say anything.
+func calicoCommonName(c config.Certificates) string {
+	if c.Keypair == "calico-client" {
+		return "calico-client"
+	}
+	return ""
+}
+
+func certFile(file string, pem []byte) tasks.CertFile {
+	return tasks.CertFile{Name: path.Base(file), PEM: pem, Mode: 0o600}
+}
+
+func secret(m tasks.Meta) tasks.Meta {
+	m.Secret = true
+	return m
+}

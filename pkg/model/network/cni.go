@@ -1,0 +1,109 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
+const (
+	noopPlugin = "noop"                // how our documents write it
+	noopName   = "kubernetes.io/no-op" // how kubelet names it to itself
+	execLast   = "1.5"                 // removed in 1.6, kubernetes/kubernetes#39254
+	docsBYO    = "https://kops.sigs.k8s.io/networking/#byo-cni"
+)
+
+// basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps installs for everybody.
+func basePlugins() []string {
+	return []string{"bandwidth", "bridge", "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback", "macvlan", "portmap",
+		"ptp", "sbr", "static", "tuning", "vlan"}
+}
+
+// cni is `cni: {}`: somebody else brings the network; we bring what all networks need.
+func cni() Network {
+	return Network{
+		Name:  "cni",
+		Title: "bring your own: base plugins, modules and sysctls; whoever brings the network writes the conf",
+		Docs:  docsBYO,
+		Lifecycle: Lifecycle{
+			Kops:       "stable",
+			Kubernetes: "any with CNI",
+		},
+		Conf:       Conf{Writer: WriterUser},
+		Kubelet:    "cni, or what spec.kubelet.networkPluginName says",
+		Plugins:    []Plugin{{Asset: CNIPlugins, Members: basePlugins(), Minimum: "v0.8.7", If: wantsCNI, Source: "https://github.com/containernetworking/plugins"}},
+		Modules:    []Module{brNetfilter(true)},
+		Sysctls:    append(forwarding(), optionally(bridgeNetfilter())...),
+		Kubeconfig: "the network's own",
+		MTU:        "the network's own",
+		IPv6:       true,
+		Leftovers:  Leftovers{},
+		Build:      buildCNI,
+	}
+}
+
+// wantsCNI tells that plugins are called by the CNI at all: not with kubelet's no-op and exec plugins.
+func wantsCNI(in Input) bool {
+	if !in.DockerKubelet() {
+		return true
+	}
+	name := in.Node.Kubelet.NetworkPluginName
+	return name == "" || name == "cni"
+}
+
+func optionally(in []Sysctl) []Sysctl {
+	out := slices.Clone(in)
+	for i := range out {
+		out[i].Required, out[i].Optional = false, true
+	}
+	return out
+}
+
+func buildCNI(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	const path = "spec.kubelet.networkPluginName"
+	if name := in.Node.Kubelet.NetworkPluginName; in.DockerKubelet() && name != "" {
+		switch name {
+		case "cni":
+		case "kubenet":
+			return b, fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`", path, in.Origin(path))
+		case noopPlugin, noopName:
+			b.KubeletPlugin = ""
+		default:
+			if in.Node.KubernetesVersion.AtLeast(1, 6) {
+				return b, fmt.Errorf("use %s: %s (%s): exec plugins ended with Kubernetes %s and this node runs %s: use a CNI plugin",
+					path, name, in.Origin(path), execLast, in.Node.KubernetesVersion)
+			}
+			b.KubeletPlugin = name
+		}
+	}
+	if in.Node.Networking.CNI.UsesSecondaryIP {
+		b.note(Warning, in.Origin("spec.networking.cni.usesSecondaryIP"),
+			"usesSecondaryIP: kubelet needs --node-ip with the node's first address; we do not set it, add it where you start kubelet")
+	}
+	b.noteFormerCertificates(in)
+	if !wantsCNI(in) {
+		return b, nil
+	}
+	b.Wait = in.waitConf("", "bring your own: whoever brings the network writes it")
+	return b, nil
+}
+
+// noteFormerCertificates says that certificates of a network before this one stay: Calico's pods may still run on them, and to take
+// them away at the switch is an outage (kOps docs, networking, "switching between networking providers").
+func (b *Built) noteFormerCertificates(in Input) {
+	var names []string
+	for name := range in.Keypairs {
+		if strings.HasPrefix(name, "calico") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	sort.Strings(names)
+	b.note(Info, in.Keypairs[names[0]].Origin, "the certificates of a former network (%s) stay on the node as they are: remove them when nothing uses them",
+		strings.Join(names, ", "))
+}

@@ -1,0 +1,74 @@
+package network
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config"
+)
+
+// conflist is a CNI network configuration list, with the few fields that we write.
+// https://www.cni.dev/docs/spec/#configuration-format
+type conflist struct {
+	CNIVersion string `json:"cniVersion"`
+	Name       string `json:"name"`
+	Plugins    []any  `json:"plugins"`
+}
+
+type bridgePlugin struct {
+	Type      string    `json:"type"`
+	Bridge    string    `json:"bridge"`
+	IsGateway bool      `json:"isGateway"`
+	IPMasq    bool      `json:"ipMasq"`
+	Hairpin   bool      `json:"hairpinMode"`
+	MTU       int       `json:"mtu"`
+	IPAM      hostLocal `json:"ipam"`
+}
+
+type ptpPlugin struct {
+	Type string    `json:"type"`
+	MTU  int       `json:"mtu,omitempty"`
+	IPAM hostLocal `json:"ipam"`
+}
+
+type portmapPlugin struct {
+	Type         string          `json:"type"`
+	Capabilities map[string]bool `json:"capabilities"`
+}
+
+type hostLocal struct {
+	Type   string      `json:"type"`
+	Ranges [][]ipRange `json:"ranges"`
+	Routes []ipRoute   `json:"routes"`
+}
+
+type ipRange struct {
+	Subnet  string `json:"subnet"`
+	Gateway string `json:"gateway,omitempty"`
+}
+
+type ipRoute struct {
+	Dst string `json:"dst"`
+}
+
+func portmap() portmapPlugin {
+	return portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}}
+}
+
+// render is the conf as it is written: two spaces, a newline at the end.
+func (c conflist) render() ([]byte, error) {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("render the CNI conf %s: %w", c.Name, err)
+	}
+	return append(b, '\n'), nil
+}
+
+// confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime with libcni ≥ 1.0 are the rule
+// (Kubernetes 1.27 on), else 0.4.0, which all of them read.
+func confVersion(v config.Version) string {
+	if v.AtLeast(1, 27) {
+		return "1.0.0"
+	}
+	return "0.4.0"
+}

@@ -1,0 +1,64 @@
+package network
+
+import "fmt"
+
+const flannelConf = "10-flannel.conflist"
+
+// flannel is prepared for and waited for: its DaemonSet writes the conf.
+func flannel() Network {
+	return Network{
+		Name:  "flannel",
+		Title: "overlay by a DaemonSet, backend vxlan or udp; no network policy",
+		Docs:  "https://github.com/flannel-io/flannel",
+		Lifecycle: Lifecycle{
+			Kops:       "udp experimental 1.5.2, vxlan 1.8.0; refused for Kubernetes 1.28 by kOps 1.28 and 1.29 only",
+			Kubernetes: "any with CNI",
+			First:      version(1, 2),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{
+			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
+				Source: "https://github.com/flannel-io/cni-plugin"},
+			{Asset: CNIPlugins, Members: []string{"flannel"}, When: "Kubernetes below 1.27: plugins below 1.0.0 have it; since then its DaemonSet brings it",
+				If: func(in Input) bool { return !in.Node.KubernetesVersion.AtLeast(1, 27) }},
+		},
+		Modules: []Module{
+			brNetfilter(false), // flanneld exits without it
+			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: func(in Input) bool { return in.Node.Networking.Flannel.Backend == "vxlan" }},
+			{Name: "tun", Why: "flannel0", When: "backend udp", If: func(in Input) bool { return in.Node.Networking.Flannel.Backend == "udp" }},
+		},
+		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		Ports: []Port{
+			{Proto: "udp", Port: 8472, What: "backend vxlan"},
+			{Proto: "udp", Port: 8285, What: "backend udp"},
+		},
+		Kubeconfig: "none on the host: its DaemonSet uses the service account",
+		MTU:        "flanneld's: MTU of its interface less 50 (vxlan) or 28 (udp)",
+		SharedHost: append(leaveAlone("flannel*", "cni0", "veth*"),
+			Shared{Service: "udev", Leaves: "the MAC of flannel.1 (MACAddressPolicy=none)"}),
+		Leftovers: Leftovers{
+			Links:  []string{"cni0", "flannel.1", "flannel-v6.1", "flannel0", "flannel-wg", "flannel-wg-v6", "flannel.ipip", "veth*"},
+			Routes: []string{"a node's pod CIDR via its address dev flannel.1 onlink"},
+			Tables: []string{"ip flannel-ipv4", "ip6 flannel-ipv6"},
+			Chains: []string{"nat/FLANNEL-POSTRTG", "filter/FLANNEL-FWD"},
+			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
+				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel"},
+		},
+		Build: buildFlannel,
+	}
+}
+
+func buildFlannel(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	if in.V6 {
+		return b, fmt.Errorf("use flannel (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico, cilium or bridge",
+			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
+	}
+	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
+		b.note(Warning, in.Origin("spec.networking.flannel.disableTxChecksumOffloading"),
+			"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes 1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")
+	}
+	b.Wait = in.waitConf(flannelConf, "its DaemonSet writes it")
+	return b, nil
+}

@@ -1,0 +1,124 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The names of kubenet on containerd, as kOps has them (nodeup/pkg/model/containerd.go) and containerd
+// (internal/cri/server/update_runtime_config.go).
+const (
+	kubenetTemplate = "/etc/containerd/config-cni.template"
+	kubenetConf     = "10-containerd-net.conflist"
+	kubenetName     = "k8s-pod-network"
+	templatePodCIDR = "{{.PodCIDR}}"
+)
+
+// awsJumbo is the MTU inside an AWS VPC, which kOps passed to kubenet (--network-plugin-mtu=9001).
+const awsJumbo = 9001
+
+// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is kOps' conf_template.
+func kubenet() Network {
+	return Network{
+		Name:  "kubenet",
+		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes between nodes",
+		Docs:  "https://kops.sigs.k8s.io/networking/#kubenet-default",
+		Lifecycle: Lifecycle{
+			Kops:       "stable 1.5, the default up to 1.25",
+			Kubernetes: "in kubelet 1.2 to 1.23; conf_template with containerd",
+			First:      version(1, 2),
+		},
+		Conf:    Conf{Writer: WriterContainerd, File: kubenetConf, Chain: []string{"ptp", "portmap"}},
+		Kubelet: "kubenet",
+		Plugins: []Plugin{
+			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback"}, Minimum: "v0.2.0",
+				When: "kubelet calls them", If: Input.DockerKubelet, Source: "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"},
+			{Asset: CNIPlugins, Members: []string{"host-local", "loopback", "portmap", "ptp"}, Minimum: "v0.8.0",
+				When: "containerd calls them", If: notDockerKubelet, Source: "https://github.com/containernetworking/plugins"},
+		},
+		Modules: []Module{brNetfilter(false)},
+		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
+		SharedHost: append(leaveAlone("cbr0", "veth*"),
+			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
+		Leftovers: Leftovers{
+			Links:  []string{"cbr0", "veth*"},
+			Routes: []string{"<podIP> dev veth* proto boot scope host"},
+			Tables: []string{"ip netwright"},
+			Chains: []string{"nat/KUBE-HOSTPORTS", "nat/KUBE-HP-*", "nat/IP-MASQ", "nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
+			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/var/lib/cni/networks/kubenet/",
+				"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*", "/var/lib/cni/cache/results/kubenet-*"},
+		},
+		Build: buildKubenet,
+	}
+}
+
+func notDockerKubelet(in Input) bool { return !in.DockerKubelet() }
+
+func buildKubenet(in Input) (Built, error) {
+	var b Built
+	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
+		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table a zone: choose another network, or make the topology public",
+			in.NetworkOrigin(), in.Origin("spec.topology"))
+	}
+	if in.V6 {
+		return b, fmt.Errorf("use kubenet (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico, cilium or bridge",
+			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
+	}
+	if in.DockerKubelet() {
+		b.KubeletPlugin = "kubenet"
+		b.KubeletMTU = in.Node.Networking.Kubenet.MTU
+		if b.KubeletMTU == 0 && in.Node.CloudProvider == "aws" {
+			b.KubeletMTU = awsJumbo
+		}
+		return b, nil // the conf is in kubelet's memory, and it masquerades by itself
+	}
+	return b, b.addTemplate(in)
+}
+
+// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
+func (b *Built) addTemplate(in Input) error {
+	switch name := in.Facts.Runtime.Name; name {
+	case "", "containerd":
+	case "cri-o":
+		return errors.New("use kubenet: CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
+	default:
+		return fmt.Errorf("use kubenet: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", name)
+	}
+	mtu := in.Node.Networking.Kubenet.MTU
+	if mtu == 0 {
+		rule, err := LinkMTU(in.Facts.Links, BridgeLink)
+		if err != nil {
+			return err
+		}
+		if rule != 1500 { // what a veth has by itself: then the template is kOps', byte for byte
+			mtu = rule
+		}
+	}
+	content, err := conflist{CNIVersion: templateVersion(in.Node.KubernetesVersion), Name: kubenetName, Plugins: []any{
+		ptpPlugin{Type: "ptp", MTU: mtu, IPAM: hostLocal{Type: "host-local",
+			Ranges: [][]ipRange{{{Subnet: templatePodCIDR}}}, Routes: []ipRoute{{Dst: "0.0.0.0/0"}}}},
+		portmap(),
+	}}.render()
+	if err != nil {
+		return err
+	}
+	b.Tasks = append(b.Tasks, tasks.File{
+		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "containerd renders it when kubelet tells the pod CIDR"},
+		Path: kubenetTemplate, Content: content, Mode: 0o644})
+	b.ConfTemplate = kubenetTemplate
+	b.addMasquerade(in, in.Node.PodCIDR, "")
+	b.Wait = in.waitConf(kubenetConf, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
+	return nil
+}
+
+// templateVersion is the cniVersion of kOps' template: 1.0.0 from its release 1.35 on.
+func templateVersion(v config.Version) string {
+	if v.AtLeast(1, 35) {
+		return "1.0.0"
+	}
+	return "0.4.0"
+}

@@ -1,0 +1,135 @@
+package network
+
+import "github.com/netwright/netwright/pkg/config"
+
+// Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json` prints.
+type Network struct {
+	Name  string `json:"name"`  // the key under spec.networking
+	Title string `json:"title"` // one line for a list
+	Docs  string `json:"docs"`  // where upstream documents it
+
+	Lifecycle    Lifecycle     `json:"lifecycle"`
+	Conf         Conf          `json:"conf"`
+	Kubelet      string        `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	Plugins      []Plugin      `json:"plugins,omitempty"`
+	Modules      []Module      `json:"modules,omitempty"`
+	Sysctls      []Sysctl      `json:"sysctls,omitempty"`
+	Mounts       []Mount       `json:"mounts,omitempty"`
+	Packages     []Package     `json:"packages,omitempty"`
+	Certificates []Certificate `json:"certificates,omitempty"`
+	Kubeconfig   string        `json:"kubeconfig,omitempty"` // path, and who writes it
+	Ports        []Port        `json:"ports,omitempty"`      // between nodes
+	MTU          string        `json:"mtu"`                  // the rule, in one line
+	IPv6         bool          `json:"ipv6"`                 // pods may have IPv6 addresses
+	SharedHost   []Shared      `json:"sharedHost,omitempty"`
+	Leftovers    Leftovers     `json:"leftovers"`
+
+	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
+	Build func(Input) (Built, error) `json:"-"`
+}
+
+// Lifecycle says since when a network exists and whether it still does.
+type Lifecycle struct {
+	Kops       string         `json:"kops"`                 // in words: "stable 1.11"
+	Kubernetes string         `json:"kubernetes,omitempty"` // in words
+	First      config.Version `json:"first"`                // first Kubernetes release; zero: any
+	Last       config.Version `json:"last"`                 // last Kubernetes release (major.minor); zero: still there
+}
+
+// The writers of a CNI conf.
+const (
+	WriterNetwright  = "netwright"  // we, last of all
+	WriterDaemonSet  = "DaemonSet"  // the network's own; its readiness signal
+	WriterContainerd = "containerd" // from conf_template, when kubelet tells the pod CIDR
+	WriterUser       = "user"       // whoever brings the network
+)
+
+// Conf says who writes the CNI conf and what is in it.
+type Conf struct {
+	Writer string   `json:"writer"`
+	File   string   `json:"file,omitempty"`  // base name in the conf directory; "" is any
+	Chain  []string `json:"chain,omitempty"` // plugin types in order
+}
+
+// Plugin names members of an asset that a network needs in the CNI binary directory.
+type Plugin struct {
+	Asset   string   `json:"asset"`
+	Members []string `json:"members"`
+	Minimum string   `json:"minimum,omitempty"` // oldest version of the asset that will do
+	When    string   `json:"when,omitempty"`
+	Source  string   `json:"source,omitempty"`
+
+	If func(Input) bool `json:"-"` // nil: always
+}
+
+// Module is a kernel module.
+type Module struct {
+	Name     string `json:"name"`
+	Why      string `json:"why"`
+	When     string `json:"when,omitempty"`
+	Optional bool   `json:"optional,omitempty"` // its absence is a warning
+
+	If func(Input) bool `json:"-"`
+}
+
+// Sysctl is a kernel parameter that a network needs or prefers.
+type Sysctl struct {
+	Key      string `json:"key"`
+	Value    string `json:"value"`
+	Why      string `json:"why"`
+	When     string `json:"when,omitempty"`
+	Required bool   `json:"required"`           // a user's other value is an error; else it is a default that a user's value overrides
+	Optional bool   `json:"optional,omitempty"` // a kernel without the key is fine
+
+	If func(Input) bool `json:"-"`
+}
+
+// Mount is a file system that the network's pods expect.
+type Mount struct {
+	What  string `json:"what"`
+	Where string `json:"where"`
+	Type  string `json:"type"`
+	When  string `json:"when,omitempty"`
+
+	If func(Input) bool `json:"-"`
+}
+
+// Package is a distribution's package. Nothing installs it yet: a note names it.
+type Package struct {
+	Name string `json:"name"`
+	On   string `json:"on"` // ID of os-release
+	When string `json:"when,omitempty"`
+
+	If func(Input) bool `json:"-"`
+}
+
+// Certificate is a client certificate set that the node installs.
+type Certificate struct {
+	Keypair string   `json:"keypair"` // its name in the store's pki
+	Dir     string   `json:"dir"`
+	Files   []string `json:"files"`
+	Mode    string   `json:"mode"`
+	When    string   `json:"when"`
+}
+
+// Port is what nodes must let through to each other.
+type Port struct {
+	Proto string `json:"proto"` // tcp, udp, or "ip" for a protocol number
+	Port  int    `json:"port"`
+	What  string `json:"what"`
+}
+
+// Shared says what another service of the host must leave alone.
+type Shared struct {
+	Service string `json:"service"` // systemd-networkd, NetworkManager, firewalld …
+	Leaves  string `json:"leaves"`
+}
+
+// Leftovers is what the network leaves when it goes, by exact name and mark.
+type Leftovers struct {
+	Links  []string `json:"links,omitempty"`
+	Routes []string `json:"routes,omitempty"`
+	Tables []string `json:"tables,omitempty"` // nft
+	Chains []string `json:"chains,omitempty"` // iptables, as table/CHAIN
+	Files  []string `json:"files,omitempty"`
+}

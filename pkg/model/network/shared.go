@@ -1,0 +1,60 @@
+package network
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// CNIPlugins is the name of the asset with the reference plugins.
+const CNIPlugins = "cni-plugins"
+
+func version(major, minor int) config.Version { return config.Version{Major: major, Minor: minor} }
+
+// hasV4 and hasV6 are conditions of sysctls.
+func hasV4(in Input) bool { return in.V4 }
+func hasV6(in Input) bool { return in.V6 }
+
+// forwarding are the switches that make a node a router between its pods and the rest. Upstream: bridge and ptp plugins set them at
+// the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
+func forwarding() []Sysctl {
+	return []Sysctl{
+		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", When: "pods have IPv4", Required: true, If: hasV4},
+		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", When: "pods have IPv6", Required: true, If: hasV6},
+	}
+}
+
+// bridgeNetfilter makes kube-proxy's rules see what pods of one bridge send to each other over a service. kubelet set it up to 1.23;
+// since then nobody does. https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
+func bridgeNetfilter() []Sysctl {
+	const why = "kube-proxy must see bridged traffic"
+	return []Sysctl{
+		{Key: "net.bridge.bridge-nf-call-iptables", Value: "1", Why: why, Required: true},
+		{Key: "net.bridge.bridge-nf-call-ip6tables", Value: "1", Why: why, Required: true},
+	}
+}
+
+// brNetfilter is the module behind bridgeNetfilter.
+func brNetfilter(optional bool) Module {
+	return Module{Name: "br_netfilter", Why: "kube-proxy must see bridged traffic", Optional: optional}
+}
+
+// leaveAlone says what services that manage links must not touch.
+func leaveAlone(links ...string) []Shared {
+	names := strings.Join(links, ", ")
+	return []Shared{
+		{Service: "NetworkManager", Leaves: "the links " + names},
+		{Service: "systemd-networkd", Leaves: "foreign routes and rules (ManageForeignRoutes=no); the links " + names},
+		{Service: "firewalld", Leaves: "forwarded traffic; its nft rules can drop or flush what pods need"},
+	}
+}
+
+// waitConf is the check of the conf directory for this network.
+func (in Input) waitConf(file, writer string) *tasks.WaitConf {
+	return &tasks.WaitConf{
+		Network: in.Node.Networking.Name(), Writer: writer,
+		Dir: in.ConfDir, File: file, BinDirs: in.BinDirs,
+		FirstOnly: in.Facts.Runtime.Name != "cri-o" && !in.DockerKubelet(),
+	}
+}

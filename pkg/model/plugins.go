@@ -1,0 +1,170 @@
+package model
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// plugins installs the members that the network names of each asset that it names: an archive a time, nothing else of it.
+func (b *builder) plugins() error {
+	wanted := map[string]want{}
+	var names []string
+	for _, p := range b.net.Plugins {
+		if p.If != nil && !p.If(b.view) {
+			continue
+		}
+		w, seen := wanted[p.Asset]
+		if !seen {
+			names = append(names, p.Asset)
+		}
+		w.members = append(w.members, p.Members...)
+		if p.Minimum != "" {
+			w.minimum = p.Minimum
+		}
+		wanted[p.Asset] = w
+	}
+	for _, name := range names {
+		archive, err := b.archive(name, wanted[name])
+		if err != nil {
+			return fmt.Errorf("install the plugins of %s: %w", b.net.Name, err)
+		}
+		b.add(archive)
+	}
+	return nil
+}
+
+// want is what the network asks of one asset.
+type want struct {
+	members []string
+	minimum string
+}
+
+func (b *builder) archive(name string, w want) (tasks.Archive, error) {
+	asset, err := b.asset(name)
+	if err != nil {
+		return tasks.Archive{}, err
+	}
+	arch := b.in.Facts.Arch
+	file, ok := asset.Arch[arch]
+	if !ok {
+		return tasks.Archive{}, fmt.Errorf("asset %s (%s) has no file for %s, only for %s: add `arch: {%s: {sha256: …, urls: […]}}` to it under spec.assets",
+			name, asset.Origin, arch, strings.Join(archs(asset), ", "), arch)
+	}
+	if older(asset.Version, w.minimum) {
+		return tasks.Archive{}, fmt.Errorf("asset %s %s (%s) is older than %s, which %s needs: name a newer one under spec.assets",
+			name, asset.Version, asset.Origin, w.minimum, b.net.Name)
+	}
+	members, err := memberNames(asset, w.members)
+	if err != nil {
+		return tasks.Archive{}, err
+	}
+	sum, err := digest(file.SHA256)
+	if err != nil {
+		return tasks.Archive{}, fmt.Errorf("asset %s (%s): %w", name, asset.Origin, err)
+	}
+	urls := make([]string, len(file.URLs))
+	for i, u := range file.URLs {
+		urls[i] = mirrored(u, b.in.Node.AssetsMirror)
+	}
+	return tasks.Archive{
+		Meta: tasks.Meta{From: asset.Origin.String(), Why: "plugins of " + b.net.Name},
+		Name: strings.TrimSpace(name + " " + asset.Version), URLs: urls, SHA256: sum,
+		Dir: b.view.BinDir, Members: members, Mode: 0o755, Owner: "root:root", Fetch: b.in.Assets}, nil
+}
+
+// asset finds what the documents name, else what the built-in table has for this Kubernetes version.
+func (b *builder) asset(name string) (config.Asset, error) {
+	for _, a := range b.in.Node.Assets {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	v := b.in.Node.KubernetesVersion
+	release := releaseFor(v)
+	if name != network.CNIPlugins || release == nil {
+		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s: name it under spec.assets, with version, sha256 and urls", name, v)
+	}
+	out := config.Asset{Name: name, Version: release.Version, Arch: map[string]config.AssetFile{},
+		Origin: config.Origin{Default: "built-in table for Kubernetes " + v.String()}}
+	for arch, sum := range release.SHA256 {
+		out.Arch[arch] = config.AssetFile{SHA256: sum, URLs: []string{release.url(arch)}}
+	}
+	return out, nil
+}
+
+func archs(a config.Asset) []string {
+	var out []string
+	for arch := range a.Arch {
+		out = append(out, arch)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// memberNames are the members to install: those that the document lists, which must hold all that the network names, else those.
+func memberNames(asset config.Asset, needed []string) ([]string, error) {
+	members := slices.Clone(needed)
+	if len(asset.Members) > 0 {
+		for _, n := range needed {
+			if !slices.Contains(asset.Members, n) {
+				return nil, fmt.Errorf("asset %s (%s) lists members without %s, which the network needs: add it, or leave members out", asset.Name, asset.Origin, n)
+			}
+		}
+		members = slices.Clone(asset.Members)
+	}
+	slices.Sort(members)
+	return slices.Compact(members), nil
+}
+
+// older compares versions like v0.9.1. One that cannot be read (a build of one's own) is not older.
+func older(version, minimum string) bool {
+	v, err := config.ParseVersion(version)
+	least, err2 := config.ParseVersion(minimum)
+	if err != nil || err2 != nil {
+		return false
+	}
+	return !v.AtLeast(least.Major, least.Minor) || v.Major == least.Major && v.Minor == least.Minor && v.Patch < least.Patch
+}
+
+// mirrored puts the mirror in the place of scheme and host. What lies in the store, or on a disk, stays.
+func mirrored(raw, mirror string) string {
+	u, err := url.Parse(raw)
+	if err != nil || mirror == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return raw
+	}
+	out := strings.TrimSuffix(mirror, "/") + u.EscapedPath()
+	if u.RawQuery != "" {
+		out += "?" + u.RawQuery
+	}
+	return out
+}
+
+func digest(text string) (host.Digest, error) {
+	var d host.Digest
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(d) {
+		return d, fmt.Errorf("sha256 %q is not 64 hex digits: copy it from the release's checksum file", text)
+	}
+	copy(d[:], raw)
+	return d, nil
+}
+
+// pluginKeys are the keys of the archive's members.
+func pluginKeys(a tasks.Archive) []graph.Key {
+	out := make([]graph.Key, len(a.Members))
+	for i, m := range a.Members {
+		out[i] = tasks.FileKey(path.Join(a.Dir, m))
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package model
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Names of the runtimes' units and of our drop-in.
+const (
+	containerdUnit = "containerd.service"
+	crioUnit       = "crio.service"
+	runtimeDropIn  = "50-netwright"
+	crioDropInDir  = "/etc/crio/crio.conf.d"
+)
+
+// runtimeSetting is one of the runtime's CNI settings that must differ from what it is.
+type runtimeSetting struct {
+	key    string // containerd's name
+	crio   string // CRI-O's name; "": it has none
+	value  any    // string or []string
+	origin string
+}
+
+// runtime tells the runtime what a document asks and it does not do yet. Its own settings are followed where no document speaks
+// (see view), so on most nodes there is nothing to set.
+func (b *builder) runtime() error {
+	settings := b.runtimeSettings()
+	if len(settings) == 0 || b.view.DockerKubelet() {
+		return nil
+	}
+	rt := b.in.Facts.Runtime
+	switch rt.Name {
+	case "containerd":
+		b.containerd(rt, settings)
+	case "cri-o":
+		b.crio(settings)
+	default:
+		b.note(network.Warning, settings[0].origin, "no container runtime is known here yet, so its CNI settings were not touched: it needs %s", settingsText(settings))
+	}
+	return nil
+}
+
+func (b *builder) runtimeSettings() []runtimeSetting {
+	rt := b.in.Facts.Runtime
+	var out []runtimeSetting
+	if !byDefault(b.in.Node, confDirPath) && rt.ConfDir != b.view.ConfDir && !(rt.ConfDir == "" && b.view.ConfDir == defaultConfDir) {
+		out = append(out, runtimeSetting{"conf_dir", "network_dir", b.view.ConfDir, b.view.Origin(confDirPath)})
+	}
+	if !byDefault(b.in.Node, binDirPath) && !slices.Contains(rt.BinDirs, b.view.BinDir) && !(len(rt.BinDirs) == 0 && b.view.BinDir == defaultBinDir) {
+		out = append(out, binDirSetting(rt, b.view.BinDir, b.view.Origin(binDirPath)))
+	}
+	if t := b.built.ConfTemplate; t != "" && rt.ConfTemplate != t {
+		out = append(out, runtimeSetting{"conf_template", "", t, b.view.NetworkOrigin()})
+	}
+	return out
+}
+
+// What both runtimes use when nothing is said.
+const (
+	defaultConfDir = "/etc/cni/net.d"
+	defaultBinDir  = "/opt/cni/bin"
+)
+
+// binDirSetting: containerd 2.1 made bin_dir a list, and refuses both keys at once. The runtime's own directories stay behind ours.
+// https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
+	if v, err := config.ParseVersion(rt.Version); rt.Name == "containerd" && (err != nil || !v.AtLeast(2, 1)) {
+		return runtimeSetting{"bin_dir", "", dir, origin}
+	}
+	return runtimeSetting{"bin_dirs", "plugin_dirs", append([]string{dir}, rt.BinDirs...), origin}
+}
+
+// containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys in its own file, with every other byte kept.
+func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) {
+	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
+	if rt.ConfigVersion >= 3 {
+		table[1] = "io.containerd.cri.v1.runtime"
+	}
+	if dir := importDir(rt); dir != "" {
+		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"), Mode: 0o644,
+			Content: []byte(fmt.Sprintf("%sversion = 3\n\n[plugins.'%s'.cni]\n%s", header, table[1], tomlLines(settings, false)))})
+		return
+	}
+	file := rt.ConfigFile
+	if file == "" {
+		file = b.in.Node.Containerd.ConfigPath
+	}
+	for _, s := range settings {
+		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key, Value: s.value})
+	}
+}
+
+// importDir is where a file of ours is imported from: only where imported files merge key by key (containerd 2.x; 1.x replaces whole sections).
+func importDir(rt host.RuntimeFacts) string {
+	if rt.ConfigVersion < 3 {
+		return ""
+	}
+	for _, pattern := range rt.Imports {
+		if path.IsAbs(pattern) && path.Base(pattern) == "*.toml" && !strings.ContainsAny(path.Dir(pattern), "*?[") {
+			return path.Dir(pattern)
+		}
+	}
+	return ""
+}
+
+// crio reads every file in its drop-in directory and merges them key by key (crio.conf.d(5)).
+func (b *builder) crio(settings []runtimeSetting) {
+	b.add(tasks.File{Meta: b.runtimeMeta(settings[0], crioUnit), Path: path.Join(crioDropInDir, runtimeDropIn+".conf"), Mode: 0o644,
+		Content: []byte(header + "[crio.network]\n" + tomlLines(settings, true))})
+}
+
+func (b *builder) runtimeMeta(s runtimeSetting, unit string) tasks.Meta {
+	m := tasks.Meta{From: s.origin, Why: "the runtime's CNI settings"}
+	m.Then = append(m.Then, tasks.Restart(unit))
+	return m
+}
+
+func tomlLines(settings []runtimeSetting, crio bool) string {
+	var text strings.Builder
+	for _, s := range settings {
+		key := s.key
+		if crio {
+			key = s.crio
+		}
+		if key != "" {
+			fmt.Fprintf(&text, "%s = %s\n", key, tomlValue(s.value))
+		}
+	}
+	return text.String()
+}
+
+func tomlValue(v any) string {
+	list, ok := v.([]string)
+	if !ok {
+		return fmt.Sprintf("%q", v)
+	}
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = fmt.Sprintf("%q", s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func settingsText(settings []runtimeSetting) string {
+	words := make([]string, len(settings))
+	for i, s := range settings {
+		words[i] = s.key + " = " + tomlValue(s.value)
+	}
+	return strings.Join(words, ", ")
+}

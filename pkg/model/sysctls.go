@@ -1,0 +1,173 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// sysctlFile keeps the values over a reboot.
+const sysctlFile = "/etc/sysctl.d/99-netwright.conf"
+
+// The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of its family.
+const (
+	keyIPv4Forward = "net.ipv4.ip_forward"
+	keyIPv6Forward = "net.ipv6.conf.all.forwarding"
+)
+
+// sysctl is one key while it is decided who has the say.
+type sysctl struct {
+	network.Sysctl
+	origin    string
+	overrides string
+}
+
+// sysctls decides each key's value, by precedence: required by the network, the user, the network's default, the node's default. Each
+// is a task for the running kernel; one file, in the same order, keeps them over a reboot.
+func (b *builder) sysctls() error {
+	keys, err := b.decide()
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(keys, func(x, y sysctl) int { return place(x.Key) - place(y.Key) })
+	var text strings.Builder
+	text.WriteString(header)
+	for _, k := range keys {
+		optional := k.Optional || b.withoutModule(k.Key)
+		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, After: b.before(k.Key, keys)}
+		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: optional})
+		if optional {
+			text.WriteString("-") // systemd-sysctl: no error when the key is missing
+		}
+		fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
+	}
+	b.add(tasks.File{Meta: nodeDefault("the same values after a reboot"), Path: sysctlFile, Content: []byte(text.String()), Mode: 0o644})
+	return nil
+}
+
+// decide merges the four sources into one entry a key, in their order of first appearance.
+func (b *builder) decide() ([]sysctl, error) {
+	var out []sysctl
+	index := map[string]int{}
+	put := func(s sysctl) {
+		i, seen := index[s.Key]
+		if !seen {
+			index[s.Key] = len(out)
+			out = append(out, s)
+			return
+		}
+		if old := out[i]; old.Value != s.Value {
+			s.overrides = old.Value + " from " + old.origin
+		}
+		out[i] = s
+	}
+	for _, s := range append(routerAdvertisements(b.view), nodeSysctls(b.view)...) {
+		put(sysctl{Sysctl: s, origin: config.NodeDefault})
+	}
+	for _, s := range b.networkSysctls() {
+		if old, seen := index[s.Key]; seen && s.Required {
+			s.Optional = s.Optional && out[old].Optional
+		}
+		put(sysctl{Sysctl: s, origin: b.view.NetworkOrigin()})
+	}
+	var errs []string
+	for _, u := range b.in.Node.SysctlParameters {
+		old, seen := index[u.Key]
+		if !seen || !out[old].Required {
+			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: "sysctlParameters"}, origin: u.Origin.String()})
+			continue
+		}
+		if need := out[old]; need.Value != u.Value {
+			errs = append(errs, fmt.Sprintf("set %s to %q (%s): %s (%s) needs %q, because %s: remove the parameter, or choose another network",
+				u.Key, u.Value, u.Origin, b.net.Name, need.origin, need.Value, need.Why))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(errs, "\n"))
+	}
+	return out, nil
+}
+
+func (b *builder) networkSysctls() []network.Sysctl {
+	var out []network.Sysctl
+	for _, s := range b.net.Sysctls {
+		if s.If == nil || s.If(b.view) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// routerAdvertisements keeps the default route of a node that has it from router advertisements: a forwarding host ignores them
+// unless accept_ra is 2. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
+func routerAdvertisements(in network.Input) []network.Sysctl {
+	if !in.V6 || in.Facts.Uplink == "" {
+		return nil
+	}
+	return []network.Sysctl{{Key: acceptRA(in.Facts.Uplink), Value: "2", Optional: true,
+		Why: "a router keeps its own default route only so"}}
+}
+
+func acceptRA(link string) string {
+	return "net.ipv6.conf." + strings.ReplaceAll(link, ".", "/") + ".accept_ra"
+}
+
+// place sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it came.
+func place(key string) int {
+	switch {
+	case key == keyIPv4Forward:
+		return 0
+	case strings.HasPrefix(key, "net.ipv6.") && strings.HasSuffix(key, ".accept_ra"):
+		return 1
+	case key == keyIPv6Forward:
+		return 2
+	}
+	return 3
+}
+
+// before lists what must be right before a key is written.
+func (b *builder) before(key string, all []sysctl) []graph.Key {
+	var out []graph.Key
+	has := func(k string) bool { return slices.ContainsFunc(all, func(s sysctl) bool { return s.Key == k }) }
+	switch {
+	case key == keyIPv6Forward:
+		for _, s := range all {
+			if place(s.Key) == 1 {
+				out = append(out, sysctlKey(s.Key))
+			}
+		}
+	case key != keyIPv4Forward && strings.HasPrefix(key, "net.ipv4.") && has(keyIPv4Forward):
+		out = append(out, sysctlKey(keyIPv4Forward))
+	case place(key) == 3 && strings.HasPrefix(key, "net.ipv6.") && has(keyIPv6Forward):
+		out = append(out, sysctlKey(keyIPv6Forward))
+	}
+	if m := moduleOf(key); m != "" {
+		out = append(out, moduleKey(m))
+	}
+	return out
+}
+
+// moduleOf is the module that brings a key.
+func moduleOf(key string) string {
+	switch {
+	case strings.HasPrefix(key, "net.bridge."):
+		return "br_netfilter"
+	case strings.HasPrefix(key, "net.netfilter.nf_conntrack"):
+		return "nf_conntrack"
+	}
+	return ""
+}
+
+// withoutModule tells that a key cannot exist here, because its module is missing and not ours to load. The module's own line in the
+// plan says so.
+func (b *builder) withoutModule(key string) bool {
+	m := moduleOf(key)
+	return m != "" && b.cannotLoad(m)
+}
+
+func sysctlKey(key string) graph.Key { return graph.MakeKey(tasks.KindSysctl, key) }

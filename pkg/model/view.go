@@ -1,0 +1,50 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// view is the input as a network sees it: what documents and discovery say, and the directories that the runtime really uses.
+func view(in Input) network.Input {
+	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, PodCIDRs: in.Node.PodCIDRs}
+	if len(v.PodCIDRs) == 0 {
+		v.PodCIDRs = config.CIDRs(in.Discovered.PodCIDRs)
+	}
+	v.V4, v.V6 = families(v)
+	v.BinDir, v.ConfDir = in.Node.CNI.BinDir, in.Node.CNI.ConfDir
+	if rt := in.Facts.Runtime; !v.DockerKubelet() {
+		if rt.ConfDir != "" && byDefault(in.Node, confDirPath) {
+			v.ConfDir = rt.ConfDir
+		}
+		if len(rt.BinDirs) > 0 && byDefault(in.Node, binDirPath) && !slices.Contains(rt.BinDirs, v.BinDir) {
+			v.BinDir = rt.BinDirs[0]
+		}
+		v.BinDirs = rt.BinDirs
+	}
+	if !slices.Contains(v.BinDirs, v.BinDir) {
+		v.BinDirs = append([]string{v.BinDir}, v.BinDirs...)
+	}
+	return v
+}
+
+// Paths of the documents that the model asks origins of.
+const (
+	binDirPath  = "spec.networking.cni.binDir"
+	confDirPath = "spec.networking.cni.confDir"
+)
+
+// byDefault tells that no document said a value: then the runtime's own setting is followed.
+func byDefault(n *config.Node, path string) bool { return n.Origin(path).IsDefault() }
+
+// families says which families pods have, by the first that knows: the node's pod CIDRs, the cluster's, the services'; else IPv4.
+func families(v network.Input) (v4, v6 bool) {
+	for _, cidrs := range []config.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
+		if len(cidrs) > 0 {
+			return cidrs.V4().IsValid(), cidrs.V6().IsValid()
+		}
+	}
+	return true, false
+}

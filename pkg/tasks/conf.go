@@ -1,0 +1,149 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// KindConf is the kind of a CNI conf that is in force: conf:/etc/cni/net.d/10-flannel.conflist.
+const KindConf = "conf"
+
+// WaitConf is that a CNI conf is in force: it is in the directory, it is valid, the plugins that it names are installed,
+// and no other file comes before it. It only looks: who writes the conf is somebody else (a DaemonSet, the runtime, a [File] of ours).
+//
+// A conf that is not there or not whole yet is a [graph.Wait]; another one in force is an error that names the file, for
+// only people can say which of the two is wanted.
+type WaitConf struct {
+	Meta
+	Network string   // for messages: "flannel"
+	Writer  string   // for messages: "its DaemonSet writes it"
+	Dir     string   // the runtime's conf directory
+	File    string   // base name; "" is any conf
+	BinDirs []string // where the runtime looks for plugins
+	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd does; kubelet and CRI-O try the next.
+	FirstOnly bool
+}
+
+var _ Task = WaitConf{}
+
+// Owns implements [Task].
+func (t WaitConf) Owns() []graph.Key {
+	return []graph.Key{graph.MakeKey(KindConf, path.Join(t.Dir, t.File))}
+}
+
+// Apply implements [Task]. There is nothing to apply: Plan never returns a change.
+func (t WaitConf) Apply(context.Context, *host.Host, *Change) error { return nil }
+
+// Plan implements [Task]. It returns no change ever: nil, a wait or an error.
+func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
+	names, err := v.ReadDir(t.Dir)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
+	}
+	coming := t.File != "" && v.WillExist(string(FileKey(path.Join(t.Dir, t.File))))
+	if coming && !slices.Contains(names, t.File) {
+		names = append(names, t.File)
+	}
+	confs, err := confFiles(v, t.Dir, names)
+	if err != nil {
+		return nil, err
+	}
+	first, found := t.inForce(v, confs, coming)
+	if t.File != "" && !slices.Contains(confs, t.File) {
+		return nil, t.absent(first, found)
+	}
+	if !found && first.err == nil {
+		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)", t.Network, t.Dir, t.Writer))
+	}
+	if err := t.judge(first); err != nil {
+		return nil, err
+	}
+	return nil, t.missingPlugins(v, first.conf)
+}
+
+// candidate is the conf that the consumer would use, or the file that stops it.
+type candidate struct {
+	name string
+	conf cniConf
+	err  error // why the file is no conf
+}
+
+// inForce finds what the consumer would use. A conf that upstream tasks are about to write is good.
+func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, bool) {
+	var broken candidate
+	for _, name := range confs {
+		if coming && name == t.File {
+			return candidate{name: name}, true
+		}
+		conf, err := readConf(v, path.Join(t.Dir, name))
+		switch {
+		case err == nil && conf.delegates() && t.File != "":
+			continue // a meta-plugin calls the next one by itself: it is meant to be first
+		case err == nil:
+			return candidate{name: name, conf: conf}, true
+		case t.FirstOnly || name == t.File:
+			return candidate{name: name, err: err}, false
+		case broken.name == "":
+			broken = candidate{name: name, err: err}
+		}
+	}
+	return broken, false
+}
+
+// absent is the wait for a conf that is not there, with what the runtime uses meanwhile.
+func (t WaitConf) absent(meanwhile candidate, found bool) error {
+	reason := fmt.Sprintf("%s: no %s in %s yet (%s)", t.Network, t.File, t.Dir, t.Writer)
+	if found {
+		reason += fmt.Sprintf("; until then %s, which is not %s's, is in force", meanwhile.name, t.Network)
+	}
+	return graph.Wait(reason)
+}
+
+// judge says what is wrong with the file in force.
+func (t WaitConf) judge(first candidate) error {
+	at := path.Join(t.Dir, first.name)
+	switch {
+	case first.err != nil && (first.name == t.File || t.File == ""):
+		return graph.Wait(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err))
+	case first.err != nil:
+		return fmt.Errorf("%s comes before %s and is broken (%w), and the runtime tries no later file: repair it or remove it",
+			at, t.File, first.err)
+	case t.File != "" && first.name != t.File:
+		return fmt.Errorf("%s (network %q) comes before %s by its name, so the runtime uses it and not %s: remove it, or give it a name without .conf, .conflist and .json",
+			at, first.conf.Name, t.File, t.Network)
+	}
+	return nil
+}
+
+// missingPlugins waits for the binaries that a conf names.
+func (t WaitConf) missingPlugins(v host.View, conf cniConf) error {
+	var missing []string
+	for _, plugin := range conf.binaries() {
+		if !t.installed(v, plugin) && !slices.Contains(missing, plugin) {
+			missing = append(missing, plugin)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return graph.Wait(fmt.Sprintf("%s: its conf names the plugin %s, not in %s yet",
+		t.Network, strings.Join(missing, ", "), strings.Join(t.BinDirs, ", ")))
+}
+
+func (t WaitConf) installed(v host.View, plugin string) bool {
+	return slices.ContainsFunc(t.BinDirs, func(dir string) bool {
+		file := path.Join(dir, plugin)
+		if v.WillExist(string(FileKey(file))) {
+			return true
+		}
+		info, err := v.Lstat(file)
+		return err == nil && (info.Type == host.Symlink || info.Type == host.Regular && info.Mode&0o111 != 0)
+	})
+}
