@@ -11,7 +11,7 @@ import (
 // knownModules are those that a builder may ask for.
 var knownModules = []string{
 	"br_netfilter", "bridge", "dummy", "ip_set", "ip_tables", "ip_vs", "ipip", "ipvlan", "nf_conntrack", "nf_tables",
-	"nfnetlink_queue", "overlay", "veth", "vxlan", "wireguard",
+	"nfnetlink_queue", "overlay", "tun", "veth", "vxlan", "wireguard",
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.

@@ -31,7 +31,7 @@ func (b *builder) confNeeds() []graph.Key {
 		}
 	}
 	for _, s := range b.networkSysctls() {
-		out = append(out, sysctlKey(s.Key))
+		out = append(out, tasks.SysctlKey(s.Key))
 	}
 	for _, t := range b.built.Tasks {
 		if t.Gate() == graph.BeforeKubelet {

@@ -8,8 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// effects adds a node for each effect that some task asks for: an effect that nobody owns would silently not happen. A restart comes after
-// the daemon-reload, for systemd must have read the unit.
+// effects adds a node for each effect that some task asks for: an effect that nobody owns would silently not happen.
 func (b *builder) effects() {
 	var asked []graph.Key
 	for _, t := range b.tasks {
@@ -25,8 +24,6 @@ func (b *builder) effects() {
 			continue
 		}
 		action, unit, _ := strings.Cut(k.Name(), " ")
-		meta := nodeDefault(unit + " reads its settings again")
-		meta.After = []graph.Key{tasks.DaemonReload}
-		b.add(tasks.Effect{Meta: meta, Action: tasks.EffectAction(action), Unit: unit})
+		b.add(tasks.Effect{Meta: nodeDefault(unit + " reads its settings again"), Action: tasks.EffectAction(action), Unit: unit})
 	}
 }

@@ -38,7 +38,6 @@ func (b *builder) kubelet() error {
 	case fields && k.ConfigDir != "":
 		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, kubeletDropIn), Content: configDropIn(settings), Mode: 0o644})
 	case k.Unit != "" && variable != "":
-		meta.Then = append(meta.Then, tasks.DaemonReload)
 		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: kubeletDropIn, Content: environmentDropIn(variable, settings)})
 		if len(k.EnvFiles) > 0 {
 			b.note(network.Warning, k.Unit, "systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
@@ -53,6 +52,9 @@ func (b *builder) kubelet() error {
 
 // kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that this release does not have is an error.
 func (b *builder) kubeletSettings() ([]setting, error) {
+	if err := b.kubeletPlugin(); err != nil {
+		return nil, err
+	}
 	v := b.in.Node.KubernetesVersion
 	want := kubeletWant{Input: b.view, plugin: b.built.KubeletPlugin, mtu: b.built.KubeletMTU}
 	docker := b.view.DockerKubelet()
@@ -78,6 +80,20 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 		return nil, fmt.Errorf("%s", strings.Join(errs, "\n"))
 	}
 	return out, nil
+}
+
+// kubeletPlugin refuses a spec.kubelet.networkPluginName that is not the network's. With `cni: {}` the network has judged it already.
+func (b *builder) kubeletPlugin() error {
+	const path = "spec.kubelet.networkPluginName"
+	name := b.in.Node.Kubelet.NetworkPluginName
+	switch {
+	case name == "":
+	case !b.view.DockerKubelet():
+		b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path, b.in.Node.ContainerRuntime)
+	case b.net.Name != "cni" && name != b.built.KubeletPlugin:
+		return fmt.Errorf("use %s: %s (%s): %s needs %s: remove it", path, name, b.view.Origin(path), b.net.Name, b.built.KubeletPlugin)
+	}
+	return nil
 }
 
 // rangeText says in which releases a flag is.

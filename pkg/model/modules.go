@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -30,10 +29,9 @@ func (b *builder) modules() error {
 		if m.If != nil && !m.If(b.view) {
 			return
 		}
-		state := b.in.Facts.Kernel.KnownModules[m.Name]
 		meta.Why = m.Why
-		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional || b.cannotLoad(m.Name)})
-		if state != host.ModuleAbsent {
+		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional})
+		if k := b.in.Facts.Kernel; !k.Modules || k.KnownModules[m.Name] != host.ModuleAbsent {
 			text.WriteString(m.Name + "\n")
 		}
 	}
@@ -46,14 +44,6 @@ func (b *builder) modules() error {
 	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile, Content: []byte(text.String()), Mode: 0o644})
 	return nil
 }
-
-// cannotLoad tells that the module is not there and may not be loaded here: a container or a sandbox, whose modules are the host's to load.
-func (b *builder) cannotLoad(name string) bool {
-	state := b.in.Facts.Kernel.KnownModules[name]
-	return !b.in.Facts.Kernel.Modules && state != host.ModuleLoaded && state != host.ModuleBuiltin
-}
-
-func moduleKey(name string) graph.Key { return graph.MakeKey(tasks.KindModule, name) }
 
 // header starts every file of lines that is ours.
 const header = "# Written by Netwright; edits are undone. `netwright explain` says where each line comes from.\n"

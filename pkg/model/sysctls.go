@@ -38,10 +38,9 @@ func (b *builder) sysctls() error {
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
-		optional := k.Optional || b.withoutModule(k.Key)
-		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, After: b.before(k.Key, keys)}
-		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: optional})
-		if optional {
+		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, After: before(k.Key, keys)}
+		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
+		if k.Optional {
 			text.WriteString("-") // systemd-sysctl: no error when the key is missing
 		}
 		fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
@@ -53,11 +52,11 @@ func (b *builder) sysctls() error {
 // decide merges the four sources into one entry a key, in their order of first appearance.
 func (b *builder) decide() ([]sysctl, error) {
 	var out []sysctl
-	index := map[string]int{}
+	index := map[graph.Key]int{}
 	put := func(s sysctl) {
-		i, seen := index[s.Key]
+		i, seen := index[tasks.SysctlKey(s.Key)]
 		if !seen {
-			index[s.Key] = len(out)
+			index[tasks.SysctlKey(s.Key)] = len(out)
 			out = append(out, s)
 			return
 		}
@@ -70,14 +69,11 @@ func (b *builder) decide() ([]sysctl, error) {
 		put(sysctl{Sysctl: s, origin: config.NodeDefault})
 	}
 	for _, s := range b.networkSysctls() {
-		if old, seen := index[s.Key]; seen && s.Required {
-			s.Optional = s.Optional && out[old].Optional
-		}
 		put(sysctl{Sysctl: s, origin: b.view.NetworkOrigin()})
 	}
 	var errs []string
 	for _, u := range b.in.Node.SysctlParameters {
-		old, seen := index[u.Key]
+		old, seen := index[tasks.SysctlKey(u.Key)]
 		if !seen || !out[old].Required {
 			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: "sysctlParameters"}, origin: u.Origin.String()})
 			continue
@@ -130,44 +126,17 @@ func place(key string) int {
 	return 3
 }
 
-// before lists what must be right before a key is written.
-func (b *builder) before(key string, all []sysctl) []graph.Key {
-	var out []graph.Key
-	has := func(k string) bool { return slices.ContainsFunc(all, func(s sysctl) bool { return s.Key == k }) }
-	switch {
-	case key == keyIPv6Forward:
-		for _, s := range all {
-			if place(s.Key) == 1 {
-				out = append(out, sysctlKey(s.Key))
-			}
-		}
-	case key != keyIPv4Forward && strings.HasPrefix(key, "net.ipv4.") && has(keyIPv4Forward):
-		out = append(out, sysctlKey(keyIPv4Forward))
-	case place(key) == 3 && strings.HasPrefix(key, "net.ipv6.") && has(keyIPv6Forward):
-		out = append(out, sysctlKey(keyIPv6Forward))
+// before lists what must be right before a key is written and the task cannot know: IPv6 forwarding comes after each accept_ra, or a node
+// loses its default route in between. The rest of the order is the kind's own ([tasks.Sysctl.Needs]).
+func before(key string, all []sysctl) []graph.Key {
+	if key != keyIPv6Forward {
+		return nil
 	}
-	if m := moduleOf(key); m != "" {
-		out = append(out, moduleKey(m))
+	var out []graph.Key
+	for _, s := range all {
+		if place(s.Key) == 1 {
+			out = append(out, tasks.SysctlKey(s.Key))
+		}
 	}
 	return out
 }
-
-// moduleOf is the module that brings a key.
-func moduleOf(key string) string {
-	switch {
-	case strings.HasPrefix(key, "net.bridge."):
-		return "br_netfilter"
-	case strings.HasPrefix(key, "net.netfilter.nf_conntrack"):
-		return "nf_conntrack"
-	}
-	return ""
-}
-
-// withoutModule tells that a key cannot exist here, because its module is missing and not ours to load. The module's own line in the
-// plan says so.
-func (b *builder) withoutModule(key string) bool {
-	m := moduleOf(key)
-	return m != "" && b.cannotLoad(m)
-}
-
-func sysctlKey(key string) graph.Key { return graph.MakeKey(tasks.KindSysctl, key) }

@@ -1,11 +1,9 @@
 package model
 
 import (
-	"path"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -18,9 +16,7 @@ func (b *builder) userHooks() error {
 		if h.Manifest != "" && h.Enabled {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
 			unit.Secret = true // Environment= may hold what nobody should read in a plan
-			unit.Then = []graph.Key{tasks.DaemonReload}
 			b.add(unit)
-			state.After = []graph.Key{tasks.FileKey(path.Join("/etc/systemd/system", h.Name)), tasks.DaemonReload}
 		}
 		b.add(state)
 	}
