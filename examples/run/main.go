@@ -31,7 +31,7 @@ func main() {
 	var exited *exec.ExitError
 	if errors.As(err, &exited) {
 		stop()
-		os.Exit(exited.ExitCode()) //nolint:gocritic // stopped above
+		os.Exit(exited.ExitCode()) // stopped above
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)

@@ -60,7 +60,7 @@ func (g *Graph[N]) shortest(start int32, missing []int32) []int32 {
 			queue = append(queue, to)
 		}
 	}
-	panic("graph: a node that sort left over and walkBack chose is in no cycle") // cannot be: walkBack came back to it
+	panic("graph: a node that sort left over and walkBack chose is in no cycle") //nolint:house noexit cannot be: walkBack came back to it
 }
 
 func trace(edges []edge, via map[int32]int32, start int32) []int32 {

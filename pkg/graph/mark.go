@@ -54,7 +54,7 @@ func IsWait(err error) bool { return judge(err) == waits }
 
 func judge(err error) verdict {
 	for err != nil {
-		switch e := err.(type) { //nolint:errorlint // this is the walk itself
+		switch e := err.(type) { // this is the walk itself
 		case *mark:
 			return e.kind
 		case *WaitError:

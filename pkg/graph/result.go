@@ -20,8 +20,6 @@ const (
 	Waiting
 	// Cancelled: the run was cancelled before the node was visited, or before it was through.
 	Cancelled
-
-	stateCount = iota + 1
 )
 
 // String is the state in a word.

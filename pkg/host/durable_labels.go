@@ -14,7 +14,7 @@ import (
 func copyLabels(dir int, base string, to int) error {
 	from, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // unreadable to us or gone: it has no label that we could keep
+		return nil // unreadable to us or gone: it has no label that we could keep
 	}
 	defer unix.Close(from)
 	list, err := attributes(from)

@@ -69,7 +69,7 @@ func diskMounts() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list mounts: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close() // only read from
 	disks := []string{"/"}
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo: the fifth field is the mount point.
@@ -178,7 +178,7 @@ func cloneTrees(paths []string) ([]tree, error) {
 
 // attach mounts the tree at its path below root.
 func (t tree) attach(root string) error {
-	defer unix.Close(t.fd) //nolint:errcheck // the mount stays
+	defer unix.Close(t.fd) // the mount stays
 	at := root + t.path
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return fmt.Errorf("make %s: %w", t.path, err)
