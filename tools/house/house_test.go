@@ -1,0 +1,45 @@
+package house
+
+import (
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// Each rule has a tree testdata/RULE/src of good and bad code; the bad lines say what is expected of them.
+func TestRules(t *testing.T) {
+	for _, rule := range Rules {
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := filepath.Abs(filepath.Join("testdata", rule.Name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, result := range analysistest.Run(t, dir, rule, "./...") {
+				if result.Err != nil {
+					t.Error(result.Err)
+				}
+			}
+		})
+	}
+}
+
+// A rule that nobody may name in a nolint comment, or that stands in no list, would be of no use.
+func TestRulesAreNamed(t *testing.T) {
+	for _, rule := range Rules {
+		if rule != NoLint && !isRule(rule.Name) {
+			t.Errorf("isRule does not know %s", rule.Name)
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	for format, want := range map[string]string{
+		"": "", "%": "", "100%%": "", "%v": "v", "%+v %#x %q": "vxq", "%-*d%s": "*ds", "%*.*f": "**f", "%[1]d": "", "%6.2f|%w": "fw",
+	} {
+		if got := string(verbs(format)); got != want {
+			t.Errorf("verbs of %q are %q, want %q", format, got, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package house
+
+import (
+	"go/token"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Layers holds the packages to the direction in which they may know each other.
+var Layers = rule("layers", "packages import downwards: cmd → agent → {model, ledger, …} → {tasks, config} → host; graph is a leaf", layers)
+
+const layersWhy = "the tree is the architecture (docs/adr/0001): a package that only knows what is below it can be understood and tested without what is above"
+
+var (
+	bottom = []string{"host", "graph"} // know none of ours, nor each other
+	middle = append([]string{"tasks", "config"}, bottom...)
+	upper  = append([]string{"model", "ledger", "statestore", "report", "publish", "verify"}, middle...)
+)
+
+// allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
+// graph's words; config does not need them.
+var allowed = map[string][]string{
+	"host":       nil,
+	"graph":      nil,
+	"config":     {"host"},
+	"tasks":      bottom,
+	"model":      middle,
+	"ledger":     middle,
+	"statestore": middle,
+	"report":     middle,
+	"publish":    middle,
+	"verify":     middle,
+	"agent":      upper,
+	"cmd":        append([]string{"agent"}, upper...),
+}
+
+// pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.
+var pure = []struct {
+	component string
+	imports   []string
+	why       string
+}{
+	{"model", []string{"os/...", "io/ioutil", "syscall", "golang.org/x/sys/...", "net", "net/http/..."},
+		"the model is pure: the same documents and facts give the same tasks, which golden tests pin"},
+	{"report", []string{"os/...", "syscall", "golang.org/x/sys/...", "net/http/..."}, "a report is pure: it writes to the writer that it is given"},
+	{"graph", []string{"os/...", "syscall", "golang.org/x/sys/...", "net/..."}, "the graph knows nothing of what its nodes are"},
+}
+
+func layers(p *pass) {
+	at, ours := p.within()
+	own := component(at)
+	if !ours || own == "" {
+		return
+	}
+	if _, known := allowed[own]; !known {
+		p.say(p.Files[0].Package, "package %s has no place in the architecture: give it one in docs/adr and in tools/house/layers.go (known: %s); %s",
+			at, strings.Join(slices.Sorted(maps.Keys(allowed)), ", "), layersWhy)
+		return
+	}
+	for _, f := range p.sources() {
+		for _, spec := range f.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			if name, ok := strings.CutPrefix(path, module+"/"); ok {
+				p.layer(spec.Pos(), own, name)
+				continue
+			}
+			for _, rule := range pure {
+				if rule.component == own && slices.ContainsFunc(rule.imports, func(banned string) bool { return matches(path, banned) }) {
+					p.say(spec.Pos(), "%s imports %s: get it from the caller; %s", own, path, rule.why)
+				}
+			}
+		}
+	}
+}
+
+// layer checks one import of ours.
+func (p *pass) layer(pos token.Pos, own, imported string) {
+	other := component(imported)
+	switch {
+	case other == "":
+		p.say(pos, "%s imports %s, which runs on a developer's machine and never on a node: move what is needed under pkg", own, imported)
+	case other != own && !slices.Contains(allowed[own], other):
+		p.say(pos, "%s imports %s, which is not below it: pass what is needed as a value or a small interface; %s", own, other, layersWhy)
+	}
+}
+
+// matches tells that an import is the banned one.
+func matches(path, banned string) bool {
+	dir, tree := strings.CutSuffix(banned, "/...")
+	return path == dir || tree && below(path, dir)
+}
+
+// component is what a package belongs to: "host" for pkg/host/x, "cmd" for cmd/agent, "" for a workshop.
+func component(path string) string {
+	if rest, ok := strings.CutPrefix(path, "pkg/"); ok {
+		name, _, _ := strings.Cut(rest, "/")
+		return name
+	}
+	if below(path, "cmd") {
+		return "cmd"
+	}
+	return ""
+}

@@ -1,0 +1,11 @@
+package main
+
+import (
+	_ "os"
+
+	_ "github.com/netwright/netwright/pkg/agent"
+	_ "github.com/netwright/netwright/pkg/host"
+	_ "github.com/netwright/netwright/pkg/model"
+)
+
+func main() {}

@@ -1,0 +1,3 @@
+package agent
+
+import _ "fmt"

@@ -1,0 +1,1 @@
+package fresh // want `package pkg/fresh has no place in the architecture`

@@ -1,0 +1,5 @@
+package graph
+
+import (
+	_ "github.com/netwright/netwright/pkg/host" // want `graph imports host`
+)

@@ -1,0 +1,3 @@
+package graph
+
+import _ "fmt"

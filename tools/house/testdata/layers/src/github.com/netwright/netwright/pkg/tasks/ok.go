@@ -1,0 +1,3 @@
+package tasks
+
+import _ "fmt"

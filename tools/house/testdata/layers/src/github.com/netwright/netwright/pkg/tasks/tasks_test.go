@@ -1,0 +1,5 @@
+package tasks
+
+import (
+	_ "github.com/netwright/netwright/test/needs"
+)

@@ -1,0 +1,1 @@
+package util // want `package util: name it for what it does`

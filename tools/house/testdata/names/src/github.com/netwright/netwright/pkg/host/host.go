@@ -1,0 +1,5 @@
+package host
+
+import (
+	_ "reflect" // want `import of reflect`
+)
