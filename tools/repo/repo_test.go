@@ -1,0 +1,135 @@
+// Package repo_test holds the files of the repository to what no analyzer of Go sees.
+package repo_test
+
+import (
+	"bytes"
+	"go/format"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// skipped are directories that hold no source: what is built, and what tests of rules get wrong on purpose.
+var skipped = []string{".git", ".cache", "bin", "testdata"}
+
+// files yields each source file with its path in the repository.
+func files(t *testing.T, visit func(path string, data []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains(skipped, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err == nil && !bytes.ContainsRune(data, 0) {
+			visit(name, data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGoIsFormatted(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		if filepath.Ext(path) != ".go" {
+			return
+		}
+		formatted, err := format.Source(data)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if !bytes.Equal(formatted, data) {
+			t.Errorf("%s: not formatted: run gofmt -w", path)
+		}
+	})
+}
+
+// The bound of the size rule, for all that is not Go; tables of data and what programs write may be longer.
+func TestFilesAreShort(t *testing.T) {
+	written := []string{"LICENSE", "go.sum"}
+	files(t, func(path string, data []byte) {
+		if lines := bytes.Count(data, []byte("\n")); lines > 400 && filepath.Ext(path) != ".go" && !slices.Contains(written, filepath.Base(path)) {
+			t.Errorf("%s: %d lines, at most 400: split it by what changes for one reason", path, lines)
+		}
+	})
+}
+
+func TestWorkLeftHasAnIssue(t *testing.T) {
+	left := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+	named := regexp.MustCompile(`\b(TODO|FIXME)\(#[0-9]+\)`)
+	files(t, func(path string, data []byte) {
+		if path == "tools/repo/repo_test.go" {
+			return
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if left.MatchString(line) && !named.MatchString(line) {
+				t.Errorf("%s:%d: work left without an issue: write TODO(#number), or do it", path, i+1)
+			}
+		}
+	})
+}
+
+// A script goes on after a failed command unless it is told not to, and then breaks something else.
+func TestScriptsStopAtErrors(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		first, rest, _ := strings.Cut(string(data), "\n")
+		if !strings.HasPrefix(first, "#!") || !strings.HasSuffix(first, "sh") {
+			if strings.HasSuffix(path, ".sh") {
+				t.Errorf("%s: begins without #!/bin/sh", path)
+			}
+			return
+		}
+		if !regexp.MustCompile(`(?m)^set -[a-z]*e[a-z]*u`).MatchString(rest) {
+			t.Errorf("%s: add a line with set -eu", path)
+		}
+		info, err := os.Stat(filepath.Join(root, path))
+		if err != nil || info.Mode()&0o111 == 0 {
+			t.Errorf("%s: is a script and cannot be executed: chmod +x (%v)", path, err)
+		}
+	})
+}
+
+func TestLicence(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil || !bytes.Contains(text, []byte("Apache License")) || !bytes.Contains(text, []byte("Version 2.0")) {
+		t.Errorf("LICENSE is not the Apache License 2.0: %v", err)
+	}
+}
+
+// A link from one document to another that leads nowhere is worse than none.
+func TestLinksInDocuments(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	files(t, func(path string, data []byte) {
+		if filepath.Ext(path) != ".md" {
+			return
+		}
+		for _, found := range link.FindAllSubmatch(data, -1) {
+			target := string(found[1])
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), target)); err != nil {
+				t.Errorf("%s: link to %s, which is not there", path, target)
+			}
+		}
+	})
+}
