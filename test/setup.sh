@@ -17,6 +17,7 @@ qemu-system-x86_64  qemu-system-x86     VMs (test/vm)
 qemu-img            qemu-utils          VM disks
 mke2fs              e2fsprogs           VM disks
 zstd                zstd                initial RAM disks
+c++                 g++                 race detector (a C compiler with its library's headers)
 '
 
 commands='' packages=''

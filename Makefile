@@ -1,0 +1,55 @@
+# The same commands on a fresh machine, on a developer's and in CI: they need Go and make, and get the rest themselves.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+CACHE := .cache
+# A linter is built once for each Go and each pin.
+TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
+# Where goroutines share memory of ours.
+RACE := ./pkg/graph/... ./pkg/statestore/...
+TESTFLAGS ?=
+
+.PHONY: build run test lint bench e2e clean houselint
+
+# Static, the same bytes wherever it is built.
+build:
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/agent ./cmd/agent
+
+# Converges a node in throw-away namespaces and shows that it works.
+run: build
+	go run -buildvcs=false ./examples/run -agent bin/agent
+
+# Every test there is. Without root, what needs it is skipped and says so; with CI=true nothing is skipped.
+test:
+	test/setup.sh || [ "$$(id -u)" != 0 ]
+	go test -C tools ./...
+	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 10m $(RACE); \
+	else echo 'make test: no C compiler, so the race detector does not run: install gcc' >&2; fi
+	go test -timeout 30m $(TESTFLAGS) ./...
+
+# Linters, pinned in tools/go.mod. The house rules are in tools/house, each with its reason.
+lint: houselint $(TOOLS)/staticcheck
+	go vet ./...
+	go vet -C tools ./...
+	go vet -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
+	go vet -C tools -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
+	$(TOOLS)/staticcheck ./...
+	cd tools && $(CURDIR)/$(TOOLS)/staticcheck ./...
+	go test -C tools ./repo
+
+houselint:
+	go build -C tools -buildvcs=false -o $(CURDIR)/$(TOOLS)/houselint ./houselint
+
+$(TOOLS)/staticcheck:
+	go build -C tools -buildvcs=false -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck
+
+# Figures, for people: no test asserts on time.
+bench:
+	go test -run '^$$' -bench . -benchmem -timeout 30m $(TESTFLAGS) ./pkg/... ./bench/...
+
+# The suites that boot nodes and machines, alone.
+e2e: build
+	test/setup.sh
+	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
+
+clean:
+	rm -rf bin $(CACHE)
