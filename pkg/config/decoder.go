@@ -117,7 +117,7 @@ func (d *decoder) wrongKind(v *value, path, expected string) {
 	case expected == "a list" && v.kind == kindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
 	case strings.HasPrefix(expected, "a string") && v.kind <= kindFloat && v.kind != kindNull:
-		diag.Hint = fmt.Sprintf("put it in quotes: %q", v.text)
+		diag.Hint = fmt.Sprintf("put it in quotes: %q", d.shownText(v, path))
 	}
 	d.doc.errorAt(v.pos, diag)
 }

@@ -43,12 +43,28 @@ func (d Diagnostic) String() string {
 		}
 	}
 	if d.Expected != "" {
-		b.WriteString("\n  expected: " + d.Expected)
+		b.WriteString("\n  expected: " + wrap(d.Expected))
 	}
 	if d.Hint != "" {
 		b.WriteString("\n  " + d.Hint)
 	}
 	return b.String()
+}
+
+// wrap breaks a long enumeration of names into lines.
+func wrap(s string) string {
+	const width = 100
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.SplitAfter(s, ", ") {
+		if i > 0 && column+len(word) > width {
+			b.WriteString("\n    ")
+			column = 0
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // Diagnostics are all complaints of one load, in the order of documents and lines.

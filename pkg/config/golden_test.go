@@ -108,6 +108,9 @@ func TestBad(t *testing.T) {
 				t.Error("a bad document was accepted")
 			}
 			inside(t, g.sources(), diags)
+			if text, err := json.Marshal(diags); err != nil || bytes.Contains(text, []byte("hunter2")) {
+				t.Errorf("a secret is shown, or no JSON (%v):\n%s", err, text)
+			}
 			g.check(t, "want/text", []byte(diags.String()))
 		})
 	}

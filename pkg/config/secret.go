@@ -56,8 +56,8 @@ func (d *document) redact(p pos) (string, int) {
 			continue
 		}
 		if to == len(runes) {
-			runes = append(runes[:from:from], []rune(notShown)...)
-			col = min(col, from+1)
+			runes = append(runes[:from:from], []rune(" "+notShown)...)
+			col = min(col, from+2)
 			continue
 		}
 		for i := from; i < to; i++ { // the rest of the line keeps its columns
@@ -82,7 +82,7 @@ func (d *document) mayBeSecret(n int) bool {
 	return false
 }
 
-// hiddenSpans finds the values of secret keys: each reaches from the end of its key to the next key or list item.
+// hiddenSpans finds the values of secret keys: each reaches from the colon after its key to the next key or list item.
 func hiddenSpans(root *value) []span {
 	var starts, marks []pos
 	seen := make(map[*value]bool)
@@ -95,7 +95,8 @@ func hiddenSpans(root *value) []span {
 		for _, e := range v.entries {
 			marks = append(marks, e.pos)
 			if isSecretKey(e.key) {
-				starts = append(starts, pos{e.pos.line, e.pos.col + e.width})
+				starts = append(starts, pos{e.pos.line, e.pos.col + e.width + 1}) // the colon shows
+				continue                                                          // all of it, whatever it is
 			}
 			walk(e.value)
 		}

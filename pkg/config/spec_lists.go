@@ -170,7 +170,10 @@ func validSHA256(s string) string {
 	if len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" {
 		return ""
 	}
-	return fmt.Sprintf("64 lower-case hex digits (this is %d characters)", len(s))
+	if len(s) == 64 {
+		return "64 lower-case hex digits"
+	}
+	return fmt.Sprintf("64 lower-case hex digits, and this is %d characters", len(s))
 }
 
 // validMember accepts the name of a file in an archive: relative, clean, not leaving the archive.

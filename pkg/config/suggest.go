@@ -2,12 +2,12 @@ package config
 
 import "strings"
 
-// nearest is the candidate most like word, or "" when none is like it: at most a third of its letters differ.
+// nearest is the candidate most like word, or "" when none is like it: about a third of the letters may differ, never all.
 func nearest(word string, candidates []string) string {
-	best, bestDistance := "", len(word)/3+1
+	best, least := "", min(len(word)/3+2, len(word))
 	for _, c := range candidates {
-		if d := distance(word, c); d < bestDistance || d == bestDistance && best == "" {
-			best, bestDistance = c, d
+		if d := distance(word, c); d < least {
+			best, least = c, d
 		}
 	}
 	return best

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +48,8 @@ func (d *document) syntax() (file *ast.File) {
 		d.syntaxError(bad, bad.Error)
 		return nil
 	}
-	if !d.checkTokens(tokens) {
+	tokens, ok := d.checkTokens(tokens)
+	if !ok {
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -116,63 +116,6 @@ func (d *document) single(file *ast.File) ast.Node {
 		d.errorAt(pos{1, 1}, Diagnostic{Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec"})
 	}
 	return body
-}
-
-// checkTokens bounds depth and length before the recursive parser runs, and refuses what no document of ours needs.
-func (d *document) checkTokens(tokens token.Tokens) bool {
-	var block blockLevels
-	flow := 0
-	for _, tk := range tokens {
-		summary := ""
-		switch tk.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			flow++
-		case token.MappingEndType, token.SequenceEndType:
-			flow--
-		case token.MappingKeyType:
-			summary = "complex mapping keys (?) are not supported"
-		case token.TagType:
-			summary = "YAML tags (!) are not supported"
-		case token.SequenceEntryType, token.MappingValueType:
-			if flow == 0 && !block.add(tk) {
-				summary = fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
-			}
-		}
-		if flow+len(block) > maxDepth {
-			summary = fmt.Sprintf("nested deeper than %d levels", maxDepth)
-		}
-		if summary != "" {
-			d.errorAt(tokenPos(tk), Diagnostic{Summary: summary})
-			return false
-		}
-	}
-	return true
-}
-
-// blockLevels are the open block collections, told by their columns.
-type blockLevels []struct{ col, entries, fields int }
-
-// add counts a list entry (-) or a field (:); false when its collection is too long.
-func (b *blockLevels) add(tk *token.Token) bool {
-	col := tk.Position.Column
-	if tk.Type == token.MappingValueType && tk.Prev != nil {
-		col = tk.Prev.Position.Column
-	}
-	levels := *b
-	for len(levels) > 0 && levels[len(levels)-1].col > col {
-		levels = levels[:len(levels)-1]
-	}
-	if len(levels) == 0 || levels[len(levels)-1].col < col {
-		levels = append(levels, struct{ col, entries, fields int }{col: col})
-	}
-	*b = levels
-	top := &levels[len(levels)-1]
-	if tk.Type == token.SequenceEntryType {
-		top.entries++
-	} else {
-		top.fields++
-	}
-	return top.entries <= maxEntries && top.fields <= maxFields
 }
 
 func tokenPos(tk *token.Token) pos {

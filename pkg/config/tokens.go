@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/token"
+)
+
+// checkTokens bounds depth and length before the recursive parser runs, refuses what no document of ours needs, and mends what the lexer
+// cuts wrongly. false: a diagnostic says why.
+func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
+	var block blockLevels
+	var flow []token.Type // the open [ and {
+	kept := tokens[:0]
+	for i := 0; i < len(tokens); i++ {
+		tk := tokens[i]
+		summary, hint := "", ""
+		switch tk.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow = append(flow, tk.Type)
+		case token.MappingEndType, token.SequenceEndType:
+			flow = flow[:max(0, len(flow)-1)]
+		case token.MappingKeyType:
+			summary = "complex mapping keys (?) are not supported"
+		case token.TagType:
+			summary = "YAML tags (!) are not supported"
+		case token.SequenceEntryType, token.MappingValueType:
+			if len(flow) == 0 {
+				if !block.add(tk) {
+					summary = fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
+				}
+				break
+			}
+			if !gluedColon(tokens, i) {
+				break
+			}
+			if flow[len(flow)-1] == token.SequenceStartType && len(kept) > 0 && kept[len(kept)-1] == tokens[i-1] {
+				glue(tokens[i-1], tokens[i+1])
+				i++
+				continue
+			}
+			summary, hint = "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
+		}
+		if len(flow)+len(block) > maxDepth {
+			summary = fmt.Sprintf("nested deeper than %d levels", maxDepth)
+		}
+		if summary != "" {
+			d.errorAt(tokenPos(tk), Diagnostic{Summary: summary, Hint: hint})
+			return nil, false
+		}
+		kept = append(kept, tk)
+	}
+	return kept, true
+}
+
+// gluedColon tells that the colon at i has a plain word on either side and no blank between. In YAML 1.2 it is then part of one plain
+// string (7.3.3: ns-plain-char); within a list within braces the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
+func gluedColon(tokens token.Tokens, i int) bool {
+	if tokens[i].Type != token.MappingValueType || i == 0 || i+1 == len(tokens) {
+		return false
+	}
+	before, colon, after := tokens[i-1], tokens[i].Position, tokens[i+1]
+	return isPlain(before) && isPlain(after) && before.Position.Line == colon.Line && after.Position.Line == colon.Line &&
+		before.Position.Column+tokenWidth(before) == colon.Column && after.Position.Column == colon.Column+1
+}
+
+func isPlain(tk *token.Token) bool {
+	switch tk.Type {
+	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.NullType, token.BinaryIntegerType, token.OctetIntegerType,
+		token.HexIntegerType, token.InfinityType, token.NanType:
+		return true
+	}
+	return false
+}
+
+func glue(before, after *token.Token) {
+	before.Type = token.StringType
+	before.CharacterType = token.CharacterTypeMiscellaneous
+	before.Value += ":" + after.Value
+	before.Origin += ":" + after.Origin
+	before.Next = after.Next
+	if after.Next != nil {
+		after.Next.Prev = before
+	}
+}
+
+// blockLevels are the open block collections, told by their columns.
+type blockLevels []struct{ col, entries, fields int }
+
+// add counts a list entry (-) or a field (:); false when its collection is too long.
+func (b *blockLevels) add(tk *token.Token) bool {
+	col := tk.Position.Column
+	if tk.Type == token.MappingValueType && tk.Prev != nil {
+		col = tk.Prev.Position.Column
+	}
+	levels := *b
+	for len(levels) > 0 && levels[len(levels)-1].col > col {
+		levels = levels[:len(levels)-1]
+	}
+	if len(levels) == 0 || levels[len(levels)-1].col < col {
+		levels = append(levels, struct{ col, entries, fields int }{col: col})
+	}
+	*b = levels
+	top := &levels[len(levels)-1]
+	if tk.Type == token.SequenceEntryType {
+		top.entries++
+	} else {
+		top.fields++
+	}
+	return top.entries <= maxEntries && top.fields <= maxFields
+}
