@@ -77,6 +77,9 @@ var volatileSysctls = map[string]string{
 // Snapshot reads the state of the running node. It runs nothing in the node, so that the node is not changed by looking.
 func (n *Node) Snapshot() Snapshot {
 	n.t.Helper()
+	if err := retry(n.settled); err != nil {
+		n.t.Fatalf("waiting for node %s to settle: %v", n.name, err)
+	}
 	s := Snapshot{}
 	err := errors.Join(
 		s.files(n.Upper(), "/"), // whatever was changed of the base was copied up
@@ -94,6 +97,29 @@ func (n *Node) Snapshot() Snapshot {
 		n.t.Fatalf("taking a snapshot of node %s: %v", n.name, err)
 	}
 	return s
+}
+
+// settled is an error while duplicate address detection runs on a link that is up: a second or two after each address, addresses and
+// routes are still to come. Without carrier it never ends, and is not waited for.
+func (n *Node) settled() error {
+	out, err := exec.Command("nsenter", "--net="+n.Netns(), "--", "ip", "-json", "-6", "address", "show", "tentative").Output()
+	if err != nil {
+		return fmt.Errorf("listing tentative addresses: %w", err)
+	}
+	var links []struct {
+		Name  string `json:"ifname"`
+		Flags []string
+		Info  []any `json:"addr_info"`
+	}
+	if err := json.Unmarshal(out, &links); err != nil {
+		return fmt.Errorf("reading tentative addresses: %w", err)
+	}
+	for _, link := range links {
+		if len(link.Info) > 0 && slices.Contains(link.Flags, "LOWER_UP") {
+			return fmt.Errorf("%s is still looking for duplicates of its address", link.Name)
+		}
+	}
+	return nil
 }
 
 // files adds everything below dir, named as below name.
