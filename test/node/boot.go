@@ -8,21 +8,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/child"
 )
 
 // process is one life of a node, from boot to power-off.
 type process struct {
-	nspawn int           // pid
-	leader int           // pid of the node's systemd, as this machine sees it
-	ended  chan struct{} // closed when nspawn has exited
-	exit   error         // then
+	*child.Process     // nspawn
+	leader         int // pid of the node's systemd, as this machine sees it
 }
 
 const bootTime = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
@@ -37,9 +35,18 @@ func (n *Node) boot(ctx context.Context) (state string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if n.process, err = startProcess(n.nspawn(groups)); err != nil {
+	nspawn := n.nspawn(groups)
+	log, err := os.OpenFile(n.console(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return "", fmt.Errorf("opening the console's log: %w", err)
+	}
+	defer log.Close()
+	nspawn.Stdout, nspawn.Stderr = log, log
+	started, err := child.Start(nspawn)
+	if err != nil {
 		return "", fmt.Errorf("starting systemd-nspawn: %w", err)
 	}
+	n.process = &process{Process: started}
 	if err := n.await(ctx); err != nil {
 		return "", err
 	}
@@ -67,54 +74,25 @@ func (n *Node) nspawn(groups []string) *exec.Cmd {
 	}
 	cmd := exec.Command("sh", args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "CGROUPS=" + strings.Join(groups, " "), "SYSTEMD_LOG_LEVEL=notice"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if log, err := os.OpenFile(n.console(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err == nil {
-		cmd.Stdout, cmd.Stderr = log, log
-	}
 	return cmd
 }
 
 func (n *Node) console() string { return filepath.Join(n.dir, "console.log") }
 
-// startProcess starts the command from a thread of its own, which lives as long as the command does: the kernel sends the
-// parent-death signal when the starting thread ends, not the process.
-func startProcess(cmd *exec.Cmd) (*process, error) {
-	p := &process{ended: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			p.exit = cmd.Wait()
-			close(p.ended)
-		}
-		if log, ok := cmd.Stdout.(*os.File); ok {
-			log.Close()
-		}
-	}()
-	err := <-started
-	if err == nil {
-		p.nspawn = cmd.Process.Pid
-	}
-	return p, err
-}
-
 // await finds the node's first process and waits for its systemd to listen.
 func (n *Node) await(ctx context.Context) error {
 	for {
-		for _, pid := range children(n.process.nspawn) {
+		for _, pid := range children(n.process.PID) {
 			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/private", pid)); err == nil {
 				n.process.leader = pid
 				return nil
 			}
 		}
 		select {
-		case <-n.process.ended:
+		case <-n.process.Ended:
 			p := n.process
 			n.process = nil
-			return fmt.Errorf("systemd-nspawn ended: %w\n%s", p.exit, n.journal())
+			return fmt.Errorf("systemd-nspawn ended: %w\n%s", p.Err(), n.journal())
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for systemd to listen: %w\n%s", context.Cause(ctx), n.journal())
 		case <-time.After(10 * time.Millisecond):
@@ -157,7 +135,7 @@ func (n *Node) PowerOff(ctx context.Context) {
 		n.t.Fatalf("shutting node %s down: %v", n.name, err)
 	}
 	select {
-	case <-n.process.ended:
+	case <-n.process.Ended:
 	case <-ctx.Done():
 		n.t.Fatalf("shutting node %s down: %v\n%s", n.name, context.Cause(ctx), n.journal())
 	}
@@ -180,8 +158,7 @@ func (n *Node) kill() error {
 	if n.process.leader != 0 {
 		unix.Kill(n.process.leader, unix.SIGKILL) // first in its pid namespace: all others go with it
 	}
-	unix.Kill(n.process.nspawn, unix.SIGKILL)
-	<-n.process.ended
+	n.process.Kill()
 	return n.off()
 }
 

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // What a fabric has. The outside addresses are for what lies beyond the nodes' default route: masquerading, blocked egress.
@@ -78,8 +76,7 @@ link set br0 up
 func (f *Fabric) Netns() string { return "/run/netns/" + f.netns }
 
 // Do calls do inside of the fabric's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
-// Listen on "tcp4" or "tcp6": whether "tcp" means both, Go finds out in whichever namespace it is asked first.
-func (f *Fabric) Do(do func() error) error { return inNetns(f.Netns(), do) }
+func (f *Fabric) Do(do func() error) error { return netns.In(f.Netns(), do) }
 
 func (f *Fabric) close() {
 	if f.t.Failed() {
@@ -93,33 +90,6 @@ func (f *Fabric) close() {
 	if err := f.lab.close(); err != nil {
 		f.t.Errorf("tearing down the fabric: %v", err)
 	}
-}
-
-// inNetns moves this goroutine's thread there and back. The thread is not given up, as is often done: processes started from
-// it may have asked to be killed when it ends.
-func inNetns(path string, do func() error) error {
-	there, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("opening a network namespace: %w", err)
-	}
-	defer there.Close()
-	runtime.LockOSThread()
-	here, err := os.Open(filepath.Join("/proc/thread-self/ns/net"))
-	if err != nil {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("opening this thread's network namespace: %w", err)
-	}
-	defer here.Close()
-	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("entering a network namespace: %w", err)
-	}
-	defer func() {
-		if err := unix.Setns(int(here.Fd()), unix.CLONE_NEWNET); err == nil {
-			runtime.UnlockOSThread() // else the thread stays locked and dies with its goroutine
-		}
-	}()
-	return do()
 }
 
 func command(name string, args ...string) error {

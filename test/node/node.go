@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/cache"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // Options is how a node is to be. What it does not say is as in a fresh Debian or Ubuntu with containerd.
@@ -182,7 +183,7 @@ func (n *Node) path(path string) string {
 func (n *Node) Netns() string { return fmt.Sprintf("/proc/%d/ns/net", n.process.leader) }
 
 // Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
-func (n *Node) Do(do func() error) error { return inNetns(n.Netns(), do) }
+func (n *Node) Do(do func() error) error { return netns.In(n.Netns(), do) }
 
 // Boot starts a node that is off and waits until systemd is done.
 func (n *Node) Boot(ctx context.Context) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/netns"
 )
 
 // PodOptions is how a pod is to be. The zero value is a pod as kubelet's runtime makes it.
@@ -137,4 +138,4 @@ func (p *Pod) Must(ctx context.Context, command string, args ...string) string {
 func (p *Pod) Netns() string { return p.node.path("/run/netns/" + p.Name) }
 
 // Do calls do inside of the pod's network namespace: a test listens or dials there with Go's own sockets and sees who is on the other side.
-func (p *Pod) Do(do func() error) error { return inNetns(p.Netns(), do) }
+func (p *Pod) Do(do func() error) error { return netns.In(p.Netns(), do) }
