@@ -1,0 +1,186 @@
+// Package etcd runs a real etcd for tests, which lets in nobody without a client certificate of its own authority.
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/child"
+	"github.com/netwright/netwright/test/netns"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// Options is where etcd listens.
+type Options struct {
+	Netns   string // path of a network namespace; default this machine's own
+	Address string // default 127.0.0.1
+}
+
+// Server is an etcd that answers.
+type Server struct {
+	Endpoint  string         // https://10.77.0.1:2379
+	Authority *pki.Authority // of the server and of all clients: Authority.Client("calico-client") is let in
+	Ctl       string         // path of etcdctl, which runs anywhere
+
+	t     testing.TB
+	netns string
+	dir   string
+}
+
+// Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test failed.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	bin := assets.Etcd(t)
+	if o.Address == "" {
+		o.Address = "127.0.0.1"
+	}
+	s := &Server{Authority: pki.New(t, "etcd-clients-ca"), Ctl: filepath.Join(bin, "etcdctl"), t: t, netns: o.Netns, dir: t.TempDir()}
+	// In a namespace of the test's own the usual port is free.
+	address := net.JoinHostPort(o.Address, "2379")
+	if o.Netns == "" {
+		address = freePort(t, o.Address)
+	}
+	s.Endpoint = "https://" + address
+	server := s.Authority.Server("etcd", o.Address)
+	cert, key := s.write("server.crt", server.Cert), s.write("server.key", server.Key)
+	ca := s.write("ca.crt", s.Authority.PEM)
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		t.Fatalf("starting etcd: %v", err)
+	}
+	defer log.Close()
+	// Peers do not matter to a single member: a socket of its own instead of a port. No fsync: the data dies with the test.
+	peer := "unix://peer:0"
+	cmd := s.command(context.Background(), filepath.Join(bin, "etcd"), "--name=lab", "--data-dir="+filepath.Join(s.dir, "data"), "--unsafe-no-fsync",
+		"--listen-client-urls="+s.Endpoint, "--advertise-client-urls="+s.Endpoint, "--listen-peer-urls="+peer,
+		"--initial-advertise-peer-urls="+peer, "--initial-cluster=lab="+peer,
+		"--cert-file="+cert, "--key-file="+key, "--client-cert-auth", "--trusted-ca-file="+ca)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	process, err := child.Start(cmd)
+	if err != nil {
+		t.Fatalf("starting etcd: %v", err)
+	}
+	t.Cleanup(func() {
+		process.Kill()
+		if t.Failed() {
+			out, _ := os.ReadFile(log.Name())
+			t.Logf("etcd:\n%s", out[max(0, len(out)-4000):])
+		}
+	})
+	s.await(process)
+	return s
+}
+
+func (s *Server) await(process *child.Process) {
+	s.t.Helper()
+	me := s.Authority.Client("test")
+	deadline := time.Now().Add(time.Minute)
+	for {
+		err := s.Health(&me)
+		if err == nil {
+			return
+		}
+		select {
+		case <-process.Ended:
+			s.t.Fatalf("etcd ended: %v", process.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("etcd does not answer: %v", err)
+		}
+	}
+}
+
+// Health asks the server how it is, over TLS as the client of the given certificate, nil for none. Who is not let in has an error at once.
+func (s *Server) Health(as *pki.Pair) error {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(s.Authority.PEM))
+	config := &tls.Config{RootCAs: pool}
+	if as != nil {
+		pair, err := tls.X509KeyPair([]byte(as.Cert), []byte(as.Key))
+		if err != nil {
+			return fmt.Errorf("reading the client's certificate: %w", err)
+		}
+		// Not config.Certificates: those are held back from a server that asks for another authority's.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	ask := func() error {
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", strings.TrimPrefix(s.Endpoint, "https://"), config)
+		if err != nil {
+			return fmt.Errorf("connecting to etcd: %w", err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.WriteString(conn, "GET /health HTTP/1.0\r\n\r\n"); err != nil {
+			return fmt.Errorf("asking etcd: %w", err)
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil {
+			return fmt.Errorf("hearing etcd: %w", err)
+		}
+		if !bytes.Contains(answer, []byte(`"health":"true"`)) {
+			return fmt.Errorf("etcd is not well: %s", answer)
+		}
+		return nil
+	}
+	if s.netns == "" {
+		return ask()
+	}
+	return netns.Do(s.netns, ask)
+}
+
+// Do runs etcdctl as the client of the given certificate beside the server and returns all that it prints. Who is not let in waits for a
+// timeout: for those there is Health.
+func (s *Server) Do(ctx context.Context, as pki.Pair, args ...string) (string, error) {
+	s.t.Helper()
+	all := []string{"--endpoints=" + s.Endpoint, "--cacert=" + filepath.Join(s.dir, "ca.crt"), "--command-timeout=30s",
+		"--cert=" + s.write("client.crt", as.Cert), "--key=" + s.write("client.key", as.Key)}
+	var out bytes.Buffer
+	cmd := s.command(ctx, s.Ctl, append(all, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("etcdctl: %w", err)
+	}
+	return out.String(), nil
+}
+
+// write writes a file beside the server's own and returns its path.
+func (s *Server) write(name, content string) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		s.t.Fatalf("writing etcd's files: %v", err)
+	}
+	return path
+}
+
+func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	if s.netns != "" {
+		cmd = exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + s.netns, "--", name}, args...)...)
+	}
+	cmd.Env = append(os.Environ(), "ETCDCTL_API=3", "no_proxy=*")
+	return cmd
+}
+
+func freePort(t testing.TB, address string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatalf("finding a free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
