@@ -138,7 +138,7 @@ func (s *Server) Health(as *pki.Pair) error {
 	if s.netns == "" {
 		return ask()
 	}
-	return netns.Do(s.netns, ask)
+	return netns.In(s.netns, ask)
 }
 
 // Do runs etcdctl as the client of the given certificate beside the server and returns all that it prints. Who is not let in waits for a
