@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func oneOf(names []string) string {
 
 // wrongKind reports a value of another kind than wanted.
 func (d *decoder) wrongKind(v *value, path, expected string) {
-	diag := Diagnostic{Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected}
+	diag := Diagnostic{Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
 	switch {
 	case expected == "a list" && v.kind == kindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))

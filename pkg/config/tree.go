@@ -9,14 +9,19 @@ import (
 
 // treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied, duplicate keys found.
 type treeBuilder struct {
-	doc     *document
 	anchors map[string]*value
-	failed  bool
+	secret  int // above 0 within the value of a secret key: no names in diagnostics
+	wrong   []misplaced
+}
+
+// misplaced is a diagnostic that waits until the tree is whole, for only then is it known what of its line may be shown.
+type misplaced struct {
+	pos  pos
+	diag Diagnostic
 }
 
 func (b *treeBuilder) fail(p pos, diag Diagnostic) *value {
-	b.failed = true
-	b.doc.errorAt(p, diag)
+	b.wrong = append(b.wrong, misplaced{p, diag})
 	return &value{pos: p, size: 1}
 }
 
@@ -61,7 +66,7 @@ func (b *treeBuilder) value(n ast.Node, depth int) *value {
 		if v, ok := b.anchors[name]; ok {
 			return v
 		}
-		return b.fail(p, Diagnostic{Summary: fmt.Sprintf("alias *%s has no anchor before it", name)})
+		return b.fail(p, Diagnostic{Summary: "an alias (*) has no anchor (&) before it", Hint: "a string that begins with * goes in quotes"})
 	}
 	return b.fail(p, Diagnostic{Summary: fmt.Sprintf("%s is not supported here", n.Type())})
 }
@@ -88,7 +93,7 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 		if i == 0 && at.before(p) {
 			v.pos = at // a block mapping begins at its first key, not at the colon
 		}
-		child := b.value(mv.Value, depth+1)
+		child := b.field(keyToken.Value, mv.Value, depth)
 		b.grow(v, child)
 		switch mv.Key.(type) {
 		case *ast.MergeKeyNode:
@@ -100,7 +105,11 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 			continue
 		}
 		if first := v.index(keyToken.Value); first >= 0 {
-			b.fail(at, Diagnostic{Summary: fmt.Sprintf("field %q is set twice", keyToken.Value),
+			summary := "a field is set twice"
+			if b.secret == 0 {
+				summary = fmt.Sprintf("field %q is set twice", clip(keyToken.Value))
+			}
+			b.fail(at, Diagnostic{Summary: summary,
 				Hint: fmt.Sprintf("it is set first on line %d", v.entries[first].pos.line)})
 			continue
 		}
@@ -110,6 +119,14 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 		b.merge(v, m)
 	}
 	return v
+}
+
+func (b *treeBuilder) field(key string, n ast.Node, depth int) *value {
+	if isSecretKey(key) {
+		b.secret++
+		defer func() { b.secret-- }()
+	}
+	return b.value(n, depth+1)
 }
 
 // merge adds to v what it does not say itself (<<: *defaults).
@@ -132,7 +149,7 @@ func (b *treeBuilder) merge(v, from *value) {
 
 // grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
 func (b *treeBuilder) grow(v, child *value) {
-	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && !b.failed {
+	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && len(b.wrong) == 0 {
 		b.fail(v.pos, Diagnostic{Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
 	}
 }

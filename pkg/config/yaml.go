@@ -28,10 +28,13 @@ func (d *document) parse() {
 	if body == nil {
 		return
 	}
-	b := treeBuilder{doc: d, anchors: make(map[string]*value)}
-	root := b.value(body, 0)
-	if !b.failed {
-		d.root = root
+	b := treeBuilder{anchors: make(map[string]*value)}
+	d.root = b.value(body, 0)
+	for _, w := range b.wrong {
+		d.errorAt(w.pos, w.diag)
+	}
+	if len(b.wrong) > 0 {
+		d.root = nil
 	}
 }
 

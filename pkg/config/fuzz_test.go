@@ -1,0 +1,75 @@
+package config
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// FuzzLoad: whatever the documents hold, Load returns; it gives a node or says why not; every place lies within its document; and what
+// it gives can be printed.
+func FuzzLoad(f *testing.F) {
+	const node = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		cluster, group := []byte(smallest), []byte(nil)
+		for _, doc := range a.Files {
+			switch kind, _ := kindOf(doc.Name); kind {
+			case KindCluster:
+				cluster = doc.Data
+			case KindNodeGroup:
+				group = doc.Data
+			}
+		}
+		f.Add(cluster, group, []byte(node))
+	}
+	f.Fuzz(func(t *testing.T, cluster, group, node []byte) {
+		sources := []Source{{"cluster.yaml", cluster}, {"nodes/node-1.yaml", node}, {"nodes/node-2.yaml", node}}
+		sel := Select{Node: "node-1"}
+		if len(group) > 0 {
+			sources = append(sources, Source{"nodegroups/nodes.yaml", group})
+			sel.Group = "nodes"
+		}
+		n, diags := Load(sources, sel)
+		if (n == nil) != diags.HasErrors() {
+			t.Errorf("node %v beside %s", n, diags)
+		}
+		inside(t, sources, diags)
+		inside(t, sources, CheckAll(sources))
+		if _, err := json.Marshal(diags); err != nil {
+			t.Error(err)
+		}
+		if n == nil {
+			return
+		}
+		if n.Networking.Name() == "" || n.KubernetesVersion.IsZero() {
+			t.Errorf("accepted without network or version: %+v", n)
+		}
+		if _, err := json.Marshal(n); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// FuzzAgentFile holds the agent's own file to the same.
+func FuzzAgentFile(f *testing.F) {
+	f.Add([]byte("store: /srv/store\ncluster: demo.example.com\ninterval: 5m\n"))
+	f.Add([]byte("trustedKeys: [x]\npin: y\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		src := Source{Path: "agent.yaml", Data: data}
+		a, diags := DecodeAgentFile(src)
+		if (a == nil) != diags.HasErrors() {
+			t.Errorf("file %v beside %s", a, diags)
+		}
+		inside(t, []Source{src}, diags)
+	})
+}

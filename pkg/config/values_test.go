@@ -1,0 +1,82 @@
+package config
+
+import "testing"
+
+func TestParseVersion(t *testing.T) {
+	for _, c := range []struct {
+		in, want string
+	}{
+		{"1.31.2", "1.31.2"}, {"v1.31.2", "1.31.2"}, {"1.30", "1.30.0"}, {"1.24.0-alpha.1", "1.24.0"}, {"v1.30.4+k3s1", "1.30.4"}, {"1.30.4-gke.1+x-y", "1.30.4"},
+		{"", ""}, {"1", ""}, {"1.2.3.4", ""}, {"1.x", ""}, {"1.-2", ""}, {"01.30.0", ""}, {"1.30.00", ""}, {"1.99999", ""}, {"1.+3", ""}, {" 1.30", ""},
+	} {
+		v, err := ParseVersion(c.in)
+		if v.String() != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%q: got %q, %v; want %q", c.in, v, err, c.want)
+		}
+	}
+}
+
+func TestAtLeast(t *testing.T) {
+	v := Version{Major: 1, Minor: 24, Patch: 0}
+	for _, c := range []struct {
+		major, minor int
+		want         bool
+	}{{1, 23, true}, {1, 24, true}, {1, 25, false}, {0, 99, true}, {2, 0, false}} {
+		if v.AtLeast(c.major, c.minor) != c.want {
+			t.Errorf("%s at least %d.%d: want %t", v, c.major, c.minor, c.want)
+		}
+	}
+}
+
+// TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by another name.
+func TestSysctlKey(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"net.ipv4.ip_forward", "net.ipv4.ip_forward"},
+		{"net/ipv4/ip_forward", "net.ipv4.ip_forward"},
+		{"net.ipv4.conf.eth0/100.rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
+		{"net/ipv4/conf/eth0.100/rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
+		{"net.ipv4.conf.br-1@2:3.rp_filter", "net.ipv4.conf.br-1@2:3.rp_filter"},
+		{"", ""}, {"net", ""}, {".net.a", ""}, {"net.", ""}, {"net..a", ""}, {"net/../kernel/panic", ""}, {"net/ipv4/../../kernel", ""}, {"net.a b", ""},
+		{"net.ipv4.*.x", ""}, {"etc.passwd", ""}, {"net.ipv4.\"x", ""},
+	} {
+		if got, _ := sysctlKey(c.in); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"address", "assets", "bridge", "calico", "mtu", "nodes", "podCIDRs"}
+	for _, c := range []struct{ in, want string }{
+		{"adress", "address"}, {"mtuu", "mtu"}, {"MTU", "mtu"}, {"utm", "mtu"}, {"umt", "mtu"}, {"podCidr", "podCIDRs"}, {"brigde", "bridge"}, {"x", ""}, {"", ""}, {"kubernetesVersion", ""},
+	} {
+		if got := nearest(c.in, names); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestMaskUserinfo(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"https://example.com/a@b", "https://example.com/a@b"},
+		{"[https://me:x@example.com, s3://é@b]", "[https://****@example.com, s3://*@b]"},
+		{"https://a:p@ss@example.com", "https://******@example.com"},
+		{"x://", "x://"},
+	} {
+		if got := maskUserinfo(c.in); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestCertificateFiles(t *testing.T) {
+	for dir, want := range map[string][3]string{
+		"/srv/kubernetes/calico":    {"/srv/kubernetes/calico/ca.pem", "/srv/kubernetes/calico/calico-client.pem", "/srv/kubernetes/calico/calico-client-key.pem"},
+		"/etc/cni/net.d/calico-tls": {"/etc/cni/net.d/calico-tls/etcd-ca", "/etc/cni/net.d/calico-tls/etcd-cert", "/etc/cni/net.d/calico-tls/etcd-key"},
+	} {
+		c := Certificates{Dir: dir}
+		if got := [3]string{c.CAFile(), c.CertFile(), c.KeyFile()}; got != want {
+			t.Errorf("%s: got %v, want %v", dir, got, want)
+		}
+	}
+}
