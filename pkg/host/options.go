@@ -16,9 +16,6 @@ type Options struct {
 	Stamps Stamps
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
-
-	// bus is where tests find systemd: the path of a bus socket. "": this host's.
-	bus string
 }
 
 // Stamps remembers digests of files by their metadata, so that a second run

@@ -34,9 +34,9 @@ type bus struct {
 	conn *dbus.Conn
 
 	mu       sync.Mutex
-	starting int // calls that may have a job whose name is not known yet
-	waiters  map[dbus.ObjectPath]chan string
-	early    map[dbus.ObjectPath]string // results that came before the job's name
+	starting int                               // calls that may have a job whose name is not known yet
+	waiters  map[dbus.ObjectPath][]chan string // several starts of a unit are one job
+	early    map[dbus.ObjectPath]string        // results that came before the job's name
 	closed   bool
 }
 
@@ -55,7 +55,7 @@ func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
 	if err := sock.SetDeadline(deadline); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
 	}
-	b := &bus{waiters: map[dbus.ObjectPath]chan string{}, early: map[dbus.ObjectPath]string{}}
+	b := &bus{waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	// The context of a connection ends it; ours lives until Close.
 	b.conn, err = dbus.DialUnix(sock.(*net.UnixConn), dbus.WithSignalHandler(b))
 	if err != nil {
@@ -109,10 +109,11 @@ func (b *bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w, ok := b.waiters[job]; ok {
+	for _, w := range b.waiters[job] {
 		w <- result // has room for one
-		delete(b.waiters, job)
-	} else if b.starting > 0 {
+	}
+	delete(b.waiters, job)
+	if b.starting > 0 {
 		b.early[job] = result
 	}
 }
@@ -123,10 +124,12 @@ func (b *bus) Terminate() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	for job, w := range b.waiters {
-		close(w)
-		delete(b.waiters, job)
+	for _, waiters := range b.waiters {
+		for _, w := range waiters {
+			close(w)
+		}
 	}
+	clear(b.waiters)
 }
 
 // job calls a method that queues a job and waits for the job's result.
@@ -142,7 +145,7 @@ func (b *bus) job(ctx context.Context, method string, args ...any) (result strin
 	b.mu.Lock()
 	result, done := b.early[job]
 	if err == nil && !done && !b.closed {
-		b.waiters[job] = wait
+		b.waiters[job] = append(b.waiters[job], wait)
 	}
 	lost := b.closed
 	if b.starting--; b.starting == 0 {
@@ -162,10 +165,7 @@ func (b *bus) job(ctx context.Context, method string, args ...any) (result strin
 			return "", errBusLost
 		}
 		return result, nil
-	case <-ctx.Done():
-		b.mu.Lock()
-		delete(b.waiters, job)
-		b.mu.Unlock()
+	case <-ctx.Done(): // the job goes on; its result finds room and nobody
 		return "", context.Cause(ctx)
 	}
 }

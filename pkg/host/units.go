@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
@@ -18,16 +19,13 @@ type units struct {
 	socket  string // the bus
 	private bool   // it is systemd's private socket
 
-	mu  sync.Mutex
-	bus *bus
+	mu       sync.Mutex
+	bus      *bus
+	relinked atomic.Bool // unit files were enabled, disabled or masked by us
 }
 
 func openUnits(opt Options) *units {
 	u := &units{socket: systemSocket}
-	if opt.bus != "" {
-		u.here, u.socket = true, opt.bus
-		return u
-	}
 	// As sd_booted(3) does.
 	_, err := os.Stat("/run/systemd/system")
 	u.here = opt.live() && !opt.Sandbox && err == nil
@@ -76,105 +74,87 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 	return b, nil
 }
 
-// The properties that a UnitState is made of. They are asked for one by one
-// in one go: all of a unit's properties are some 300, and some are dear.
 const (
-	unitIface    = "org.freedesktop.systemd1.Unit"
-	serviceIface = "org.freedesktop.systemd1.Service"
-	mountIface   = "org.freedesktop.systemd1.Mount"
+	unitIface  = "org.freedesktop.systemd1.Unit"
+	properties = "org.freedesktop.DBus.Properties."
 )
+
+// unitProperties are those of systemd's Unit interface that matter here.
+type unitProperties map[string]dbus.Variant
 
 // Unit implements [Units].
 func (u *units) Unit(ctx context.Context, name string) (UnitState, error) {
-	b, err := u.connect(ctx)
+	state, err := u.look(ctx, name)
+	var answer dbus.Error
+	if err != nil && !errors.As(err, &answer) && !errors.Is(err, ErrNotHere) && ctx.Err() == nil {
+		// systemd did not answer at all: it closes its connections when it
+		// re-executes itself. A new connection will do.
+		if err := u.close(); err != nil {
+			return UnitState{}, err
+		}
+		state, err = u.look(ctx, name)
+	}
 	if err != nil {
-		return UnitState{}, fmt.Errorf("look at unit %s: %w", name, err)
-	}
-	state := UnitState{Name: name}
-	q := query{object: b.conn.Object(managerName, unitPath(name)), calls: make(chan *dbus.Call, 16)}
-	q.get(ctx, unitIface, "LoadState", &state.Load)
-	q.get(ctx, unitIface, "ActiveState", &state.Active)
-	q.get(ctx, unitIface, "SubState", &state.Sub)
-	q.get(ctx, unitIface, "NeedDaemonReload", &state.NeedReload)
-	q.get(ctx, unitIface, "FragmentPath", &state.FragmentPath)
-	q.get(ctx, unitIface, "DropInPaths", &state.DropIns)
-	q.get(ctx, unitIface, "ActiveEnterTimestampMonotonic", &state.ActiveSinceUS)
-	var exec []execCommand
-	var job struct {
-		ID   uint32
-		Path dbus.ObjectPath
-	}
-	q.get(ctx, unitIface, "Job", &job)
-	switch {
-	case strings.HasSuffix(name, ".service"):
-		q.get(ctx, serviceIface, "Result", &state.Result)
-		q.get(ctx, serviceIface, "ExecStart", &exec)
-	case strings.HasSuffix(name, ".mount"):
-		q.get(ctx, mountIface, "Result", &state.Result)
-	}
-	// The property UnitFileState is remembered from the last reload; this is
-	// what the links on disk say now.
-	fileState := b.conn.Object(managerName, managerPath).
-		GoWithContext(ctx, managerIface+"GetUnitFileState", quiet, nil, name)
-	if err := q.wait(); err != nil {
 		return UnitState{}, fmt.Errorf("look at unit %s: %w", name, explainUnit(err))
-	}
-	select {
-	case <-fileState.Done:
-	case <-ctx.Done():
-		return UnitState{}, fmt.Errorf("look at unit %s: %w", name, context.Cause(ctx))
-	}
-	if err := fileState.Store(&state.File); err != nil && !isNoUnit(err) {
-		return UnitState{}, fmt.Errorf("look at the files of unit %s: %w", name, explainUnit(err))
-	}
-	state.Job = job.ID != 0
-	if len(exec) > 0 {
-		state.ExecStart = strings.Join(exec[0].Argv, " ")
 	}
 	return state, nil
 }
 
-// execCommand is one ExecStart=, as systemd sends it: a(sasbttttuii).
-type execCommand struct {
-	Path                      string
-	Argv                      []string
-	IgnoreFailure             bool
-	StartUS, StartMono        uint64
-	ExitUS, ExitMono          uint64
-	PID                       uint32
-	ExitCode, ExitStatusValue int32
-}
-
-// query asks for several properties of one object without waiting between.
-type query struct {
-	object dbus.BusObject
-	calls  chan *dbus.Call
-	into   map[*dbus.Call]any
-}
-
-func (q *query) get(ctx context.Context, iface, property string, into any) {
-	if q.into == nil {
-		q.into = map[*dbus.Call]any{}
+// look asks systemd for all properties of the Unit interface in one message:
+// 0.25 ms, where ten single ones take 0.9. Those of Service take 0.8 ms.
+func (u *units) look(ctx context.Context, name string) (UnitState, error) {
+	b, err := u.connect(ctx)
+	if err != nil {
+		return UnitState{}, err
 	}
-	call := q.object.GoWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet, q.calls, iface, property)
-	q.into[call] = into
-}
-
-// wait stores every answer, and returns the first error of them.
-func (q *query) wait() error {
-	var first error
-	for range len(q.into) {
-		call := <-q.calls
-		var v dbus.Variant
-		err := call.Store(&v)
-		if err == nil {
-			err = v.Store(q.into[call])
-		}
-		if first == nil {
-			first = err
+	object := b.conn.Object(managerName, unitPath(name))
+	var p unitProperties
+	if err := object.CallWithContext(ctx, properties+"GetAll", quiet, unitIface).Store(&p); err != nil {
+		return UnitState{}, err
+	}
+	state := UnitState{Name: name}
+	var job struct {
+		ID   uint32
+		Path dbus.ObjectPath
+	}
+	for property, into := range map[string]any{
+		"LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
+		"NeedDaemonReload": &state.NeedReload, "FragmentPath": &state.FragmentPath, "DropInPaths": &state.DropIns,
+		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job,
+	} {
+		if err := p[property].Store(into); err != nil {
+			return UnitState{}, fmt.Errorf("read property %s: %w", property, err)
 		}
 	}
-	return first
+	state.Job = job.ID != 0
+	if state.Active == "failed" {
+		state.Result = unitResult(ctx, object, name)
+	}
+	if u.relinked.Load() {
+		// UnitFileState is remembered by systemd since it loaded the unit, which
+		// was before we made links. This asks the disk, and takes 0.5 ms.
+		err := b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
+		if err != nil && !isNoUnit(err) {
+			return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
+		}
+	}
+	return state, nil
+}
+
+// unitResult is how a failed unit's last run ended, or "" where the kind of
+// unit has no such property.
+func unitResult(ctx context.Context, object dbus.BusObject, name string) string {
+	kind := name[strings.LastIndexByte(name, '.')+1:]
+	if kind == "" {
+		return ""
+	}
+	iface := managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
+	var v dbus.Variant
+	var result string
+	if object.CallWithContext(ctx, properties+"Get", quiet, iface, "Result").Store(&v) != nil || v.Store(&result) != nil {
+		return ""
+	}
+	return result
 }
 
 // unitPath is a unit's object: every byte that is no letter or digit becomes

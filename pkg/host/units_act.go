@@ -58,7 +58,7 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 	case "canceled":
 		return fmt.Errorf("%s unit %s: another job took its place: try again", verb, name)
 	default:
-		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, h.unitResult(ctx, name), name)
+		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, h.lastResult(ctx, name), name)
 	}
 	if log := h.opt.Log; log != nil {
 		log.Info("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
@@ -66,8 +66,8 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 	return nil
 }
 
-// unitResult is how a unit's last run ended, in brackets, or "".
-func (h *Host) unitResult(ctx context.Context, name string) string {
+// lastResult is how a unit's last run ended, in brackets, or "".
+func (h *Host) lastResult(ctx context.Context, name string) string {
 	s, err := h.Unit(ctx, name)
 	if err != nil || s.Result == "" {
 		return ""
@@ -83,6 +83,7 @@ func (h *Host) DaemonReload(ctx context.Context) error {
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
 func (h *Host) EnableUnit(ctx context.Context, name string) error {
+	h.relinked.Store(true)
 	return h.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
 	})
@@ -90,6 +91,7 @@ func (h *Host) EnableUnit(ctx context.Context, name string) error {
 
 // DisableUnit removes all links to a unit file. It does not stop it.
 func (h *Host) DisableUnit(ctx context.Context, name string) error {
+	h.relinked.Store(true)
 	return h.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
 	})
@@ -102,6 +104,7 @@ func (h *Host) MaskUnit(ctx context.Context, name string, masked bool) error {
 	if masked {
 		verb = "mask unit "
 	}
+	h.relinked.Store(true)
 	err := h.manage(ctx, verb+name, func(b *bus) *dbus.Call {
 		if masked {
 			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)

@@ -209,8 +209,7 @@ type UnitState struct {
 	NeedReload    bool
 	FragmentPath  string
 	DropIns       []string
-	Result        string // how a service's or mount's last run ended: success, exit-code …
+	Result        string // how the last run of a failed one ended: exit-code, timeout …
 	Job           bool   // a job is queued for it or running
-	ExecStart     string // the first command line, for kubelet and the runtime
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
 }

@@ -1,0 +1,263 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// show asks systemctl, which is not our code, for a property.
+func show(t *testing.T, unit, property string) string {
+	t.Helper()
+	out, err := exec.Command("systemctl", "show", "--value", "--property="+property, "--", unit).Output()
+	if err != nil {
+		t.Fatalf("systemctl show %s: %v", unit, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func unit(t *testing.T, h *Host, name string) UnitState {
+	t.Helper()
+	s, err := h.Unit(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func testUnitStates(t *testing.T) {
+	h := openNode(t)
+	if h.Facts().Init != "systemd" || h.Facts().Contain != "systemd-nspawn" || h.Facts().Kernel.HostSysctls {
+		t.Errorf("facts: %+v", h.Facts())
+	}
+	if !h.units.private {
+		t.Error("root does not use the private socket")
+	}
+	for _, name := range []string{"dbus.service", "sleeper.service", "multi-user.target", "-.mount", "with-dash.and\\x20x.service"} {
+		s := unit(t, h, name)
+		want := UnitState{
+			Name: name, Load: show(t, name, "LoadState"), Active: show(t, name, "ActiveState"), Sub: show(t, name, "SubState"),
+			File: show(t, name, "UnitFileState"), FragmentPath: show(t, name, "FragmentPath"),
+			DropIns: strings.Fields(show(t, name, "DropInPaths")),
+		}
+		if !equalState(s, want) {
+			t.Errorf("%s: %+v, want %+v", name, s, want)
+		}
+	}
+	if s := unit(t, h, "no-such.service"); s.Load != "not-found" || s.Active != "inactive" || s.File != "" {
+		t.Errorf("an absent unit: %+v", s)
+	}
+	if unit(t, h, "dbus.service").ActiveSinceUS == 0 {
+		t.Error("dbus.service never became active")
+	}
+}
+
+func equalState(a, b UnitState) bool {
+	return slices.Equal(a.DropIns, b.DropIns) &&
+		a.Name == b.Name && a.Load == b.Load && a.Active == b.Active && a.Sub == b.Sub && a.File == b.File &&
+		a.FragmentPath == b.FragmentPath && a.Result == b.Result
+}
+
+func testUnitJobs(t *testing.T) {
+	h := openNode(t)
+	ctx := t.Context()
+	for _, step := range []struct {
+		do   func() error
+		want string
+	}{
+		{func() error { return h.RestartUnit(ctx, "sleeper.service", true) }, "inactive"}, // only what runs
+		{func() error { return h.ReloadUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.StartUnit(ctx, "sleeper.service", true) }, "active"},
+		{func() error { return h.StartUnit(ctx, "sleeper.service", true) }, "active"}, // again
+		{func() error { return h.ReloadUnit(ctx, "sleeper.service", true) }, "active"},
+		{func() error { return h.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.StopUnit(ctx, "no-such.service", true) }, "inactive"},
+	} {
+		if err := step.do(); err != nil {
+			t.Error(err)
+		}
+		if got := show(t, "sleeper.service", "ActiveState"); got != step.want {
+			t.Errorf("sleeper is %s, want %s", got, step.want)
+		}
+	}
+	// Many at once, some waited for: no result is lost or mixed up.
+	var wg sync.WaitGroup
+	for range 20 {
+		for _, name := range []string{"once.service", "sleeper.service"} {
+			wg.Go(func() {
+				if err := h.StartUnit(ctx, name, true); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	before := show(t, "sleeper.service", "MainPID")
+	if err := h.RestartUnit(ctx, "sleeper.service", true); err != nil {
+		t.Error(err)
+	}
+	if after := show(t, "sleeper.service", "MainPID"); after == before {
+		t.Error("it was not restarted")
+	}
+	if err := h.StopUnit(ctx, "sleeper.service", false); err != nil {
+		t.Error(err)
+	}
+	for show(t, "sleeper.service", "ActiveState") != "inactive" { // the test's deadline ends this
+	}
+}
+
+func testFailedJobs(t *testing.T) {
+	h := openNode(t)
+	for name, says := range map[string]string{
+		"fails.service":       "failed (exit-code): see `journalctl -u fails.service`",
+		"needs-fails.service": "requires failed",
+		"no-such.service":     "not found",
+	} {
+		err := h.StartUnit(t.Context(), name, true)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), name) {
+			t.Errorf("start %s: %v; want %q", name, err, says)
+		}
+		if name == "no-such.service" && !errors.Is(err, ErrNotExist) {
+			t.Errorf("%v is not ErrNotExist", err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the agent stops")
+	cancel(cause)
+	if err := h.StartUnit(ctx, "sleeper.service", true); err == nil {
+		t.Error("a cancelled start succeeded")
+	}
+	if s := unit(t, h, "fails.service"); s.Active != "failed" || s.Result != "exit-code" {
+		t.Errorf("fails: %+v", s)
+	}
+}
+
+func testUnitFiles(t *testing.T) {
+	h := openNode(t)
+	ctx := t.Context()
+	const link = "/etc/systemd/system/multi-user.target.wants/once.service"
+	if err := h.EnableUnit(ctx, "once.service"); err != nil {
+		t.Error(err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "/etc/systemd/system/once.service" {
+		t.Errorf("enabled: %q, %v", target, err)
+	}
+	if s := unit(t, h, "once.service"); s.File != "enabled" {
+		t.Errorf("enabled: %+v", s)
+	}
+	if err := h.DisableUnit(ctx, "once.service"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(link); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("disabled: %v", err)
+	}
+	if s := unit(t, h, "static.service"); s.File != "static" {
+		t.Errorf("static: %+v", s)
+	}
+	if err := h.MaskUnit(ctx, "e2scrub_all.timer", true); err != nil {
+		t.Error(err)
+	}
+	if s := unit(t, h, "e2scrub_all.timer"); s.File != "masked" || s.Load != "masked" {
+		t.Errorf("masked: %+v", s)
+	}
+	if err := h.StartUnit(ctx, "e2scrub_all.timer", true); err == nil || !strings.Contains(err.Error(), "unmask") {
+		t.Errorf("start of a masked unit: %v", err)
+	}
+	if err := h.MaskUnit(ctx, "e2scrub_all.timer", false); err != nil {
+		t.Error(err)
+	}
+	if s := unit(t, h, "e2scrub_all.timer"); s.File == "masked" || s.Load == "masked" {
+		t.Errorf("unmasked: %+v", s)
+	}
+	// Only what is loaded can be older than its files.
+	if err := h.StartUnit(ctx, "sleeper.service", true); err != nil {
+		t.Error(err)
+	}
+	write(t, "/etc/systemd/system/sleeper.service.d/20-b.conf", "[Service]\nEnvironment=B=1\n")
+	if s := unit(t, h, "sleeper.service"); !s.NeedReload {
+		t.Errorf("with a new drop-in: %+v", s)
+	}
+	if err := h.DaemonReload(ctx); err != nil {
+		t.Error(err)
+	}
+	if s := unit(t, h, "sleeper.service"); s.NeedReload || len(s.DropIns) != 2 {
+		t.Errorf("after the reload: %+v", s)
+	}
+}
+
+func testSystemBus(t *testing.T) {
+	h := openNode(t)
+	h.units.socket, h.units.private = systemSocket, false
+	if err := h.StartUnit(t.Context(), "sleeper.service", true); err != nil {
+		t.Error(err)
+	}
+	if s := unit(t, h, "sleeper.service"); s.Active != "active" {
+		t.Errorf("%+v", s)
+	}
+	if err := h.StopUnit(t.Context(), "sleeper.service", true); err != nil {
+		t.Error(err)
+	}
+}
+
+func testReexec(t *testing.T) {
+	h := openNode(t)
+	before := unit(t, h, "dbus.service")
+	if out, err := exec.Command("systemctl", "daemon-reexec").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if after := unit(t, h, "dbus.service"); !equalState(before, after) {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+}
+
+func testModuleByUnit(t *testing.T) {
+	h := openNode(t)
+	// The node may load nothing: what is built in is known, the rest refused.
+	if err := h.LoadModule(t.Context(), "br_netfilter"); err != nil {
+		t.Error(err)
+	}
+	if err := h.LoadModule(t.Context(), "wireguard"); err == nil || !strings.Contains(err.Error(), "belong to the host") {
+		t.Errorf("load in a container: %v", err)
+	}
+	// modprobe@.service itself starts, and its silence is not believed.
+	h.facts.Kernel.Modules = true
+	h.kernel = fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"})
+	err := h.LoadModule(t.Context(), "wireguard")
+	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
+		t.Errorf("load of a module that is not there: %v", err)
+	}
+}
+
+func TestUnitsWithoutSystemd(t *testing.T) {
+	h := testHost(t)
+	if _, err := h.Unit(t.Context(), "dbus.service"); !errors.Is(err, ErrNotHere) {
+		t.Errorf("read: %v", err)
+	}
+	if err := h.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, ErrNotHere) {
+		t.Errorf("start: %v", err)
+	}
+	if err := h.DaemonReload(t.Context()); !errors.Is(err, ErrNotHere) {
+		t.Errorf("reload: %v", err)
+	}
+}
+
+func TestUnitPath(t *testing.T) {
+	for name, want := range map[string]string{
+		"dbus.service":      "dbus_2eservice",
+		"a-b_c@1.mount":     "a_2db_5fc_401_2emount",
+		"9p.service":        "_39p_2eservice",
+		"sys-fs-bpf.mount":  "sys_2dfs_2dbpf_2emount",
+		"x\\x20y.service":   "x_5cx20y_2eservice",
+		"Caps_And_Ünits.so": "Caps_5fAnd_5f_c3_9cnits_2eso",
+	} {
+		if got := strings.TrimPrefix(string(unitPath(name)), "/org/freedesktop/systemd1/unit/"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
