@@ -79,6 +79,9 @@ type Network interface {
 	// Table reads an nft table with its chains and rules in canonical form (see
 	// [Table.Canonical]), without loading a module. [ErrNotExist] if absent.
 	Table(ctx context.Context, family, name string) (Table, error)
+	// ForwardChains lists the base chains at the forward hook of nf_tables and of
+	// ip_tables, without loading a module.
+	ForwardChains(ctx context.Context) ([]ForwardChain, error)
 }
 
 // Units reads systemd over D-Bus without starting anything.

@@ -66,18 +66,19 @@ func (m Meta) Base() Meta { return m }
 
 // The kinds of keys.
 const (
-	KindFile   = "file" // directories, symlinks and members too: one path, one owner
-	KindTOML   = "toml" // toml:/etc/containerd/config.toml#plugins.x.y
-	KindSysctl = "sysctl"
-	KindModule = "module"
-	KindMount  = "mount"
-	KindUnit   = "unit" // the state of a unit; its files are file: keys
-	KindLink   = "link"
-	KindAddr   = "address" // address:cbr0/10.0.0.1/24
-	KindRoute  = "route"   // route:254/10.2.0.0/24
-	KindRule   = "rule"
-	KindTable  = "nft" // nft:inet/netwright
-	KindEffect = "effect"
+	KindFile    = "file" // directories, symlinks and members too: one path, one owner
+	KindTOML    = "toml" // toml:/etc/containerd/config.toml#plugins.x.y
+	KindSysctl  = "sysctl"
+	KindModule  = "module"
+	KindMount   = "mount"
+	KindUnit    = "unit" // the state of a unit; its files are file: keys
+	KindLink    = "link"
+	KindAddr    = "address" // address:cbr0/10.0.0.1/24
+	KindRoute   = "route"   // route:254/10.2.0.0/24
+	KindRule    = "rule"
+	KindTable   = "nft"     // nft:inet/netwright
+	KindForward = "forward" // forward:cbr0
+	KindEffect  = "effect"
 )
 
 // FileKey is the key of a path.

@@ -1,0 +1,66 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// ForwardAccept lets packets of a link be forwarded where a chain of others
+// drops by policy, as Docker's does. Where none drops there is nothing to do.
+// It puts two marked rules at the end of each such chain: docs/adr/0002.
+type ForwardAccept struct {
+	Meta
+	Link     string
+	Families []int // 4, 6: those that the link's pods use
+}
+
+var _ Task = ForwardAccept{}
+
+// ForwardKey is the key of what lets a link's packets be forwarded.
+func ForwardKey(link string) graph.Key { return graph.MakeKey(KindForward, link) }
+
+// Owns implements [Task].
+func (t ForwardAccept) Owns() []graph.Key { return []graph.Key{ForwardKey(t.Link)} }
+
+// Plan implements [Task].
+func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
+	item := Item{Key: t.Owns()[0], Op: Create}
+	chains, err := v.ForwardChains(ctx)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(item.Key, Create), nil
+	}
+	if err != nil {
+		return nil, passing(err)
+	}
+	for _, c := range t.dropping(chains) {
+		item.Fields = append(item.Fields, Field{c.String(), "policy drop", "accepts " + t.Link})
+	}
+	if len(item.Fields) == 0 {
+		return nil, nil
+	}
+	return &Change{Items: []Item{item}, Reason: "dropped by policy"}, nil
+}
+
+// Apply implements [Task].
+func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	chains, err := h.ForwardChains(ctx)
+	if err != nil {
+		return passing(err)
+	}
+	var failed []error
+	for _, c := range t.dropping(chains) {
+		failed = append(failed, h.AcceptForward(ctx, c, t.Link))
+	}
+	return passing(errors.Join(failed...))
+}
+
+// dropping keeps the chains in which the rules are wanted and missing.
+func (t ForwardAccept) dropping(chains []host.ForwardChain) []host.ForwardChain {
+	return slices.DeleteFunc(slices.Clone(chains), func(c host.ForwardChain) bool {
+		return c.Policy != "drop" || c.Accepts(t.Link) || !slices.ContainsFunc(t.Families, c.Concerns)
+	})
+}

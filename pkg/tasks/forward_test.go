@@ -1,0 +1,35 @@
+package tasks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/netns"
+)
+
+func TestForwardAccept(t *testing.T) {
+	ns := netns.New(t)
+	in(t, ns, func(h *host.Host) {
+		v4 := ForwardAccept{Link: "cbr0", Families: []int{4}}
+		both := ForwardAccept{Link: "cbr0", Families: []int{4, 6}}
+		wantLines(t, plan(t, both, h)) // nothing drops
+
+		ns.Run("iptables-nft", "-P", "FORWARD", "DROP")
+		ns.Run("ip6tables-nft", "-P", "FORWARD", "DROP")
+		ns.Run("nft", "add table inet fw; add chain inet fw f { type filter hook forward priority 5; policy drop; };"+
+			"add table inet fine; add chain inet fine f { type filter hook forward priority 5; policy accept; };"+
+			"add table inet in; add chain inet in f { type filter hook input priority 5; policy drop; }")
+		wantLines(t, converge(t, h, v4), "+ forward:cbr0, ip filter FORWARD policy drop→accepts cbr0, inet fw f policy drop→accepts cbr0")
+		wantLines(t, converge(t, h, both), "+ forward:cbr0, ip6 filter FORWARD policy drop→accepts cbr0")
+		if got := ns.Run("nft", "list", "ruleset"); strings.Count(got, `accept comment "netwright"`) != 6 {
+			t.Errorf("want two rules in each of three chains:\n%s", got)
+		}
+		if err := h.DelForwardAccept(t.Context(), "cbr0"); err != nil {
+			t.Fatal(err)
+		}
+		if got := ns.Run("nft", "list", "ruleset"); strings.Contains(got, "netwright") {
+			t.Errorf("left behind:\n%s", got)
+		}
+	})
+}
