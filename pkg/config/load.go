@@ -148,7 +148,6 @@ func (l *loader) load(sel Select) *Node {
 	}
 	n.fillDefaults()
 	v := validator{loader: l, node: n}
-	v.versions()
 	if !v.network() {
 		return n
 	}

@@ -41,7 +41,10 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	b.peers()
 	b.conf()
 	b.effects()
-	return b.tasks, b.notes, errors.Join(b.errs...)
+	if err := errors.Join(b.errs...); err != nil {
+		return nil, b.notes, err // a part of a node is none: prune would take the rest for unwanted
+	}
+	return b.tasks, b.notes, nil
 }
 
 // builder gathers what the steps make. Each step reads the input and adds; none reads what another added, but for conf and effects,

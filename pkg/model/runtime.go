@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -20,7 +19,7 @@ const (
 	crioDropInDir  = "/etc/crio/crio.conf.d"
 )
 
-// runtimeSetting is one of the runtime's CNI settings that must differ from what it is.
+// runtimeSetting is one CNI setting of the runtime.
 type runtimeSetting struct {
 	key    string // containerd's name
 	crio   string // CRI-O's name; "": it has none
@@ -28,8 +27,9 @@ type runtimeSetting struct {
 	origin string
 }
 
-// runtime tells the runtime what a document asks and it does not do yet. Its own settings are followed where no document speaks
-// (see view), so on most nodes there is nothing to set.
+// runtime tells the runtime what a document asks of it. Where no document speaks its own settings are followed (see view), so on most nodes
+// there is nothing to tell. What is asked is told although the runtime does it already: it may do it because we told it, and to stop
+// would undo it.
 func (b *builder) runtime() error {
 	settings := b.runtimeSettings()
 	if len(settings) == 0 || b.view.DockerKubelet() {
@@ -48,33 +48,38 @@ func (b *builder) runtime() error {
 }
 
 func (b *builder) runtimeSettings() []runtimeSetting {
-	rt := b.in.Facts.Runtime
 	var out []runtimeSetting
-	if !byDefault(b.in.Node, confDirPath) && rt.ConfDir != b.view.ConfDir && !(rt.ConfDir == "" && b.view.ConfDir == defaultConfDir) {
+	if !byDefault(b.in.Node, confDirPath) {
 		out = append(out, runtimeSetting{"conf_dir", "network_dir", b.view.ConfDir, b.view.Origin(confDirPath)})
 	}
-	if !byDefault(b.in.Node, binDirPath) && !slices.Contains(rt.BinDirs, b.view.BinDir) && !(len(rt.BinDirs) == 0 && b.view.BinDir == defaultBinDir) {
-		out = append(out, binDirSetting(rt, b.view.BinDir, b.view.Origin(binDirPath)))
+	if !byDefault(b.in.Node, binDirPath) {
+		out = append(out, binDirSetting(b.in.Facts.Runtime, b.view.BinDir, b.view.Origin(binDirPath)))
 	}
-	if t := b.built.ConfTemplate; t != "" && rt.ConfTemplate != t {
+	if t := b.built.ConfTemplate; t != "" {
 		out = append(out, runtimeSetting{"conf_template", "", t, b.view.NetworkOrigin()})
 	}
 	return out
 }
 
-// What both runtimes use when nothing is said.
-const (
-	defaultConfDir = "/etc/cni/net.d"
-	defaultBinDir  = "/opt/cni/bin"
-)
-
-// binDirSetting: containerd 2.1 made bin_dir a list, and refuses both keys at once. The runtime's own directories stay behind ours.
-// https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+// binDirSetting puts a directory before those that the runtime has.
 func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
-	if v, err := config.ParseVersion(rt.Version); rt.Name == "containerd" && (err != nil || !v.AtLeast(2, 1)) {
+	if !listsBinDirs(rt) {
 		return runtimeSetting{"bin_dir", "", dir, origin}
 	}
-	return runtimeSetting{"bin_dirs", "plugin_dirs", append([]string{dir}, rt.BinDirs...), origin}
+	dirs := []string{dir}
+	for _, d := range rt.BinDirs {
+		if d != dir {
+			dirs = append(dirs, d)
+		}
+	}
+	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
+}
+
+// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd from 2.1 on, which refuses to have the old
+// bin_dir beside bin_dirs. https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+func listsBinDirs(rt host.RuntimeFacts) bool {
+	v, err := config.ParseVersion(rt.Version)
+	return rt.Name == "cri-o" || rt.Name == "containerd" && err == nil && v.AtLeast(2, 1)
 }
 
 // containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys in its own file, with every other byte kept.

@@ -22,7 +22,9 @@ func view(in Input) network.Input {
 		if len(rt.BinDirs) > 0 && byDefault(in.Node, binDirPath) && !slices.Contains(rt.BinDirs, v.BinDir) {
 			v.BinDir = rt.BinDirs[0]
 		}
-		v.BinDirs = rt.BinDirs
+		if byDefault(in.Node, binDirPath) || listsBinDirs(rt) {
+			v.BinDirs = rt.BinDirs
+		}
 	}
 	if !slices.Contains(v.BinDirs, v.BinDir) {
 		v.BinDirs = append([]string{v.BinDir}, v.BinDirs...)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -40,7 +41,7 @@ func bridge() Network {
 			Links:  []string{"cbr0", "veth* enslaved to cbr0"},
 			Routes: []string{"proto 149: a peer's pod CIDR via the peer"},
 			Tables: []string{"ip netwright", "ip6 netwright"},
-			Chains: []string{"nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
+			Chains: []string{"in any FORWARD chain that drops by policy: two rules with the comment netwright, for cbr0", "nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
 			Files:  []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		Build: buildBridge,
@@ -77,6 +78,8 @@ func buildBridge(in Input) (Built, error) {
 	}
 	b.addRoutes(in)
 	b.addMasquerade(in, in.PodCIDRs, BridgeLink)
+	b.Tasks = append(b.Tasks, tasks.ForwardAccept{Meta: bridgeMeta(in, "a policy of drop would cut the pods off"),
+		Link: BridgeLink, Families: familiesOf(in.PodCIDRs)})
 	if err := b.addBridgeConf(in, mtu, gateways); err != nil {
 		return b, err
 	}
@@ -103,6 +106,18 @@ func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
 		out = append(out, netip.PrefixFrom(c.Masked().Addr().Next(), c.Bits()))
 	}
 	return out, nil
+}
+
+// familiesOf are the numbers of the ranges' families.
+func familiesOf(cidrs config.CIDRs) []int {
+	var out []int
+	if cidrs.V4().IsValid() {
+		out = append(out, 4)
+	}
+	if cidrs.V6().IsValid() {
+		out = append(out, 6)
+	}
+	return out
 }
 
 // bridgeMAC fixes the bridge's MAC to its address, as docker and kubenet do (0a:58, locally administered). Without it a bridge takes

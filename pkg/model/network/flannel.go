@@ -52,7 +52,7 @@ func flannel() Network {
 func buildFlannel(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	if in.V6 {
-		return b, fmt.Errorf("use flannel (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico, cilium or bridge",
+		return b, fmt.Errorf("use flannel (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
 	}
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {

@@ -65,7 +65,7 @@ func buildKubenet(in Input) (Built, error) {
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
 	if in.V6 {
-		return b, fmt.Errorf("use kubenet (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico, cilium or bridge",
+		return b, fmt.Errorf("use kubenet (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
 	}
 	if in.DockerKubelet() {
@@ -110,6 +110,9 @@ func (b *Built) addTemplate(in Input) error {
 		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "containerd renders it when kubelet tells the pod CIDR"},
 		Path: kubenetTemplate, Content: content, Mode: 0o644})
 	b.ConfTemplate = kubenetTemplate
+	if in.Facts.ForwardPolicy["ip"] == "drop" {
+		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and kubenet's pods have a link each: they reach nothing until it accepts veth*")
+	}
 	b.addMasquerade(in, in.Node.PodCIDR, "")
 	b.Wait = in.waitConf(kubenetConf, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
 	return nil

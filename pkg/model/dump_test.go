@@ -1,0 +1,135 @@
+package model
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// dump is the golden form of a plan: a block a task, with all that a mistake could be in.
+func dump(ts []tasks.Task, notes []Note) string {
+	var b strings.Builder
+	for _, n := range notes {
+		fmt.Fprintf(&b, "note %s [%s] %s\n", n.Level, n.Origin, n.Text)
+	}
+	for _, t := range ts {
+		m := t.(interface{ Base() tasks.Meta }).Base()
+		fmt.Fprintf(&b, "%s%s [%s] %s\n", kind(t), keys(t.Owns()), t.Origin(), m.Why)
+		line(&b, "overrides", m.Overrides)
+		line(&b, "needs", keys(t.Needs()))
+		line(&b, "asks", keys(t.Asks()))
+		if t.Gate() != graph.BeforeKubelet {
+			line(&b, "gate", " "+t.Gate().String())
+		}
+		if m.Secret {
+			line(&b, "secret", " yes")
+		}
+		for _, d := range details(t) {
+			b.WriteString("  " + d + "\n")
+		}
+	}
+	return b.String()
+}
+
+func line(b *strings.Builder, name, value string) {
+	if value != "" {
+		fmt.Fprintf(b, "  %s %s\n", name, strings.TrimSpace(value))
+	}
+}
+
+func kind(t tasks.Task) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", t), "tasks."))
+}
+
+func keys(ks []graph.Key) string {
+	var b strings.Builder
+	for _, k := range ks {
+		b.WriteString(" " + string(k))
+	}
+	return b.String()
+}
+
+func details(t tasks.Task) []string {
+	switch t := t.(type) {
+	case tasks.Directory:
+		return []string{fmt.Sprintf("mode %04o", t.Mode)}
+	case tasks.File:
+		return append([]string{fmt.Sprintf("mode %04o owner %q", t.Mode, t.Owner)}, content(t.Content)...)
+	case tasks.Unit:
+		return content(t.Content)
+	case tasks.DropIn:
+		return content(t.Content)
+	case tasks.UnitState:
+		return []string{fmt.Sprintf("enabled %v active %v noblock %v", *t.Enabled, *t.Active, t.NoBlock)}
+	case tasks.Archive:
+		return append([]string{fmt.Sprintf("%s sha256 %s mode %04o owner %s", t.Name, t.SHA256, t.Mode, t.Owner)}, t.URLs...)
+	case tasks.CertificateSet:
+		var out []string
+		for _, f := range []tasks.CertFile{t.CA, t.Cert, t.Key} {
+			out = append(out, fmt.Sprintf("%s/%s mode %04o %s", t.Dir, f.Name, f.Mode, f.PEM))
+		}
+		return append(out, fmt.Sprintf("owner %s CN %q retain %v", t.Owner, t.CommonName, t.RetainOnRelease))
+	case tasks.TOMLKey:
+		return []string{fmt.Sprintf("[%s] %s = %q", strings.Join(t.Table, " . "), t.Key, t.Value)}
+	case tasks.Sysctl:
+		return []string{fmt.Sprintf("= %s%s", t.Value, optional(t.Optional))}
+	case tasks.Module:
+		if t.Optional {
+			return []string{"optional"}
+		}
+		return nil
+	case tasks.Mount:
+		return []string{fmt.Sprintf("%s on %s type %s", t.What, t.Where, t.Type)}
+	}
+	return netDetails(t)
+}
+
+func netDetails(t tasks.Task) []string {
+	switch t := t.(type) {
+	case tasks.Link:
+		return []string{fmt.Sprintf("%s mtu %d up %v mac %s", t.Kind, t.MTU, t.Up, t.MAC)}
+	case tasks.Route:
+		return []string{fmt.Sprintf("%s %s via %s dev %s table %d proto %d", t.Type, t.Dst, t.Gateway, t.Link, t.Table, t.Protocol)}
+	case tasks.Table:
+		return chains(t.Table)
+	case tasks.ForwardAccept:
+		return []string{fmt.Sprintf("families %v", t.Families)}
+	case tasks.WaitConf:
+		return []string{fmt.Sprintf("%s in %s by %q, plugins in %v, first only %v", t.File, t.Dir, t.Writer, t.BinDirs, t.FirstOnly)}
+	case tasks.Await:
+		return []string{"waiting for " + t.Reason}
+	}
+	return nil
+}
+
+func chains(t host.Table) []string {
+	var out []string
+	for _, c := range t.Chains {
+		out = append(out, fmt.Sprintf("chain %s type %s hook %s priority %d policy %s", c.Name, c.Type, c.Hook, c.Priority, c.Policy))
+		for _, r := range c.Rules {
+			out = append(out, fmt.Sprintf("  src %s not-dst %s not-out %q %s", prefixes(r.SrcIn), prefixes(r.DstNotIn), r.OIFNot, r.Verdict))
+		}
+	}
+	return out
+}
+
+func prefixes(ps []netip.Prefix) string { return strings.Trim(fmt.Sprint(ps), "[]") }
+
+func optional(yes bool) string {
+	if yes {
+		return " (optional)"
+	}
+	return ""
+}
+
+func content(data []byte) []string {
+	var out []string
+	for l := range strings.Lines(string(data)) {
+		out = append(out, "| "+strings.TrimSuffix(l, "\n"))
+	}
+	return out
+}

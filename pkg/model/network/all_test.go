@@ -1,0 +1,51 @@
+package network
+
+import (
+	"encoding/json"
+	"sort"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+)
+
+// TestAll holds every network to the terms that `agent networks` prints.
+func TestAll(t *testing.T) {
+	var names []string
+	for _, n := range All() {
+		names = append(names, n.Name)
+		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Lifecycle.Kops == "" || n.Build == nil {
+			t.Errorf("%s leaves a term out that every network has: %+v", n.Name, n)
+		}
+		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser {
+			t.Errorf("%s does not say who writes which conf", n.Name)
+		}
+		for _, s := range n.Sysctls {
+			if s.Why == "" || (s.If != nil) != (s.When != "") {
+				t.Errorf("%s: sysctl %s needs a why, and a when exactly if it has a condition", n.Name, s.Key)
+			}
+		}
+		for _, m := range n.Modules {
+			if m.Why == "" || (m.If != nil) != (m.When != "") {
+				t.Errorf("%s: module %s needs a why, and a when exactly if it has a condition", n.Name, m.Name)
+			}
+		}
+		if _, err := json.Marshal(n); err != nil {
+			t.Errorf("%s cannot be printed: %v", n.Name, err)
+		}
+	}
+	if !sort.StringsAreSorted(names) {
+		t.Errorf("networks are not in order: %v", names)
+	}
+	if _, ok := Find("flanel"); ok {
+		t.Error("Find knows a network that is not there")
+	}
+}
+
+// TestEverySelectable: each network that a document can select is in the list.
+func TestEverySelectable(t *testing.T) {
+	for _, n := range []config.Networking{{Bridge: &config.Bridge{}}, {Calico: &config.Calico{}}, {CNI: &config.CNI{}}, {Flannel: &config.Flannel{}}, {Kubenet: &config.Kubenet{}}} {
+		if _, ok := Find(n.Name()); !ok {
+			t.Errorf("%s can be selected and is not in All", n.Name())
+		}
+	}
+}

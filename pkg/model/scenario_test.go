@@ -1,0 +1,106 @@
+package model
+
+import (
+	"encoding/json"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// scenario is one archive of testdata: documents of a store, the facts of a host where they differ from [aHost], and what is wanted.
+// Its comment has a line each: "node: node-1", "group: nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24".
+type scenario struct {
+	path    string
+	archive *txtar.Archive
+	in      Input
+}
+
+// aHost is a plain machine with containerd 2 and kubeadm's kubelet unit.
+func aHost() *host.Facts {
+	return &host.Facts{
+		Hostname: "node-1", Arch: "amd64", Init: "systemd", Cgroup: 2,
+		OS:     host.OSRelease{ID: "debian", VersionID: "12"},
+		Kernel: host.KernelFacts{Release: "6.1.0", IPv6: true, HostSysctls: true, Modules: true},
+		Uplink: "eth0",
+		Links: []host.LinkFact{
+			{Name: "lo", MTU: 65536, Up: true, Loopback: true},
+			{Name: "eth0", MTU: 1500, Up: true, Physical: true,
+				Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("fd00:10::1/64")}},
+		},
+		Runtime: host.RuntimeFacts{Name: "containerd", Version: "2.1.4", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
+			BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", Imports: []string{"/etc/containerd/conf.d/*.toml"}},
+		Kubelet: host.KubeletFacts{Unit: "kubelet.service", Variables: []string{"KUBELET_CONFIG_ARGS", "KUBELET_EXTRA_ARGS"}},
+	}
+}
+
+func scenarios(t testing.TB, pattern string) []*scenario {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenario at %s (%v)", pattern, err)
+	}
+	out := make([]*scenario, len(files))
+	for i, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = &scenario{path: file, archive: archive, in: input(t, file, archive)}
+	}
+	return out
+}
+
+func input(t testing.TB, file string, archive *txtar.Archive) Input {
+	t.Helper()
+	in := Input{Facts: aHost()}
+	var sel config.Select
+	for line := range strings.Lines(string(archive.Comment)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch key {
+		case "node":
+			sel.Node = value
+		case "group":
+			sel.Group = value
+		case "keypairs":
+			in.Keypairs = map[string]Keypair{value: {CA: []byte("CA"), Cert: []byte("CERT"), Key: []byte("KEY"), Origin: "pki/issued/" + value}}
+		case "discovered":
+			in.Discovered.PodCIDRs = []netip.Prefix{netip.MustParsePrefix(value)}
+		}
+	}
+	var sources []config.Source
+	for _, f := range archive.Files {
+		switch {
+		case f.Name == "facts.json":
+			if strings.Contains(string(f.Data), `"links"`) {
+				in.Facts.Links = nil // Unmarshal would merge with what is there
+			}
+			if err := json.Unmarshal(f.Data, in.Facts); err != nil {
+				t.Fatalf("%s: facts.json: %v", file, err)
+			}
+		case strings.HasSuffix(f.Name, ".yaml"):
+			sources = append(sources, config.Source{Path: f.Name, Data: f.Data})
+		}
+	}
+	node, diags := config.Load(sources, sel)
+	if node == nil {
+		t.Fatalf("%s: %v", file, diags.Err())
+	}
+	in.Node = node
+	return in
+}
+
+func (s *scenario) name() string { return strings.TrimSuffix(filepath.Base(s.path), ".txtar") }
+
+func (s *scenario) file(name string) string {
+	for _, f := range s.archive.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package tasks_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const (
+	flannelList = `{"name":"cbr0","cniVersion":"0.3.1","plugins":[{"type":"flannel","delegate":{}},{"type":"portmap"}]}`
+	otherConf   = `{"name":"other","type":"bridge","ipam":{"type":"host-local"}}`
+	multusConf  = `{"name":"multus","type":"multus"}`
+)
+
+// TestWaitConf is the table of providers-a 1.1: libcni's order, what each runtime does with a broken file, and what we say.
+func TestWaitConf(t *testing.T) {
+	flannel := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist",
+		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
+	anyConf := flannel
+	anyConf.File, anyConf.Network, anyConf.Writer = "", "bring your own", "whoever brings the network writes it"
+	crio := flannel
+	crio.FirstOnly = false
+	for _, c := range []struct {
+		name  string
+		task  tasks.WaitConf
+		files map[string]string // base name → content, in the conf directory
+		bins  string
+		wait  string // a part of the reason to wait
+		err   string // a part of the error
+	}{
+		{name: "no directory yet", task: flannel, wait: "flannel: no 10-flannel.conflist in /etc/cni/net.d yet (its DaemonSet writes it)"},
+		{name: "nothing there", task: flannel, files: map[string]string{"10-flannel.conflist.tmp": flannelList}, wait: "no 10-flannel.conflist"},
+		{name: "there and whole", task: flannel, files: map[string]string{"10-flannel.conflist": flannelList}, bins: "flannel portmap"},
+		{name: "later files do not matter", task: flannel, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "87-podman-bridge.conflist": "{"}},
+		{name: "half written", task: flannel, files: map[string]string{"10-flannel.conflist": flannelList[:40]},
+			wait: "/etc/cni/net.d/10-flannel.conflist is not valid yet (its DaemonSet writes it): parse it: unexpected end of JSON"},
+		{name: "list without plugins", task: flannel, files: map[string]string{"10-flannel.conflist": `{"name":"x","plugins":[]}`}, wait: "has no `name` or no `plugins`"},
+		{name: "plugin without type", task: flannel, files: map[string]string{"10-flannel.conflist": `{"name":"x","plugins":[{}]}`}, wait: "plugin 1 has no `type`"},
+		{name: "plugin missing", task: flannel, files: map[string]string{"10-flannel.conflist": flannelList}, bins: "portmap",
+			wait: "its conf names the plugin flannel, not in /opt/cni/bin yet"},
+		{name: "another one waits meanwhile", task: flannel, files: map[string]string{"87-podman-bridge.conf": otherConf},
+			wait: "until then 87-podman-bridge.conf, which is not flannel's, is in force"},
+		{name: "an earlier name wins", task: flannel, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "10-calico.conf": otherConf},
+			err:   `/etc/cni/net.d/10-calico.conf (network "other") comes before 10-flannel.conflist by its name`},
+		{name: "100 sorts before 87, a dot before digits", task: flannel, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, ".hidden.json": otherConf},
+			err:   "/etc/cni/net.d/.hidden.json"},
+		{name: "a broken first file stops containerd", task: flannel, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "05-x.conflist": "{"},
+			err:   "/etc/cni/net.d/05-x.conflist comes before 10-flannel.conflist and is broken"},
+		{name: "and not CRI-O", task: crio, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "05-x.conflist": "{"}},
+		{name: "a meta-plugin is meant to be first", task: flannel, bins: "flannel portmap",
+			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conf": multusConf}},
+		{name: "any conf will do", task: anyConf, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge host-local"},
+		{name: "any conf, none there", task: anyConf, wait: "bring your own: no conf in /etc/cni/net.d yet (whoever brings the network writes it)"},
+		{name: "any conf, broken", task: anyConf, files: map[string]string{"50-mine.conf": "{}"}, wait: "/etc/cni/net.d/50-mine.conf is not valid yet"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			view := hostWith(t, c.files, strings.Fields(c.bins))
+			change, err := c.task.Plan(t.Context(), view)
+			if change != nil {
+				t.Errorf("a check planned a change: %+v", change)
+			}
+			switch {
+			case c.wait != "":
+				if !graph.IsWait(err) || !strings.Contains(err.Error(), c.wait) {
+					t.Errorf("got %v, want a wait that says %q", err, c.wait)
+				}
+			case c.err != "":
+				if err == nil || graph.IsWait(err) || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("got %v, want an error that says %q", err, c.err)
+				}
+			case err != nil:
+				t.Errorf("got %v, want nothing to wait for", err)
+			}
+		})
+	}
+}
+
+// TestWaitConfOfPlan sees a conf and plugins that the same plan is going to write, and still the foreign one before it.
+func TestWaitConfOfPlan(t *testing.T) {
+	task := tasks.WaitConf{Network: "bridge", Writer: "we write it", Dir: "/etc/cni/net.d", File: "05-netwright-bridge.conflist",
+		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
+	pending := host.NewPending(nil)
+	pending.Add(host.Fact{Key: "file:/etc/cni/net.d/05-netwright-bridge.conflist"})
+	if _, err := task.Plan(t.Context(), pending.Over(hostWith(t, nil, nil))); err != nil {
+		t.Errorf("our own conf in the plan: %v", err)
+	}
+	foreign := hostWith(t, map[string]string{"00-wrong.conf": otherConf}, nil)
+	if _, err := task.Plan(t.Context(), pending.Over(foreign)); err == nil || !strings.Contains(err.Error(), "00-wrong.conf") {
+		t.Errorf("a foreign conf before ours in the plan: got %v, want an error that names it", err)
+	}
+}
+
+// hostWith opens a view of a root with these confs and plugins.
+func hostWith(t *testing.T, confs map[string]string, bins []string) host.View {
+	t.Helper()
+	root := t.TempDir()
+	write := func(path, content string, mode os.FileMode) {
+		full := filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range confs {
+		write("etc/cni/net.d/"+name, content, 0o644)
+	}
+	for _, name := range bins {
+		write("opt/cni/bin/"+name, "#!", 0o755)
+	}
+	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = view.Close() })
+	return view
+}
