@@ -17,12 +17,13 @@ type command struct {
 	path    string // with no slash it is looked for in PATH and the sbin directories
 	args    []string
 	stdin   []byte
+	env     []string      // nil: ours
 	timeout time.Duration // 0: 30 s
 	max     int           // of output kept, in bytes; 0: 1 MiB
 }
 
 // run starts a program in a process group of its own, waits for it and returns
-// what it wrote to stdout. At the deadline, or when ctx ends, the whole group
+// what it wrote to stdout, also when it failed. At the deadline, or when ctx ends, the whole group
 // is killed. An error quotes the command and the end of its stderr. It is the
 // only way in which a task starts another program.
 func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
@@ -47,7 +48,7 @@ func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
 	}
 	stdout, stderr := &bounded{max: limit}, &bounded{max: 4096, tail: true}
 	cmd := exec.CommandContext(ctx, path, c.args...)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout, cmd.Stderr, cmd.Env = stdout, stderr, c.env
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
@@ -62,9 +63,9 @@ func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("run `%s`: %w", line, context.Cause(ctx))
 	case err != nil && stderr.buf.String() != "":
-		return nil, fmt.Errorf("run `%s`: %w: %s", line, err, lastLines(stderr.buf.String(), 5))
+		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w: %s", line, err, lastLines(stderr.buf.String(), 5))
 	case err != nil:
-		return nil, fmt.Errorf("run `%s`: %w", line, err)
+		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w", line, err)
 	case stdout.cut:
 		return nil, fmt.Errorf("run `%s`: it wrote more than %d bytes", line, limit)
 	}

@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// netnsDir is where named network namespaces are (ip-netns(8)).
+const netnsDir = "/run/netns"
+
+// AddNetNS makes a network namespace with the loopback up, and a file that
+// keeps it: /run/netns/NAME, which it returns. `ip netns` knows it. One that
+// is there already is an error. It needs CAP_SYS_ADMIN.
+func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
+	if err := h.ready(ctx); err != nil {
+		return "", err
+	}
+	if name == "" || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
+		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
+	}
+	path := filepath.Join(netnsDir, name)
+	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
+		return "", fmt.Errorf("make network namespace %s: %w", name, err)
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return "", fmt.Errorf("make network namespace %s: %w", name, err)
+	}
+	err = errors.Join(file.Close(), onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("unshare: %w", err)
+		}
+		if err := loopbackUp(); err != nil {
+			return err
+		}
+		if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("bind it to %s: %w", path, err)
+		}
+		return nil
+	}))
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("make network namespace %s: %w", name, err), os.Remove(path))
+	}
+	h.changed("network namespace made", zap.String("name", name))
+	return path, nil
+}
+
+// DelNetNS removes what [Host.AddNetNS] made; absence is success. The
+// namespace itself goes with the last that uses it.
+func (h *Host) DelNetNS(ctx context.Context, name string) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	path := filepath.Join(netnsDir, name)
+	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove network namespace %s: %w", name, err)
+	}
+	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("remove network namespace %s: %w", name, err)
+	}
+	h.changed("network namespace removed", zap.String("name", name))
+	return nil
+}
+
+// InNetNS runs f in the network namespace that a file stands for, on a thread
+// that dies with it; "" is the namespace that the process is in. Sockets that
+// f opens stay in that namespace; goroutines that it starts are not in it. It
+// needs CAP_SYS_ADMIN unless path is "".
+func InNetNS(path string, f func() error) error {
+	if path == "" {
+		return f()
+	}
+	ns, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	defer ns.Close()
+	return onThread(func() error {
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter network namespace %s: %w", path, err)
+		}
+		return f()
+	})
+}
+
+// onThread runs f on a thread that is thrown away after it: what f did to the
+// thread's namespaces must not meet other goroutines. The first thread of the
+// process is not used, since /proc/self is that thread.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() != unix.Getpid() {
+			done <- f()
+			return
+		}
+		done <- onThread(f)
+		runtime.UnlockOSThread()
+	}()
+	return <-done
+}
+
+// loopbackUp brings lo up in the namespace of the calling thread.
+func loopbackUp() error {
+	rt, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("open rtnetlink: %w", err)
+	}
+	defer rt.Close()
+	lo, err := rt.LinkByName("lo")
+	if err != nil {
+		return fmt.Errorf("find lo: %w", err)
+	}
+	if err := rt.LinkSetUp(lo); err != nil {
+		return fmt.Errorf("bring lo up: %w", err)
+	}
+	return nil
+}

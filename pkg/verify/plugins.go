@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/containernetworking/cni/pkg/invoke"
+	"github.com/containernetworking/cni/pkg/types"
+	"github.com/containernetworking/cni/pkg/version"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// plugins lets libcni start plugins through the host, which alone starts programs.
+type plugins struct{ host *host.Host }
+
+var _ invoke.Exec = plugins{}
+
+// ExecPlugin implements [invoke.Exec].
+func (p plugins) ExecPlugin(ctx context.Context, path string, conf []byte, env []string) ([]byte, error) {
+	out, err := p.host.RunPlugin(ctx, path, conf, env)
+	if err == nil {
+		return out, nil
+	}
+	// A plugin says on stdout what went wrong.
+	var said types.Error
+	if json.Unmarshal(out, &said) == nil && said.Msg != "" {
+		return nil, fmt.Errorf("plugin %s: %w", filepath.Base(path), &said)
+	}
+	return nil, fmt.Errorf("plugin %s: %w", filepath.Base(path), err)
+}
+
+// FindInPath implements [invoke.Exec].
+func (plugins) FindInPath(plugin string, dirs []string) (string, error) {
+	path, err := invoke.FindInPath(plugin, dirs)
+	if err != nil {
+		return "", fmt.Errorf("find CNI plugin %s: %w", plugin, err)
+	}
+	return path, nil
+}
+
+// Decode implements [invoke.Exec].
+func (plugins) Decode(answer []byte) (version.PluginInfo, error) {
+	return (&version.PluginDecoder{}).Decode(answer)
+}

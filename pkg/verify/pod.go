@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/containernetworking/cni/libcni"
+	types100 "github.com/containernetworking/cni/pkg/types/100"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// defaultCache is where libcni keeps what a DEL needs to know. It is not the
+// runtime's: our pods do not outlive a boot, and nobody else shall delete them.
+const defaultCache = "/run/netwright/cni"
+
+// PodOptions says which pod to add.
+type PodOptions struct {
+	// Name of the pod, and with "netwright-" before it of its network namespace and container ID.
+	Name string
+	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
+	ConfDir string
+	// BinDirs have the plugins: /opt/cni/bin.
+	BinDirs []string
+	// PortMappings are asked of a conf that has the capability portMappings.
+	PortMappings []PortMapping
+	// CacheDir is libcni's; "" is /run/netwright/cni.
+	CacheDir string
+}
+
+// PortMapping makes a port of the pod one of the host. The names are those of
+// CNI's conventions.
+type PortMapping struct {
+	HostPort      int    `json:"hostPort"`
+	ContainerPort int    `json:"containerPort"`
+	Protocol      string `json:"protocol"` // tcp, udp, sctp
+}
+
+// Pod is a network namespace with an interface eth0 that the plugins made.
+type Pod struct {
+	Name      string
+	Network   string         // the name in the conf
+	ConfFile  string         // the conf that was taken
+	NetNS     string         // a file that stands for the namespace
+	Addresses []netip.Prefix // in the order of the plugins' result
+	Gateways  []netip.Addr   // of those addresses that have one
+
+	host *host.Host
+	cni  *libcni.CNIConfig
+	list *libcni.NetworkConfigList
+	rt   *libcni.RuntimeConf
+	ns   string
+}
+
+// AddPod makes a network namespace and adds it to the network as a container
+// runtime would. When that fails nothing of it stays, as far as the plugins'
+// DEL goes. The caller removes the pod. It is not for pods that run something:
+// kubelet does not know of it.
+func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
+	file, list, err := loadConf(opt.ConfDir)
+	if err != nil {
+		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
+	}
+	if opt.CacheDir == "" {
+		opt.CacheDir = defaultCache
+	}
+	p := &Pod{Name: opt.Name, Network: list.Name, ConfFile: file, host: h, list: list, ns: "netwright-" + opt.Name}
+	p.cni = libcni.NewCNIConfigWithCacheDir(opt.BinDirs, opt.CacheDir, plugins{h})
+	if p.NetNS, err = h.AddNetNS(ctx, p.ns); err != nil {
+		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
+	}
+	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: p.NetNS, IfName: "eth0", CacheDir: opt.CacheDir}
+	if len(opt.PortMappings) > 0 {
+		p.rt.CapabilityArgs = map[string]any{"portMappings": opt.PortMappings}
+	}
+	if err := p.add(ctx); err != nil {
+		// Taken back even when ctx is what ended.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("add pod %s to network %s (%s): %w", opt.Name, list.Name, file, err), p.Remove(ctx))
+	}
+	return p, nil
+}
+
+func (p *Pod) add(ctx context.Context) error {
+	raw, err := p.cni.AddNetworkList(ctx, p.list, p.rt)
+	if err != nil {
+		return err
+	}
+	result, err := types100.NewResultFromResult(raw)
+	if err != nil {
+		return fmt.Errorf("read the plugins' result: %w", err)
+	}
+	for _, ip := range result.IPs {
+		bits, _ := ip.Address.Mask.Size()
+		addr, _ := netip.AddrFromSlice(ip.Address.IP)
+		p.Addresses = append(p.Addresses, netip.PrefixFrom(addr.Unmap(), bits))
+		if gw, ok := netip.AddrFromSlice(ip.Gateway); ok {
+			p.Gateways = append(p.Gateways, gw.Unmap())
+		}
+	}
+	if len(p.Addresses) == 0 {
+		return errors.New("the plugins gave the pod no address")
+	}
+	return nil
+}
+
+// Check asks the plugins whether the pod's network is still as they made it
+// (CNI's CHECK; nothing is asked of plugins before spec 0.4.0).
+func (p *Pod) Check(ctx context.Context) error {
+	if err := p.cni.CheckNetworkList(ctx, p.list, p.rt); err != nil {
+		return fmt.Errorf("check pod %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Ping sends echoes from the pod: see [Ping].
+func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
+	took, err := Ping(ctx, p.NetNS, to)
+	if err != nil {
+		return 0, fmt.Errorf("from pod %s: %w", p.Name, err)
+	}
+	return took, nil
+}
+
+// Remove takes the pod off the network and its namespace away. It may be
+// called again after an error, and for a pod that is gone.
+func (p *Pod) Remove(ctx context.Context) error {
+	var failed []error
+	if err := p.cni.DelNetworkList(ctx, p.list, p.rt); err != nil {
+		failed = append(failed, fmt.Errorf("remove pod %s from network %s: %w", p.Name, p.Network, err))
+	}
+	failed = append(failed, p.host.DelNetNS(ctx, p.ns))
+	return errors.Join(failed...)
+}
+
+// loadConf reads the conf that a runtime would take: the first by name.
+func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
+	files, err := libcni.ConfFiles(dir, []string{".conf", ".conflist", ".json"})
+	if err != nil {
+		return "", nil, fmt.Errorf("look for CNI confs in %s: %w", dir, err)
+	}
+	if len(files) == 0 {
+		return "", nil, fmt.Errorf("no CNI conf in %s: converge the node first, or wait for its network's DaemonSet", dir)
+	}
+	file := files[0]
+	for _, f := range files {
+		file = min(file, f)
+	}
+	var list *libcni.NetworkConfigList
+	if strings.HasSuffix(file, ".conflist") {
+		list, err = libcni.ConfListFromFile(file)
+	} else {
+		var one *libcni.PluginConfig
+		if one, err = libcni.ConfFromFile(file); err == nil {
+			list, err = libcni.ConfListFromConf(one)
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("read CNI conf %s: %w", file, err)
+	}
+	return file, list, nil
+}

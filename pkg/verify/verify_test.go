@@ -1,0 +1,201 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/netns"
+)
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pair is two namespaces with a cable between them: 192.0.2.1 and .2, 2001:db8::1 and ::2.
+func pair(t *testing.T) (a, b *netns.NS) {
+	a, b = netns.New(t), netns.New(t)
+	a.Run("ip", "link", "add", "e0", "type", "veth", "peer", "name", "e0", "netns", b.Path())
+	for i, n := range []*netns.NS{a, b} {
+		n.Run("ip", "addr", "add", fmt.Sprintf("192.0.2.%d/24", i+1), "dev", "e0")
+		n.Run("ip", "addr", "add", fmt.Sprintf("2001:db8::%d/64", i+1), "dev", "e0", "nodad")
+		n.Run("ip", "link", "set", "e0", "up")
+	}
+	return a, b
+}
+
+func TestPing(t *testing.T) {
+	a, b := pair(t)
+	for _, to := range []string{"192.0.2.2", "2001:db8::2", "::ffff:192.0.2.2", "127.0.0.1"} {
+		took, err := Ping(t.Context(), a.Path(), netip.MustParseAddr(to))
+		if err != nil || took <= 0 {
+			t.Errorf("%s: %v, %v", to, took, err)
+		}
+	}
+	b.Do(func() {
+		_, err := Ping(t.Context(), "", netip.MustParseAddr("192.0.2.1"))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPingSaysWhyNot(t *testing.T) {
+	a, b := pair(t)
+	a.Run("ip", "route", "add", "198.51.100.0/24", "via", "192.0.2.2")
+	b.Do(func() { ok(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600)) })
+	b.Run("ip", "route", "add", "unreachable", "198.51.100.0/24")
+	for to, want := range map[string]string{
+		"203.0.113.9":  "network is unreachable",
+		"198.51.100.9": "192.0.2.2 says: destination unreachable",
+		"192.0.2.77":   "no answer",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := Ping(ctx, a.Path(), netip.MustParseAddr(to))
+		cancel()
+		if !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), to) {
+			t.Errorf("%s: %v, want %q", to, err, want)
+		}
+	}
+	over := errors.New("the pass is over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(over)
+	if _, err := Ping(ctx, a.Path(), netip.MustParseAddr("192.0.2.2")); !errors.Is(err, over) {
+		t.Errorf("a context that is over: %v", err)
+	}
+	if _, err := Ping(t.Context(), "/run/netns/nowhere9", netip.MustParseAddr("192.0.2.2")); err == nil || !strings.Contains(err.Error(), "nowhere9") {
+		t.Errorf("a namespace that is not there: %v", err)
+	}
+}
+
+// bridged writes a conf of the bridge network and says what a pod needs of it.
+func bridged(t *testing.T, name string) PodOptions {
+	dir := t.TempDir()
+	conf := `{"cniVersion":"1.0.0","name":"netwright-test","plugins":[
+		{"type":"bridge","bridge":"cbr0","isGateway":true,"hairpinMode":true,"mtu":1450,"ipam":{"type":"host-local","dataDir":"` + dir + `/leases",
+			"ranges":[[{"subnet":"10.96.1.0/24"}],[{"subnet":"fd00:96:1::/64"}]],"routes":[{"dst":"0.0.0.0/0"},{"dst":"::/0"}]}},
+		{"type":"portmap","capabilities":{"portMappings":true},"backend":"nftables"}]}`
+	ok(t, os.WriteFile(filepath.Join(dir, "05-test.conflist"), []byte(conf), 0o600))
+	ok(t, os.WriteFile(filepath.Join(dir, "99-other.conflist"), []byte("not read"), 0o600))
+	// Namespaces have names for the whole machine.
+	return PodOptions{Name: fmt.Sprintf("%s-%d", name, os.Getpid()), ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}, CacheDir: dir + "/cache"}
+}
+
+func TestTwoPodsTalk(t *testing.T) {
+	node := netns.New(t)
+	node.Do(func() {
+		h, err := host.Open(t.Context(), host.Options{Root: "/"})
+		ok(t, err)
+		defer h.Close()
+		opt := bridged(t, "talk")
+		var pods []*Pod
+		for i := range 2 {
+			one := opt
+			one.Name += fmt.Sprint("-", i)
+			if i == 0 {
+				one.PortMappings = []PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}
+			}
+			p, err := AddPod(t.Context(), h, one)
+			ok(t, err)
+			defer func() {
+				if err := p.Remove(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			}()
+			pods = append(pods, p)
+		}
+		for i, p := range pods {
+			if len(p.Addresses) != 2 || len(p.Gateways) != 2 || p.Network != "netwright-test" || filepath.Base(p.ConfFile) != "05-test.conflist" {
+				t.Fatalf("%+v", p)
+			}
+			if shown := node.Run("nsenter", "--net="+p.NetNS, "ip", "addr", "show", "eth0"); !strings.Contains(shown, p.Addresses[0].String()) || !strings.Contains(shown, "mtu 1450") {
+				t.Errorf("eth0 of the pod: %s", shown)
+			}
+			ok(t, p.Check(t.Context()))
+			for family := range 2 {
+				for _, to := range []netip.Addr{pods[1-i].Addresses[family].Addr(), p.Gateways[family]} {
+					if _, err := p.Ping(t.Context(), to); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+		reachable(t, pods[0], "10.96.1.1:8080")
+		ok(t, pods[0].Remove(t.Context()))
+		ok(t, pods[0].Remove(t.Context()))
+		if _, err := os.Stat(pods[0].NetNS); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the pod's namespace is still there: %v", err)
+		}
+	})
+}
+
+// reachable serves port 80 in the pod and asks for it from the node by a port of the host.
+func reachable(t *testing.T, p *Pod, hostPort string) {
+	t.Helper()
+	var server net.Listener
+	ok(t, host.InNetNS(p.NetNS, func() error {
+		var err error
+		server, err = net.Listen("tcp", ":80")
+		return err
+	}))
+	defer server.Close()
+	go func() {
+		if c, err := server.Accept(); err == nil {
+			_, _ = c.Write([]byte("pod"))
+			_ = c.Close()
+		}
+	}()
+	c, err := net.DialTimeout("tcp", hostPort, 5*time.Second)
+	if err != nil {
+		t.Errorf("the pod's port is not one of the host: %v", err)
+		return
+	}
+	defer c.Close()
+	answer := make([]byte, 3)
+	if _, err := c.Read(answer); err != nil || string(answer) != "pod" {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+func TestAddPodThatFailsLeavesNothing(t *testing.T) {
+	node := netns.New(t)
+	node.Do(func() {
+		h, err := host.Open(t.Context(), host.Options{Root: "/"})
+		ok(t, err)
+		defer h.Close()
+		for want, spoil := range map[string]func(*PodOptions){
+			"no CNI conf in":         func(o *PodOptions) { o.ConfDir = t.TempDir() },
+			"find CNI plugin bridge": func(o *PodOptions) { o.BinDirs = []string{t.TempDir()} },
+			"05-test.conflist": func(o *PodOptions) {
+				ok(t, os.WriteFile(filepath.Join(o.ConfDir, "05-test.conflist"), []byte(`{"name":"x","plugins":[`), 0o600))
+			},
+			"plugin bridge: invalid CIDR address: nonsense": func(o *PodOptions) { // what a plugin itself says
+				file := filepath.Join(o.ConfDir, "05-test.conflist")
+				text, err := os.ReadFile(file)
+				ok(t, err)
+				ok(t, os.WriteFile(file, []byte(strings.Replace(string(text), "10.96.1.0/24", "nonsense", 1)), 0o600))
+			},
+		} {
+			opt := bridged(t, "fail")
+			spoil(&opt)
+			if _, err := AddPod(t.Context(), h, opt); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q: %v", want, err)
+			}
+				if _, err := os.Stat("/run/netns/netwright-" + opt.Name); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: the namespace is still there: %v", want, err)
+			}
+		}
+	})
+}
