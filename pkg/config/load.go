@@ -148,6 +148,7 @@ func (l *loader) load(sel Select) *Node {
 	}
 	n.fillDefaults()
 	v := validator{loader: l, node: n}
+	v.versions()
 	if !v.network() {
 		return n
 	}

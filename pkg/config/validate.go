@@ -50,9 +50,12 @@ func (v *validator) network() bool {
 	n := v.node
 	w := &n.Networking
 	var set []string
-	for name, is := range map[string]bool{"bridge": w.Bridge != nil, "calico": w.Calico != nil, "flannel": w.Flannel != nil, "kubenet": w.Kubenet != nil} {
-		if is {
-			set = append(set, name)
+	for _, x := range [...]struct {
+		name string
+		is   bool
+	}{{"bridge", w.Bridge != nil}, {"calico", w.Calico != nil}, {"flannel", w.Flannel != nil}, {"kubenet", w.Kubenet != nil}} {
+		if x.is {
+			set = append(set, x.name)
 		}
 	}
 	switch {
@@ -90,7 +93,6 @@ func (v *validator) twoNetworks(set []string) {
 }
 
 func (v *validator) all() {
-	v.versions()
 	v.ranges()
 	v.topology()
 	v.mtus()

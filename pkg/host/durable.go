@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 
 	"go.uber.org/zap"
@@ -33,6 +34,7 @@ type Batch struct {
 	h    *Host
 	all  []*Staged
 	dirs map[string]*stagingDir
+	tmp  []*os.File
 }
 
 // stagingDir is a directory that files of a batch go into.
@@ -135,7 +137,30 @@ func (b *Batch) Discard() {
 	for _, d := range b.dirs {
 		unix.Close(d.fd)
 	}
-	b.all, b.dirs = nil, map[string]*stagingDir{}
+	for _, f := range b.tmp {
+		f.Close()
+	}
+	b.all, b.dirs, b.tmp = nil, map[string]*stagingDir{}, nil
+}
+
+// scratch opens a file without a name on the file system of a directory. It is gone
+// when the batch ends.
+func (b *Batch) scratch(dir string) (*os.File, error) {
+	d, err := b.dir(dir)
+	if err != nil {
+		return nil, explain("write below", dir, err)
+	}
+	name := stagedName()
+	fd, err := unix.Openat(d.fd, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		err = unix.Unlinkat(d.fd, name, 0)
+	}
+	if err != nil {
+		return nil, explain("write below", dir, err)
+	}
+	f := os.NewFile(uintptr(fd), path.Join(dir, name))
+	b.tmp = append(b.tmp, f)
+	return f, nil
 }
 
 // publish renames all files into place, or none. Where a file is replaced, the old

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDiagnosticJSON pins the form that programs read.
+func TestDiagnosticJSON(t *testing.T) {
+	_, diags := loadText(strings.Replace(smallest, "bridge: {}", "bridge: {mtuu: 1500}", 1))
+	got, err := json.Marshal(diags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"severity":"error","origin":{"file":"cluster.yaml","line":6,"column":25},"summary":"unknown field \"mtuu\"",` +
+		`"field":"spec.networking.bridge.mtuu","line":"  networking: {bridge: {mtuu: 1500}}","caret":"                        ^",` +
+		`"expected":"one of hairpin, mtu, nodes","hint":"did you mean \"mtu\"?"}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestErr(t *testing.T) {
+	warning := Diagnostic{Severity: SeverityWarning, Summary: "odd"}
+	if err := (Diagnostics{warning}).Err(); err != nil {
+		t.Errorf("a warning is an error: %v", err)
+	}
+	err := Diagnostics{warning, {Severity: SeverityError, Origin: Origin{File: "a", Line: 1, Column: 2}, Summary: "wrong"}}.Err()
+	if err == nil || err.Error() != "warning: odd\na:1:2: wrong" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSameWords: the same documents give the same words, in the same order, each time.
+func TestSameWords(t *testing.T) {
+	text := strings.Replace(smallest, "{bridge: {}}", "{bridge: {}, calico: {}, flannel: {backend: udp}, kubenet: {}}", 1)
+	_, first := loadText(text)
+	for range 20 {
+		if _, again := loadText(text); again.String() != first.String() {
+			t.Fatalf("first:\n%s\nthen:\n%s", first, again)
+		}
+	}
+}
+
+// TestFamilies: what a dual-stack caller asks for, and what it gets where a family is missing.
+func TestFamilies(t *testing.T) {
+	n, diags := Load([]Source{{"cluster.yaml", []byte(smallest)}, {"nodes/node-1.yaml", []byte(
+		"apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: \"fd00::1, 10.0.0.1\", podCIDRs: [100.96.1.0/24]}\n")}}, Select{Node: "node-1"})
+	if n == nil {
+		t.Fatal(diags)
+	}
+	if n.Address.V4().String() != "10.0.0.1" || n.Address.V6().String() != "fd00::1" || n.Address.String() != "fd00::1,10.0.0.1" {
+		t.Errorf("addresses %v", n.Address)
+	}
+	if n.PodCIDRs.V4().String() != "100.96.1.0/24" || n.PodCIDRs.V6().IsValid() {
+		t.Errorf("pod ranges %v", n.PodCIDRs)
+	}
+}
+
+// TestDocumentation: the documents in the user's manual load, as they stand there.
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/documents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []Source
+	for _, block := range strings.Split(string(text), "```yaml\n# ")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		file, body, _ := strings.Cut(block, "\n")
+		if file == AgentFilePath {
+			if a, diags := DecodeAgentFile(Source{file, []byte(body)}); a == nil {
+				t.Errorf("refused:\n%s", diags)
+			}
+			continue
+		}
+		sources = append(sources, Source{file, []byte(body)})
+	}
+	if len(sources) != 3 {
+		t.Fatalf("found %d documents in the manual", len(sources))
+	}
+	if diags := CheckAll(sources); len(diags) > 0 {
+		t.Errorf("refused:\n%s", diags)
+	}
+	for _, name := range append(supportedNetworks, "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
+		if !strings.Contains(string(text), "`"+name) && !strings.Contains(string(text), "  "+name+":") {
+			t.Errorf("the manual does not mention %s", name)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package host
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Unpacking says what an archive must be and which of its members go where.
+type Unpacking struct {
+	Name    string   // for messages: "cni-plugins v1.9.1"
+	SHA256  Digest   // of the archive as it is fetched
+	Dir     string   // where the members go
+	Members []string // base names; a member is found by its path's last element
+	Spec    FileSpec // of every member
+}
+
+// Member is one file that was unpacked.
+type Member struct {
+	SHA256 Digest `json:"sha256"`
+	Size   int64  `json:"size"`
+}
+
+// Bounds of an archive. An attacker who answers for a mirror can send anything until
+// the hash is known to be wrong: it must not fill the memory or the disk before.
+const (
+	maxPacked   = 2 << 30
+	maxUnpacked = 4 << 30
+	// From freeUnpacked on, an archive must not unpack to more than maxRatio times its
+	// size. Binaries pack to a third, zeros to a thousandth.
+	maxRatio     = 100
+	freeUnpacked = 64 << 20
+	maxEntries   = 100_000
+)
+
+// Unpack reads an archive from src to its end and stages the wanted members in
+// the batch. The archive is hashed, inflated and written in one pass, each on a
+// goroutine of its own; nothing is visible before [Batch.Commit], and the caller must
+// not commit after an error.
+//
+// Only regular files are ever made, under base names that the caller gave. An entry
+// that is absolute or has "..", a wanted member that is a link or a device, or
+// is there twice, makes the archive hostile: an [ArchiveError], as are a wrong hash, a
+// damaged or an endless archive, and a member that it does not have. A
+// [SourceError] is one of reading src. Anything else is of the host's disk.
+func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[string]Member, error) {
+	for _, m := range u.Members {
+		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
+			return nil, &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
+		}
+	}
+	p := newPacked(ctx, src)
+	defer p.stop()
+	x := &extraction{b: b, u: u, got: map[string]Member{}}
+	err := x.run(p)
+	var disk *diskError
+	if errors.As(err, &disk) {
+		return nil, disk.error
+	}
+	if err := p.verdict(u, err); err != nil {
+		return nil, err
+	}
+	return x.got, nil
+}
+
+// extraction is the tar side of an unpacking.
+type extraction struct {
+	b     *Batch
+	u     Unpacking
+	got   map[string]Member
+	has   []string // regular files seen, for the message
+	bytes int64
+}
+
+// diskError is an error of staging, not of the archive.
+type diskError struct{ error }
+
+func (x *extraction) run(p *packed) error {
+	plain, err := x.b.inflate(p, x.u)
+	if err != nil {
+		return err
+	}
+	defer plain.stop()
+	t := tar.NewReader(plain)
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read the tar archive: %w", err)
+		}
+		if n > maxEntries {
+			return refuse("has more than %d entries", maxEntries)
+		}
+		if err := x.entry(h, t); err != nil {
+			return err
+		}
+	}
+	// Read on to where the checksum of the compression is.
+	if _, err := io.Copy(io.Discard, plain); err != nil {
+		return fmt.Errorf("read the end of the archive: %w", err)
+	}
+	for _, m := range x.u.Members {
+		if _, ok := x.got[m]; !ok {
+			return refuse("has no member %q, it has %s: correct the members in the configuration", m, x.list())
+		}
+	}
+	return nil
+}
+
+// entry stages an entry if it is wanted.
+func (x *extraction) entry(h *tar.Header, content io.Reader) error {
+	if path.IsAbs(h.Name) || slices.Contains(strings.Split(h.Name, "/"), "..") {
+		return refuse("has an entry %q that leads out of its directory", h.Name)
+	}
+	if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	name := path.Base(h.Name)
+	if !slices.Contains(x.u.Members, name) {
+		x.has = append(x.has, name)
+		return nil
+	}
+	if h.Typeflag != tar.TypeReg {
+		return refuse("has its member %q as a link or device, not as a file", h.Name)
+	}
+	if _, twice := x.got[name]; twice {
+		return refuse("has its member %q twice", name)
+	}
+	if x.bytes += h.Size; h.Size < 0 || x.bytes > maxUnpacked {
+		return refuse("unpacks to more than %d MiB", maxUnpacked>>20)
+	}
+	s, err := x.b.Create(path.Join(x.u.Dir, name), x.u.Spec)
+	if err != nil {
+		return &diskError{err}
+	}
+	if err := copyMember(s, content); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return &diskError{err}
+	}
+	x.got[name] = Member{SHA256: s.Sum(), Size: s.Size()}
+	return nil
+}
+
+// copyMember copies in pieces that stay in the processor's cache.
+func copyMember(s *Staged, content io.Reader) error {
+	buf := pieces.Get().(*[piece]byte)
+	defer pieces.Put(buf)
+	for {
+		n, err := content.Read(buf[:])
+		if _, err := s.Write(buf[:n]); err != nil {
+			return &diskError{err}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read member %s: %w", s.base, err)
+		}
+	}
+}
+
+// list names what the archive has, for a person who has to correct a name.
+func (x *extraction) list() string {
+	names := append([]string(nil), x.has...)
+	for name := range x.got {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return "no files"
+	}
+	const most = 40
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

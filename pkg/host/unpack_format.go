@@ -1,0 +1,106 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// sniff is how much of an archive tells its format: a tar header.
+const sniff = 512
+
+// inflate finds an archive's format by its first bytes, not by its name, and
+// begins to decompress it on a goroutine of its own.
+func (b *Batch) inflate(p *packed, u Unpacking) (*ahead, error) {
+	r := bufio.NewReaderSize(p, piece)
+	head, err := r.Peek(sniff)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	var plain io.Reader
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		plain, err = gzip.NewReader(r)
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
+		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		plain, err = b.inflateXZ(r, p, u)
+	case len(head) == sniff && string(head[257:262]) == "ustar":
+		plain = r
+	default:
+		return nil, refuse("is no tar archive, plain or packed with gzip, zstd or xz: it begins with %q: look at what the URL serves", beginning(head))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("begin to decompress: %w", err)
+	}
+	return readAhead(&inflated{r: plain, packed: p}), nil
+}
+
+// maxWindow is the memory that a zstd archive may ask for: what `zstd --long=27` makes.
+const maxWindow = 128 << 20
+
+// inflateXZ keeps an xz archive in a file without a name until its hash is right: its decoder
+// takes as much memory as the archive says, up to 4 GiB.
+func (b *Batch) inflateXZ(r io.Reader, p *packed, u Unpacking) (io.Reader, error) {
+	file, err := b.scratch(u.Dir)
+	if err != nil {
+		return nil, &diskError{err}
+	}
+	if _, err := io.Copy(diskWriter{file, u.Dir}, r); err != nil {
+		return nil, err
+	}
+	if p.sum() != u.SHA256 {
+		return nil, errors.New("not inflated, since its sha256 is wrong")
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, &diskError{err}
+	}
+	return xz.NewReader(bufio.NewReaderSize(file, piece))
+}
+
+// beginning shows the first bytes of what is no archive: often a page that says why.
+func beginning(head []byte) string {
+	line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
+	return line
+}
+
+// inflated is a stream that ends a decompression that unpacks to too much.
+type inflated struct {
+	r      io.Reader
+	packed *packed
+	n      int64
+}
+
+func (b *inflated) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.n += int64(n)
+	in := b.packed.taken
+	if b.n > maxUnpacked {
+		return n, refuse("unpacks to more than %d MiB", maxUnpacked>>20)
+	}
+	if b.n > freeUnpacked && b.n > maxRatio*in {
+		return n, refuse("unpacks to more than %d times its size: it is no archive of programs", maxRatio)
+	}
+	return n, err
+}
+
+// diskWriter marks errors of writing as the disk's.
+type diskWriter struct {
+	io.Writer
+	dir string
+}
+
+func (w diskWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		return n, &diskError{explain("write below", w.dir, unwrapPath(err))}
+	}
+	return n, nil
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// packed is an archive as it comes: counted, hashed, read ahead.
+type packed struct {
+	*ahead
+	src *source
+}
+
+// source is the inner side of packed: its goroutine's alone until that has ended.
+type source struct {
+	stopped func() error
+	r       io.Reader
+	hash    hash.Hash
+	n       int64
+	err     error // why reading failed, if it did
+}
+
+func newPacked(ctx context.Context, r io.Reader) *packed {
+	src := &source{stopped: func() error { return context.Cause(ctx) }, r: r, hash: sha256.New()}
+	return &packed{ahead: readAhead(src), src: src}
+}
+
+// Read implements [io.Reader].
+func (s *source) Read(p []byte) (int, error) {
+	if s.err = s.stopped(); s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.r.Read(p)
+	s.hash.Write(p[:n])
+	if s.n += int64(n); s.n > maxPacked {
+		return n, refuse("is larger than %d MiB", maxPacked>>20)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// sum reads the archive to its end and returns its digest.
+func (p *packed) sum() Digest {
+	_, _ = io.Copy(io.Discard, p.ahead) // its error is source.err
+	p.stop()
+	return digestOf(p.src.hash)
+}
+
+// verdict says what is wrong with an archive, if anything, when found is what
+// inflating and untarring said of it. The hash comes first: of bytes that are not the
+// archive, any other complaint leads astray.
+func (p *packed) verdict(u Unpacking, found error) error {
+	sum := p.sum()
+	var refused *ArchiveError
+	switch {
+	case p.src.err != nil:
+		return &SourceError{Name: u.Name, Bytes: p.src.n, Err: p.src.err}
+	case errors.As(p.err, &refused): // too large to be read to its end
+		return &ArchiveError{Name: u.Name, Problem: refused.Problem}
+	case sum != u.SHA256:
+		bad := &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("sha256 is %s of %d bytes, wanted %s", sum, p.src.n, u.SHA256)}
+		if errors.Is(found, io.ErrUnexpectedEOF) {
+			bad.Problem = "is truncated: " + bad.Problem
+		}
+		return bad
+	case errors.As(found, &refused):
+		return &ArchiveError{Name: u.Name, Problem: refused.Problem, Right: true}
+	case found != nil:
+		return &ArchiveError{Name: u.Name, Problem: "is damaged as published: " + found.Error(), Right: true}
+	}
+	return nil
+}
+
+// ArchiveError says that an archive is not what it must be, or must not be unpacked.
+// Nothing of it is visible. To fetch it again from the same place does not help.
+type ArchiveError struct {
+	Name    string
+	Problem string
+	// Right says that the hash is right: another URL has the same.
+	Right bool
+}
+
+func (e *ArchiveError) Error() string { return e.Name + " " + e.Problem }
+
+// SourceError says that reading an archive failed on the way, after so many
+// bytes. Another attempt may do better.
+type SourceError struct {
+	Name  string
+	Bytes int64
+	Err   error
+}
+
+func (e *SourceError) Error() string {
+	return fmt.Sprintf("%s: read it, after %d bytes: %v", e.Name, e.Bytes, e.Err)
+}
+
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// refuse says why an archive is not taken; [packed.verdict] adds its name.
+func refuse(format string, args ...any) error {
+	return &ArchiveError{Problem: fmt.Sprintf(format, args...)}
+}
