@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,27 +27,28 @@ func (h *Host) Lock(ctx context.Context, path string) (unlock func(), err error)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	for deadline := time.Now().Add(lockWait); ; {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			break
+	for deadline := time.Now().Add(lockWait); ; time.Sleep(50 * time.Millisecond) {
+		whole := unix.Flock_t{Type: unix.F_WRLCK}
+		err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
+		switch busy := errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES); {
+		case err == nil:
+			return func() { _ = f.Close() }, nil
+		case !busy:
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		case ctx.Err() != nil:
+			return nil, errors.Join(fmt.Errorf("wait for %s: %w", path, context.Cause(ctx)), f.Close())
+		case time.Now().After(deadline):
+			return nil, errors.Join(held(path, f), f.Close())
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline) || ctx.Err() != nil {
-			return nil, errors.Join(lockError(path, f, err), context.Cause(ctx), f.Close())
-		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	_ = f.Truncate(0) // the pid is only for people: see lockError
-	_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return func() { _ = f.Close() }, nil
 }
 
-func lockError(path string, f *os.File, err error) error {
-	if !errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("lock %s: %w", path, err)
+// held names the process that has the lock: the kernel knows it, so that no
+// pid need be written, and none can be stale.
+func held(path string, f *os.File) error {
+	holder := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &holder); err != nil || holder.Pid <= 0 {
+		return fmt.Errorf("another run holds %s: wait for it and try again", path)
 	}
-	buf := make([]byte, 16)
-	n, _ := f.ReadAt(buf, 0)
-	holder := strings.TrimSpace(string(buf[:n]))
-	return fmt.Errorf("another run holds %s: pid %s; wait for it, or see what it does with `journalctl _PID=%s`", path, holder, holder)
+	return fmt.Errorf("another run holds %s: pid %d; wait for it, or see what it does with `journalctl _PID=%d`", path, holder.Pid, holder.Pid)
 }

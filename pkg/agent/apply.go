@@ -1,0 +1,231 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// applier makes a plan so.
+type applier struct {
+	host    *host.Host
+	ledger  *ledger.Ledger
+	planned *changes
+	done    *changes
+	asked   *host.Pending
+	view    host.View // the host as it is, with the effects that were asked for
+	log     *zap.Logger
+	hooks   Hooks
+}
+
+// apply makes what was planned so, as a dataflow. What is owed is written down
+// before the first change, so that a restart survives a kill between a rename
+// and the restart that it needs.
+func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, log *zap.Logger, hooks Hooks) (*changes, graph.Report[tasks.Task], error) {
+	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), log: log, hooks: hooks}
+	a.view = a.asked.Over(h)
+	before := led.Owed()
+	owe(led, planned)
+	if err := led.SaveOwed(ctx, h); err != nil {
+		return nil, graph.Report[tasks.Task]{}, err
+	}
+	rep := graph.Run(ctx, g, graph.RunOptions{
+		Deadline: applyDeadline,
+		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
+		OnStart:  a.started,
+		OnRetry: func(n graph.Node, attempts int, err error, pause time.Duration) {
+			log.Warn("try again", zap.String("key", string(n.Owns()[0])), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Error(err))
+		},
+		OnDone: a.settled,
+	}, a.visit)
+	forgive(led, planned, a.done, before)
+	return a.done, rep, nil
+}
+
+// owe notes what the planned changes will ask for.
+func owe(led *ledger.Ledger, planned *changes) {
+	for key, c := range planned.byKey {
+		if c.NotHere == "" {
+			for _, effect := range c.Asks {
+				led.Owe(string(effect), string(key))
+			}
+		}
+	}
+}
+
+// forgive takes back what was noted for changes that were not tried after all.
+// What an earlier run owed stays owed.
+func forgive(led *ledger.Ledger, planned, done *changes, before map[string][]string) {
+	for key, c := range planned.byKey {
+		if done.get(key) != nil {
+			continue
+		}
+		for _, effect := range c.Asks {
+			if !slices.Contains(before[string(effect)], string(key)) {
+				led.Forgive(string(effect), string(key))
+			}
+		}
+	}
+}
+
+// visit plans a task again just before its apply, applies it, and plans it
+// once more: only what then has nothing left to change is done.
+func (a *applier) visit(ctx context.Context, t tasks.Task) error {
+	key := t.Owns()[0]
+	c, err := t.Plan(ctx, a.view)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		a.settleEffect(key)
+		return nil
+	}
+	if c.NotHere != "" {
+		a.done.put(key, c)
+		return nil
+	}
+	if err := within(key, c, a.planned.get(key)); err != nil {
+		return err
+	}
+	for _, effect := range c.Asks {
+		a.asked.Ask(string(effect), string(key))
+	}
+	a.done.put(key, c)
+	if err := t.Apply(ctx, a.host, c); err != nil {
+		return err
+	}
+	a.settleEffect(key)
+	left, err := t.Plan(ctx, a.view)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look again after the change: %w", err)
+	case left != nil && left.NotHere == "":
+		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
+	}
+	return nil
+}
+
+// settleEffect notes that an effect was done, or that nobody asked for it after all.
+func (a *applier) settleEffect(key graph.Key) {
+	if key.Kind() == tasks.KindEffect {
+		a.asked.Paid(string(key))
+		a.ledger.Paid(string(key))
+	}
+}
+
+func (a *applier) started(n graph.Node) {
+	if c := a.planned.get(n.Owns()[0]); c != nil && c.NotHere == "" && a.hooks.OnStart != nil {
+		a.hooks.OnStart(n.Owns()[0])
+	}
+}
+
+func (a *applier) settled(res graph.Result[graph.Node]) {
+	key := res.Node.Owns()[0]
+	switch c := a.done.get(key); {
+	case res.State == graph.Failed:
+		a.log.Error("failed", zap.String("key", string(key)), zap.Error(res.Err), zap.Duration("took", res.Took))
+	case res.State == graph.Done && c != nil && c.NotHere == "":
+		a.log.Info("changed", zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took))
+	}
+	if a.hooks.OnDone != nil {
+		a.hooks.OnDone(key, res.State)
+	}
+}
+
+// within says whether now is what was planned, or less. What differs stops its
+// branch until the next pass has planned it, and a person could have seen it.
+func within(key graph.Key, now, planned *tasks.Change) error {
+	if planned == nil {
+		return graph.Permanent(&ChangedError{Key: key, Reason: now.Reason})
+	}
+	if planned.Unknown != "" {
+		return nil
+	}
+	for _, it := range now.Items {
+		if !slices.ContainsFunc(planned.Items, func(p tasks.Item) bool { return sameOutcome(it, p) }) {
+			return graph.Permanent(&ChangedError{Key: it.Key, Reason: now.Reason})
+		}
+	}
+	return nil
+}
+
+// sameOutcome compares what a key becomes, not what it was: an upstream task
+// may have changed that.
+func sameOutcome(a, b tasks.Item) bool {
+	if a.Key != b.Key || !bytes.Equal(a.After, b.After) {
+		return false
+	}
+	for _, f := range a.Fields {
+		i := slices.IndexFunc(b.Fields, func(g tasks.Field) bool { return g.Name == f.Name })
+		if i >= 0 && b.Fields[i].After != f.After {
+			return false
+		}
+	}
+	return true
+}
+
+// ChangedError is a task that no longer plans what was planned.
+type ChangedError struct {
+	Key    graph.Key
+	Reason string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass", e.Reason, e.Key)
+}
+
+// NotConvergedError is a task that was applied without error and still differs.
+type NotConvergedError struct {
+	Key    graph.Key
+	Reason string
+}
+
+func (e *NotConvergedError) Error() string {
+	return fmt.Sprintf("applied, but still not as wanted: %s; another program may set it back: look for who else writes %s", e.Reason, e.Key)
+}
+
+// Deadlines of one attempt at a task.
+const (
+	planLimit    = 30 * time.Second
+	applyLimit   = 2 * time.Minute
+	archiveLimit = 15 * time.Minute // a slow mirror, not a dead one: a stalled read ends earlier
+)
+
+func planDeadline(graph.Node) time.Duration { return planLimit }
+
+func applyDeadline(n graph.Node) time.Duration {
+	if _, ok := n.(*tasks.Archive); ok {
+		return archiveLimit
+	}
+	return applyLimit
+}
+
+// OnlyChangedSincePlanned says that all that failed was planned otherwise than
+// found: another pass may help at once.
+func OnlyChangedSincePlanned(err error) bool {
+	switch e := err.(type) { // this is the walk itself
+	case nil:
+		return false
+	case *ChangedError:
+		return true
+	case interface{ Unwrap() []error }:
+		for _, sub := range e.Unwrap() {
+			if !OnlyChangedSincePlanned(sub) {
+				return false
+			}
+		}
+		return true
+	case interface{ Unwrap() error }:
+		return OnlyChangedSincePlanned(e.Unwrap())
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// note is a task whose state is a file: the host and its writes are real, only the kind is the test's.
+type note struct {
+	tasks.Meta
+	path, want string
+	sticky     bool  // the write has no effect, as when another program sets it back
+	wait       error // returned by Plan
+	broken     error // returned by Apply
+	planned    *int  // counts plans, to change what is planned between the first and the second
+	drift      string
+}
+
+func (n note) Owns() []graph.Key { return []graph.Key{tasks.FileKey(n.path)} }
+
+func (n note) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
+	if n.wait != nil {
+		return nil, n.wait
+	}
+	want := n.want
+	if n.planned != nil {
+		if *n.planned++; *n.planned > 1 {
+			want = n.drift
+		}
+	}
+	got, err := v.ReadFile(n.path)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return nil, err
+	}
+	if string(got) == want {
+		return nil, nil
+	}
+	return &tasks.Change{
+		Items:  []tasks.Item{{Key: n.Owns()[0], Op: tasks.Update, Before: got, After: []byte(want)}},
+		Reason: "content differs", Asks: n.Then,
+	}, nil
+}
+
+func (n note) Apply(ctx context.Context, h *host.Host, c *tasks.Change) error {
+	if n.broken != nil || n.sticky {
+		return n.broken
+	}
+	return h.WriteFile(ctx, n.path, c.Items[0].After, host.FileSpec{Mode: 0o644})
+}
+
+// bell is an effect that counts how often it is done.
+type bell struct {
+	tasks.Meta
+	rung *int
+	dies bool // as if the process were killed before it could ring
+}
+
+const bellKey = graph.Key("effect:restart bell.service")
+
+func (b bell) Owns() []graph.Key { return []graph.Key{bellKey} }
+
+func (b bell) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
+	by := v.Asked(string(bellKey))
+	if len(by) == 0 {
+		return nil, nil
+	}
+	return &tasks.Change{Items: []tasks.Item{{Key: bellKey, Op: tasks.Run}}, Reason: "asked for by " + strings.Join(by, ", ")}, nil
+}
+
+func (b bell) Apply(context.Context, *host.Host, *tasks.Change) error {
+	if b.dies {
+		return errors.New("killed")
+	}
+	*b.rung++
+	return nil
+}
+
+// once makes one pass of tasks on a root, with the ledger that is there.
+func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) {
+	t.Helper()
+	ctx := t.Context()
+	opt := host.Options{Root: root}
+	led, err := loadLedger(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, rep := plan(ctx, g, h, led.Owed())
+	if rep.Count(graph.Failed) > 0 {
+		return steps(rep, planned, report.Planned), failure(rep)
+	}
+	done, rep, err := apply(ctx, g, h, led, planned, zap.NewNop(), Hooks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := led.SaveOwed(ctx, h); err != nil {
+		t.Fatal(err)
+	}
+	return steps(rep, done, report.Done), failure(rep)
+}
+
+func states(list []report.Step) map[string]report.State {
+	out := map[string]report.State{}
+	for _, s := range list {
+		out[s.Key] = s.State
+	}
+	return out
+}
+
+func read(t *testing.T, root, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func asking(why string) tasks.Meta { return tasks.Meta{From: why, Then: []graph.Key{bellKey}} }
+
+func TestAnEffectIsDoneOnceAndOnlyWhenAskedFor(t *testing.T) {
+	root, rung := t.TempDir(), 0
+	list := []tasks.Task{note{Meta: asking("a"), path: "/a", want: "1"}, note{Meta: asking("b"), path: "/b", want: "1"}, bell{rung: &rung}}
+	if _, err := once(t, root, list...); err != nil || rung != 1 {
+		t.Fatalf("first run: %v, effect done %d times; want once", err, rung)
+	}
+	if got, err := once(t, root, list...); err != nil || rung != 1 || len(got) != 0 {
+		t.Fatalf("second run: %v, effect done %d times, steps %v; want nothing", err, rung, got)
+	}
+}
+
+func TestAnEffectOwedByAKilledRunIsDoneByTheNext(t *testing.T) {
+	root, rung := t.TempDir(), 0
+	file := note{Meta: asking("a"), path: "/a", want: "1"}
+	if _, err := once(t, root, file, bell{rung: &rung, dies: true}); err == nil {
+		t.Fatal("the effect did not fail")
+	}
+	if _, err := once(t, root, file, bell{rung: &rung}); err != nil || rung != 1 {
+		t.Fatalf("the next run, with nothing else to change: %v, effect done %d times; want once", err, rung)
+	}
+	if _, err := once(t, root, file, bell{rung: &rung}); err != nil || rung != 1 {
+		t.Fatalf("the one after: %v, effect done %d times in all; want once", err, rung)
+	}
+}
+
+func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
+	root, rung := t.TempDir(), 0
+	broken := note{path: "/first", want: "1", broken: errors.New("no")}
+	file := note{Meta: asking("a"), path: "/a", want: "1"}
+	file.After = []graph.Key{"file:/first"}
+	got, err := once(t, root, broken, file, bell{rung: &rung})
+	if err == nil || rung != 0 {
+		t.Fatalf("%v, effect done %d times; want a failure and no effect", err, rung)
+	}
+	want := map[string]report.State{"file:/first": report.Failed, "file:/a": report.Skipped}
+	if diff := cmp.Diff(want, states(got)); diff != "" {
+		t.Error(diff)
+	}
+	if led := ledger.Load(rootFiles{root}); len(led.Owed()) != 0 {
+		t.Errorf("owed for a change that was not made: %v", led.Owed())
+	}
+}
+
+type rootFiles struct{ root string }
+
+func (r rootFiles) ReadFile(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(r.root, path))
+}
+
+func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
+	root, count := t.TempDir(), 0
+	got, err := once(t, root, note{path: "/a", want: "planned", drift: "something else", planned: &count}, note{path: "/b", want: "1"})
+	if err == nil || !strings.Contains(err.Error(), "changed since planned") || !OnlyChangedSincePlanned(err) {
+		t.Fatalf("err = %v; want changed since planned", err)
+	}
+	if diff := cmp.Diff(map[string]report.State{"file:/a": report.Failed, "file:/b": report.Done}, states(got)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(root, "a")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was not planned was done: %v", err)
+	}
+}
+
+func TestWhatDoesNotHoldIsAnError(t *testing.T) {
+	root := t.TempDir()
+	_, err := once(t, root, note{path: "/a", want: "1", sticky: true})
+	var not *NotConvergedError
+	if !errors.As(err, &not) || not.Key != "file:/a" {
+		t.Fatalf("err = %v; want a NotConvergedError", err)
+	}
+	if OnlyChangedSincePlanned(err) {
+		t.Error("a task that does not hold was taken for one that changed since planned")
+	}
+}
+
+func TestWaitsAreNoErrorAndSilenceTheirDependents(t *testing.T) {
+	root := t.TempDir()
+	late := note{path: "/late", want: "1"}
+	late.After = []graph.Key{"file:/conf"}
+	got, err := once(t, root, note{path: "/conf", wait: graph.Wait("flannel")}, late, note{path: "/b", want: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]report.State{"file:/conf": report.Waits, "file:/late": report.Waits, "file:/b": report.Done}
+	if diff := cmp.Diff(want, states(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got := read(t, root, "b"); got != "1" {
+		t.Errorf("the branch that waits for nothing was not done: %q", got)
+	}
+}

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// Checked is what a check of one cluster found.
+type Checked struct {
+	Cluster     string             `json:"cluster"`
+	Diagnostics config.Diagnostics `json:"diagnostics"`
+	Nodes       []CheckedNode      `json:"nodes"`
+}
+
+// CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
+type CheckedNode struct {
+	NodeGroup string `json:"nodeGroup,omitempty"`
+	Node      string `json:"node,omitempty"`
+	Network   string `json:"network,omitempty"`
+	Tasks     int    `json:"tasks"`
+	Error     string `json:"error,omitempty"`
+}
+
+// OK says that nothing is wrong; warnings are not.
+func (c *Checked) OK() bool {
+	if c.Diagnostics.HasErrors() {
+		return false
+	}
+	for _, n := range c.Nodes {
+		if n.Error != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Check validates a cluster off-host: every document, and for every node group
+// and node the tasks that it makes on a host with these facts. A CI job runs it
+// before a merge. It touches no host and fetches no asset.
+func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
+	snap, err := store.Fetch(ctx, statestore.Revision{})
+	if err != nil {
+		return nil, fmt.Errorf("fetch from %s: %w", store, err)
+	}
+	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap))}
+	if out.Diagnostics.HasErrors() {
+		return out, nil
+	}
+	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
+		name := strings.TrimSuffix(path.Base(p), ".yaml")
+		switch path.Dir(p) {
+		case "nodegroups":
+			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Group: name}, facts))
+		case "nodes":
+			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Node: name}, facts))
+		}
+	}
+	return out, nil
+}
+
+func checkNode(ctx context.Context, store statestore.Store, sel config.Select, facts *host.Facts) CheckedNode {
+	out := CheckedNode{NodeGroup: sel.Group, Node: sel.Node}
+	d, err := Load(ctx, store, sel, statestore.Revision{})
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	out.NodeGroup, out.Network = d.Node.NodeGroup, d.Node.Networking.Name()
+	g, _, err := d.Graph(facts, model.Discovered{}, nil)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	out.Tasks = g.Len()
+	return out
+}
+
+// PlainFacts are those of an ordinary node, for a check without saved ones: one
+// uplink, systemd, containerd 2 with its defaults, a kubelet as kubeadm's package ships it.
+func PlainFacts() *host.Facts {
+	return &host.Facts{
+		Hostname: "node", Arch: "amd64", Init: "systemd", Cgroup: 2, Uplink: "eth0",
+		Address: netip.MustParseAddr("192.0.2.10"),
+		Kernel:  host.KernelFacts{Release: "6.1.0", IPv6: true, HostSysctls: true, Modules: true, BPF: true},
+		Links: []host.LinkFact{
+			{Name: "lo", MTU: 65536, Up: true, Loopback: true},
+			{Name: "eth0", MTU: 1500, Up: true, Physical: true, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/24")}},
+		},
+		Runtime: host.RuntimeFacts{
+			Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
+			Socket: "/run/containerd/containerd.sock", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default",
+		},
+		Kubelet: host.KubeletFacts{Unit: "kubelet.service", Variables: []string{"KUBELET_EXTRA_ARGS"}},
+	}
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Desired is what one snapshot of the store wants of one node.
+type Desired struct {
+	Snapshot *statestore.Snapshot
+	Node     *config.Node
+	Warnings config.Diagnostics
+	Keypairs map[string]model.Keypair
+	Damage   []string // what of the store was found and could not be used
+}
+
+// Load fetches a snapshot that is newer than last and decodes the node's part
+// of it. [statestore.ErrNotModified] says that there is none. An error in the
+// documents is permanent until the store changes, and carries all diagnostics.
+func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*Desired, error) {
+	snap, err := store.Fetch(ctx, last)
+	if err != nil {
+		return nil, fmt.Errorf("fetch from %s: %w", store, err)
+	}
+	node, diags := config.Load(Sources(snap), sel)
+	if err := diags.Err(); err != nil {
+		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
+	}
+	d := &Desired{Snapshot: snap, Node: node, Warnings: diags, Keypairs: map[string]model.Keypair{}}
+	// A keyset that cannot be read is no reason to stop a network that does not use it: who needs it says that it is missing.
+	pairs, err := statestore.Keypairs(snap)
+	if err != nil {
+		d.Damage = append(d.Damage, err.Error())
+	}
+	d.Damage = append(d.Damage, snap.Notes...)
+	for name, p := range pairs {
+		d.Keypairs[name] = model.Keypair(p)
+	}
+	return d, nil
+}
+
+// Sources picks the documents out of a snapshot, leaving certificates and assets.
+func Sources(snap *statestore.Snapshot) []config.Source {
+	var sources []config.Source
+	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
+		if strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
+			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})
+		}
+	}
+	return sources
+}
+
+// DocumentError is documents that cannot be used. Its text is every diagnostic.
+type DocumentError struct {
+	Store       string
+	Diagnostics config.Diagnostics
+}
+
+func (e *DocumentError) Error() string {
+	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
+}
+
+// Graph builds the tasks of d for a host and orders them. Duplicate owners and
+// cycles are reported here, before anything runs.
+func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
+	list, notes, err := model.Build(model.Input{
+		Node: d.Node, Facts: facts, Discovered: found, Assets: assets, Keypairs: d.Keypairs,
+	})
+	if err != nil {
+		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", d.Node.Name, err))
+	}
+	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		return nil, notes, graph.Permanent(fmt.Errorf("order the tasks of %s: %w", d.Node.Name, err))
+	}
+	return g, notes, nil
+}

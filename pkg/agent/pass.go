@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Hooks tell a caller how a pass goes on. All may be nil; they must be quick.
+type Hooks struct {
+	// OnPlan hears the plan of a pass that will be applied, before its first change.
+	OnPlan func(*report.Plan)
+	// OnStart and OnDone frame the work on a key that changes.
+	OnStart func(graph.Key)
+	OnDone  func(graph.Key, graph.State)
+}
+
+// Pass is one look at the host, and what comes of it.
+type Pass struct {
+	Host   host.Options // without stamps: the ledger brings them
+	Assets tasks.Fetcher
+	Log    *zap.Logger
+	Hooks  Hooks
+}
+
+// LockFile is held for the length of a pass that may write.
+const LockFile = "/run/netwright/lock"
+
+// DryRun says what a pass would change. It opens the host for reading only.
+// The error is that of tasks that could not be planned; the plan is returned
+// with it.
+func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
+	led, view, err := p.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close() // only read from
+	g, notes, err := d.Graph(view.Facts(), model.Discovered{}, p.Assets)
+	if err != nil {
+		return nil, err
+	}
+	planned, rep := plan(ctx, g, view, led.Owed())
+	return d.report(notes, led, steps(rep, planned, report.Planned), len(rep.Results)), failure(rep)
+}
+
+// look opens the host for reading, with the stamps that the ledger has.
+func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
+	led, err := loadLedger(p.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := p.Host
+	opt.Stamps = led
+	view, err := host.OpenView(ctx, opt)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at the host: %w", err)
+	}
+	return led, view, nil
+}
+
+// Converge makes the host match, once. When all is right it writes nothing.
+// The returned plan tells what was done, what waits and what failed.
+func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
+	led, err := loadLedger(p.Host)
+	if err != nil {
+		return nil, err
+	}
+	opt := p.Host
+	opt.Stamps, opt.Log = led, p.Log
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		return nil, fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // every write was synced and checked where it was made
+	unlock, err := h.Lock(ctx, LockFile)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	out, err := p.converge(ctx, d, h, led)
+	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
+}
+
+func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	g, notes, err := d.Graph(h.Facts(), model.Discovered{}, p.Assets)
+	if err != nil {
+		return nil, err
+	}
+	planned, rep := plan(ctx, g, h, led.Owed())
+	before := d.report(notes, led, steps(rep, planned, report.Planned), len(rep.Results))
+	if p.Hooks.OnPlan != nil {
+		p.Hooks.OnPlan(before)
+	}
+	if before.Summary.Changes() == 0 {
+		return before, failure(rep)
+	}
+	done, rep, err := apply(ctx, g, h, led, planned, p.Log, p.Hooks)
+	if err != nil {
+		return before, err
+	}
+	return d.report(notes, led, steps(rep, done, report.Done), len(rep.Results)), failure(rep)
+}
+
+// loadLedger reads the ledger through the root, before the host is opened with it.
+func loadLedger(opt host.Options) (*ledger.Ledger, error) {
+	files, err := host.OpenFiles(opt)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
+	}
+	defer files.Close() // only read from
+	return ledger.Load(files), nil
+}
+
+// report puts a plan's head on its steps.
+func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.Step, total int) *report.Plan {
+	p := &report.Plan{
+		Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.Node.Networking.Name(),
+		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
+	}
+	for _, w := range d.Warnings {
+		p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: w.Origin.String(), Text: w.Summary})
+	}
+	for _, text := range append(led.Damage(), d.Damage...) {
+		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
+	}
+	for _, n := range notes {
+		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
+	}
+	p.Count(total)
+	return p
+}

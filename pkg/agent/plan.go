@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// changes are the changes of one run by the task's first key; tasks that are
+// right are not in it, so that a no-op keeps nothing.
+type changes struct {
+	mu    sync.Mutex
+	byKey map[graph.Key]*tasks.Change
+}
+
+func newChanges() *changes { return &changes{byKey: map[graph.Key]*tasks.Change{}} }
+
+func (c *changes) put(key graph.Key, ch *tasks.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byKey[key] = ch
+}
+
+func (c *changes) get(key graph.Key) *tasks.Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byKey[key]
+}
+
+// plan asks every task what it would change on view, upstream first, each on
+// the host as the tasks before it will have left it. owed are effects that an
+// earlier run still owes.
+func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string) (*changes, graph.Report[tasks.Task]) {
+	pending := host.NewPending(owed)
+	over := pending.Over(view)
+	out := newChanges()
+	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
+		c, err := t.Plan(ctx, over)
+		if err != nil || c == nil {
+			return err
+		}
+		key := t.Owns()[0]
+		out.put(key, c)
+		if c.NotHere != "" {
+			return nil
+		}
+		pending.Add(c.Pending...)
+		for _, effect := range c.Asks {
+			pending.Ask(string(effect), string(key))
+		}
+		return nil
+	})
+	return out, rep
+}
+
+// steps turns what became of the tasks into a report's steps, in plan order.
+// changed is the state of a task that has a change: Planned, or Done after apply.
+func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []report.Step {
+	var out []report.Step
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		key := res.Node.Owns()[0]
+		c := ch.get(key)
+		if res.State == graph.Done && c == nil {
+			continue
+		}
+		out = append(out, step(res, key, c, changed))
+	}
+	return out
+}
+
+func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed report.State) report.Step {
+	s := report.Step{Key: string(key), Gate: gateName(res.Node.Gate()), Origin: res.Node.Origin()}
+	if m, ok := res.Node.(interface{ Base() tasks.Meta }); ok {
+		s.Why, s.Overrides = m.Base().Why, m.Base().Overrides
+	}
+	if c != nil {
+		report.FromChange(&s, c)
+	}
+	if res.Err != nil {
+		s.Message = res.Err.Error()
+	}
+	switch res.State {
+	case graph.Done:
+		s.State = changed
+		if c.NotHere != "" {
+			s.State, s.Message = report.NotHere, c.NotHere
+		}
+	case graph.Failed:
+		s.State = report.Failed
+		s.Asks, s.Disruption, s.Reason = nil, "", ""
+	case graph.Waiting:
+		s.State = report.Waits
+	case graph.Skipped:
+		s.State = report.Skipped
+	case graph.Cancelled:
+		s.State = report.Stopped
+	}
+	return s
+}
+
+func gateName(g graph.Gate) string {
+	if g == graph.AfterKubelet {
+		return "after kubelet"
+	}
+	return "before kubelet"
+}
+
+// failure is the error of a run without the noise of what it skipped.
+func failure(rep graph.Report[tasks.Task]) error {
+	if err := rep.Err(); err != nil {
+		return &RunError{Err: err, Failed: rep.Count(graph.Failed)}
+	}
+	return nil
+}
+
+// RunError is a run in which tasks failed; every one of them is in Err.
+type RunError struct {
+	Err    error
+	Failed int
+}
+
+func (e *RunError) Error() string { return e.Err.Error() }
+
+// Unwrap is the joined errors of the tasks.
+func (e *RunError) Unwrap() error { return e.Err }
+
+// asRunError says whether the tasks failed, as opposed to what came before them.
+func asRunError(err error) bool {
+	var run *RunError
+	return errors.As(err, &run)
+}
