@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+func configCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "Print this node's merged configuration, each value with its origin",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := f.wire(zap.NewNop())
+			if err != nil {
+				return err
+			}
+			d, err := agent.Load(cmd.Context(), w.store, w.sel, statestore.Revision{})
+			if err != nil {
+				return err
+			}
+			if f.output == "json" {
+				return writeJSON(s.out, d.Node)
+			}
+			return printConfig(s, d.Node)
+		},
+	}
+}
+
+// printConfig lists every value that has an origin: path, value, where from.
+// A path whose value is a structure is its parts' business; one whose value is
+// not for printing, as a file's content, has an origin only.
+func printConfig(s streams, n *config.Node) error {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("encode the configuration: %w", err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return fmt.Errorf("decode the configuration: %w", err)
+	}
+	for _, path := range n.Paths() {
+		value, leaf := lookup(doc, jsonPath(path))
+		if !leaf {
+			continue
+		}
+		if _, err := fmt.Fprintf(s.out, "%-48s %-32s %s\n", path, value, n.Origin(path)); err != nil {
+			return fmt.Errorf("write the configuration: %w", err)
+		}
+	}
+	return nil
+}
+
+// jsonPath is where the JSON form holds the value of a document's path.
+func jsonPath(path string) string {
+	switch path {
+	case "metadata.name":
+		return "cluster"
+	case "spec.networking.cni.binDir", "spec.networking.cni.confDir":
+		return strings.TrimPrefix(path, "spec.networking.")
+	}
+	return strings.TrimPrefix(path, "spec.")
+}
+
+// lookup finds the value at a path such as "networking.bridge.mtu". A key in
+// brackets, and what the JSON form does not hold, is a leaf without a value.
+func lookup(doc map[string]any, path string) (value string, leaf bool) {
+	if strings.Contains(path, "[") {
+		return "", true
+	}
+	name, rest, deeper := strings.Cut(path, ".")
+	switch v := doc[name].(type) {
+	case map[string]any:
+		if !deeper {
+			return "{}", len(v) == 0
+		}
+		return lookup(v, rest)
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			if _, nested := part.(map[string]any); nested {
+				return "", false
+			}
+			parts[i] = fmt.Sprint(part)
+		}
+		return strings.Join(parts, ", "), true
+	case nil:
+		return "", path != "spec"
+	default:
+		return fmt.Sprint(v), true
+	}
+}

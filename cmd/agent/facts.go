@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func factsCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "facts",
+		Short: "Print what the agent knows of this host",
+		Long: `facts prints what the agent knows of this host: distribution, kernel, links and
+who manages them, container runtime, kubelet.
+
+Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			view, err := host.OpenView(cmd.Context(), host.Options{Root: f.root})
+			if err != nil {
+				return fmt.Errorf("look at the host: %w", err)
+			}
+			defer func() { err = errors.Join(err, view.Close()) }()
+			if f.output == "json" {
+				return writeJSON(s.out, view.Facts())
+			}
+			return writeFacts(s.out, view.Facts())
+		},
+	}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// writeFacts is the text form: what a person on call wants to see first.
+func writeFacts(w io.Writer, f *host.Facts) error {
+	lines := [][2]string{
+		{"hostname", f.Hostname},
+		{"system", fmt.Sprintf("%s, %s", orNone(f.OS.Pretty), f.Arch)},
+		{"kernel", fmt.Sprintf("%s, cgroup v%d, IPv6 %s", f.Kernel.Release, f.Cgroup, yesNo(f.Kernel.IPv6))},
+		{"init", orNone(f.Init)},
+		{"container", orNone(f.Contain)},
+		{"uplink", fmt.Sprintf("%s %s", orNone(f.Uplink), addr(f))},
+		{"runtime", fmt.Sprintf("%s %s", orNone(f.Runtime.Name), f.Runtime.Version)},
+		{"cni conf", fmt.Sprintf("%s (%s)", orNone(f.Runtime.ConfDir), orNone(f.Runtime.From))},
+		{"cni bin", fmt.Sprint(f.Runtime.BinDirs)},
+		{"kubelet", fmt.Sprintf("%s %s", orNone(f.Kubelet.Unit), f.Kubelet.Version)},
+	}
+	for _, l := range f.Links {
+		state := "down"
+		if l.Up {
+			state = "up"
+		}
+		manager := l.Manager
+		if manager == "" {
+			manager = "nobody"
+		}
+		lines = append(lines, [2]string{"link " + l.Name, fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
+	}
+	for _, p := range f.Peers {
+		lines = append(lines, [2]string{"also here", p})
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(w, "%-16s %s\n", l[0], l[1]); err != nil {
+			return fmt.Errorf("write the facts: %w", err)
+		}
+	}
+	return nil
+}
+
+func addr(f *host.Facts) string {
+	if !f.Address.IsValid() {
+		return ""
+	}
+	return f.Address.String()
+}
+
+func orPhysical(kind string) string {
+	if kind == "" {
+		return "device"
+	}
+	return kind
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

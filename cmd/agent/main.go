@@ -1,0 +1,60 @@
+// Command agent converges a Kubernetes node's network.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+// The exit codes; docs/command-line.md tells users of them.
+const (
+	exitOK      = 0
+	exitError   = 1
+	exitChanges = 2 // --dry-run: there is something to do
+	exitWaiting = 3 // --once --wait: still waiting
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// streams are where a command reads and writes: data on out, all else on err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exit is an error that is only an exit code: everything was said already.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// run is the whole program without its process: tests call it.
+func run(ctx context.Context, args []string, s streams) int {
+	cmd := rootCommand(s)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	var code exit
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(s.err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
+		return exitError
+	}
+	fmt.Fprintf(s.err, "agent: %v\n", err)
+	return exitError
+}

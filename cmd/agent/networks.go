@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+func networksCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "networks [NAME]",
+		Short: "List the networks, or say what one needs of a node",
+		Args:  cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return networkNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			all := network.All()
+			if len(args) == 0 {
+				if f.output == "json" {
+					return writeJSON(s.out, all)
+				}
+				for _, n := range all {
+					fmt.Fprintf(s.out, "%-10s %s\n", n.Name, n.Title)
+				}
+				return nil
+			}
+			for _, n := range all {
+				if n.Name != args[0] {
+					continue
+				}
+				if f.output == "json" {
+					return writeJSON(s.out, n)
+				}
+				describe(s.out, n)
+				return nil
+			}
+			return fmt.Errorf("no network is called %q: expected one of %s", args[0], strings.Join(networkNames(), ", "))
+		},
+	}
+}
+
+func networkNames() []string {
+	var names []string
+	for _, n := range network.All() {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// describe prints a network's data, a line each; what it has not is left out.
+func describe(w io.Writer, n network.Network) {
+	row := func(name string, parts ...string) {
+		if text := join(parts...); text != "" {
+			fmt.Fprintf(w, "%-13s %s\n", name, text)
+		}
+	}
+	row(n.Name, n.Title)
+	row("documented", n.Docs)
+	row("kOps", n.Lifecycle.Kops)
+	row("Kubernetes", n.Lifecycle.Kubernetes)
+	row("conf", n.Conf.File, "written by "+n.Conf.Writer, strings.Join(n.Conf.Chain, " → "))
+	row("kubelet", n.Kubelet)
+	for _, p := range n.Plugins {
+		row("plugins", p.Asset+": "+strings.Join(p.Members, " "), atLeast(p.Minimum), p.When)
+	}
+	for _, m := range n.Modules {
+		row("module", m.Name, m.Why, m.When, optional(m.Optional))
+	}
+	for _, v := range n.Sysctls {
+		row("sysctl", v.Key+" = "+v.Value, v.Why, v.When)
+	}
+	for _, m := range n.Mounts {
+		row("mount", m.Where, m.Type, m.When)
+	}
+	for _, p := range n.Packages {
+		row("package", p.Name, "on "+p.On, p.When)
+	}
+	for _, c := range n.Certificates {
+		row("certificate", c.Keypair, "in "+c.Dir+" "+c.Mode+": "+strings.Join(c.Files, " "), c.When)
+	}
+	row("kubeconfig", n.Kubeconfig)
+	for _, p := range n.Ports {
+		row("port", fmt.Sprintf("%s %d", p.Proto, p.Port), p.What)
+	}
+	row("MTU", n.MTU)
+	row("IPv6", yesNo(n.IPv6))
+	for _, sh := range n.SharedHost {
+		row("shared host", sh.Service, "leaves alone "+sh.Leaves)
+	}
+	row("leaves", n.Leftovers.Links...)
+	row("leaves", n.Leftovers.Routes...)
+	row("leaves", n.Leftovers.Tables...)
+	row("leaves", n.Leftovers.Chains...)
+	row("leaves", n.Leftovers.Files...)
+}
+
+func join(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+func atLeast(version string) string {
+	if version == "" {
+		return ""
+	}
+	return "at least " + version
+}
+
+func optional(yes bool) string {
+	if yes {
+		return "its absence is only a warning"
+	}
+	return ""
+}

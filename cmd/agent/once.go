@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// waitPause is the time between two looks of --once --wait.
+const waitPause = 2 * time.Second
+
+// maxPasses bounds --once: what changes under our hands for so long is somebody else's doing.
+const maxPasses = 3
+
+func runDryRun(ctx context.Context, f *flags, s streams) error {
+	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	if err != nil {
+		return err
+	}
+	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	if err != nil {
+		return err
+	}
+	plan, planErr := w.pass.DryRun(ctx, d)
+	if plan == nil {
+		return planErr
+	}
+	if err := f.print(s, plan); err != nil {
+		return err
+	}
+	switch {
+	case planErr != nil:
+		return exit(exitError) // the plan says what failed
+	case plan.Summary.Changes() > 0:
+		return exit(exitChanges)
+	}
+	return nil
+}
+
+func (f *flags) print(s streams, plan *report.Plan) error {
+	if f.output == "json" {
+		return report.JSON(s.out, plan)
+	}
+	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), Diffs: true})
+}
+
+func runOnce(ctx context.Context, f *flags, s streams) error {
+	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	if err != nil {
+		return err
+	}
+	return w.converge(ctx, f, s)
+}
+
+// converge makes passes until all is right, or only time can help.
+func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
+	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	if err != nil {
+		return err
+	}
+	p := newProgress(f, s)
+	w.pass.Hooks = p.hooks()
+	deadline := time.Now().Add(f.wait)
+	for passes := 1; ; passes++ {
+		plan, err := w.pass.Converge(ctx, d)
+		p.end()
+		switch {
+		case plan == nil:
+			return err
+		case err != nil && passes < maxPasses && agent.OnlyChangedSincePlanned(err):
+			continue
+		case err == nil && plan.Summary.Waiting > 0 && time.Now().Before(deadline):
+			p.waiting(plan)
+			if err := sleep(ctx, waitPause); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.result(plan); err != nil {
+			return err
+		}
+		switch {
+		case err != nil:
+			return exit(exitError)
+		case plan.Summary.Waiting > 0 && f.wait > 0:
+			return exit(exitWaiting)
+		}
+		return nil
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait: %w", context.Cause(ctx))
+	case <-t.C:
+		return nil
+	}
+}

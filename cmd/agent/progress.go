@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// progress shows a converging run: the plan once, on a terminal a line that
+// says what is worked on when it takes long, and the end.
+type progress struct {
+	f      *flags
+	s      streams
+	live   bool
+	mu     sync.Mutex
+	since  map[graph.Key]time.Time
+	shown  bool // the plan was printed
+	line   bool // a progress line stands on the terminal
+	stop   chan struct{}
+	waited string
+}
+
+// slow is how long a key is worked on before a terminal hears of it.
+const slow = 500 * time.Millisecond
+
+func newProgress(f *flags, s streams) *progress {
+	return &progress{f: f, s: s, live: f.output == "text" && isTerminal(s.err), since: map[graph.Key]time.Time{}}
+}
+
+func (p *progress) hooks() agent.Hooks {
+	return agent.Hooks{
+		OnPlan: func(plan *report.Plan) {
+			if p.f.output == "text" && plan.Summary.Changes() > 0 {
+				_ = report.Text(p.s.out, plan, report.TextOptions{Color: isTerminal(p.s.out), Diffs: true})
+				p.shown = true
+				p.begin()
+			}
+		},
+		OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
+		OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
+	}
+}
+
+func (p *progress) begin() {
+	if !p.live || p.stop != nil {
+		return
+	}
+	p.stop = make(chan struct{})
+	go func(stop chan struct{}) {
+		tick := time.NewTicker(slow)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				p.draw()
+			}
+		}
+	}(p.stop)
+}
+
+func (p *progress) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var longest graph.Key
+	var since time.Time
+	for k, t := range p.since {
+		if longest == "" || t.Before(since) {
+			longest, since = k, t
+		}
+	}
+	if longest == "" || time.Since(since) < slow {
+		return
+	}
+	fmt.Fprintf(p.s.err, "\r\x1b[K  … %s (%s)", longest, time.Since(since).Round(time.Second/10))
+	p.line = true
+}
+
+// end takes the progress line away; the run is over.
+func (p *progress) end() {
+	if p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line {
+		fmt.Fprint(p.s.err, "\r\x1b[K")
+		p.line = false
+	}
+}
+
+// waiting says once what is waited for.
+func (p *progress) waiting(plan *report.Plan) {
+	for _, s := range plan.Steps {
+		if s.State == report.Waits && s.Message != p.waited {
+			p.waited = s.Message
+			fmt.Fprintf(p.s.err, "  … %s\n", s.Message)
+			return
+		}
+	}
+}
+
+// result prints what became of it: all, or after the plan only what needs a person.
+func (p *progress) result(plan *report.Plan) error {
+	if p.f.output == "json" {
+		return report.JSON(p.s.out, plan)
+	}
+	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
+	return report.Text(p.s.out, plan, opt)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// flags are those of the command line, before the agent's own file fills in
+// what they leave out.
+type flags struct {
+	conf, store, cluster, group, node string
+	root, output                      string
+
+	once, dryRun, sandbox, verify bool
+	wait, interval                time.Duration
+}
+
+func rootCommand(s streams) *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Converge a Kubernetes node's network",
+		Long: `agent reads a node's configuration from a state store and makes the host match.
+
+Without --once and --dry-run it is the daemon that systemd runs: it converges,
+tells systemd when kubelet may start, and looks again every interval.`,
+		Example: `  agent --dry-run                       what would change on this node, and why
+  agent --once --wait 5m                converge and exit (cloud-init)
+  agent --store examples/bridge --node node-1 --once --sandbox
+                                        try it in throw-away namespaces`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.dryRun && f.once:
+				return errors.New("--dry-run and --once exclude each other: the first shows what the second would do")
+			case f.wait != 0 && !f.once:
+				return errors.New("--wait needs --once: the daemon waits by itself")
+			case f.sandbox && f.root != "/":
+				return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
+			case f.sandbox:
+				return runSandbox(cmd.Context(), f, s)
+			case f.dryRun:
+				return runDryRun(cmd.Context(), f, s)
+			case f.once:
+				return runOnce(cmd.Context(), f, s)
+			}
+			return runDaemon(cmd.Context(), f, s)
+		},
+	}
+	cmd.SetIn(s.in)
+	cmd.SetOut(s.out)
+	cmd.SetErr(s.err)
+	p := cmd.PersistentFlags()
+	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
+	p.StringVar(&f.store, "store", "", "state store: a directory or file:// URL")
+	p.StringVar(&f.cluster, "cluster", "", "cluster in the store (default: the only one)")
+	p.StringVar(&f.group, "node-group", "", "node group (default: the one that the node's document names)")
+	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")
+	p.StringVar(&f.root, "root", "/", "root of a mounted image: files only, nothing live")
+	p.StringVarP(&f.output, "output", "o", "text", "text or json")
+	l := cmd.Flags()
+	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
+	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")
+	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
+	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
+	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
+	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
+	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), storeCommand(f, s), versionCommand(s))
+	return cmd
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/assets"
+)
+
+const (
+	defaultConf     = "/etc/netwright/agent.yaml"
+	defaultInterval = 10 * time.Minute
+)
+
+// wired is what the flags and the agent's file together say, opened.
+type wired struct {
+	store    statestore.Store
+	sel      config.Select
+	pass     agent.Pass
+	interval time.Duration
+}
+
+// wire fills the flags from the agent's file and opens the store.
+func (f *flags) wire(log *zap.Logger) (*wired, error) {
+	if f.output != "text" && f.output != "json" {
+		return nil, fmt.Errorf("--output %q: expected text or json", f.output)
+	}
+	if err := f.readConf(); err != nil {
+		return nil, err
+	}
+	if f.store == "" {
+		return nil, fmt.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
+	}
+	if f.node == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("find the node's name: %w; name it with --node", err)
+		}
+		f.node = name
+	}
+	if err := f.onlyCluster(); err != nil {
+		return nil, err
+	}
+	store, err := statestore.Open(f.store, f.cluster)
+	if err != nil {
+		return nil, err
+	}
+	w := &wired{store: store, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
+	if w.interval == 0 {
+		w.interval = defaultInterval
+	}
+	w.pass = agent.Pass{
+		Host:   host.Options{Root: f.root, Verify: f.verify},
+		Assets: assets.New(store),
+		Log:    log,
+	}
+	return w, nil
+}
+
+// onlyCluster takes the store's only cluster when none is named.
+func (f *flags) onlyCluster() error {
+	if f.cluster != "" {
+		return nil
+	}
+	store, clusters, err := statestore.Clusters(f.store)
+	if err != nil {
+		return err
+	}
+	if len(clusters) > 1 {
+		return fmt.Errorf("%s has several clusters: name one of them with --cluster: %s", f.store, strings.Join(clusters, ", "))
+	}
+	f.store, f.cluster = store, clusters[0]
+	return nil
+}
+
+// readConf lets the agent's own file say what the flags did not.
+func (f *flags) readConf() error {
+	path := f.conf
+	if path == "" {
+		path = defaultConf
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && f.conf == "" {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the agent's file: %w", err)
+	}
+	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	for _, v := range []struct{ flag, own *string }{
+		{&f.store, &own.Store}, {&f.cluster, &own.Cluster}, {&f.group, &own.NodeGroup}, {&f.node, &own.Node},
+	} {
+		if *v.flag == "" {
+			*v.flag = *v.own
+		}
+	}
+	if f.interval == 0 {
+		f.interval = own.Interval
+	}
+	return nil
+}
+
+// logger writes to stderr: key and value for the journal, which has times of its own.
+func logger(s streams, level zapcore.Level) *zap.Logger {
+	enc := zapcore.EncoderConfig{
+		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
+		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder,
+	}
+	if os.Getenv("JOURNAL_STREAM") == "" {
+		enc.TimeKey, enc.EncodeTime = "time", zapcore.ISO8601TimeEncoder
+	}
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(s.err), level))
+}
+
+// isTerminal says whether a stream is one, so that colour and progress make sense.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && !strings.EqualFold(os.Getenv("TERM"), "dumb")
+}
