@@ -193,7 +193,7 @@ func TestAddPodThatFailsLeavesNothing(t *testing.T) {
 			if _, err := AddPod(t.Context(), h, opt); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("want %q: %v", want, err)
 			}
-				if _, err := os.Stat("/run/netns/netwright-" + opt.Name); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat("/run/netns/netwright-" + opt.Name); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s: the namespace is still there: %v", want, err)
 			}
 		}
