@@ -34,7 +34,7 @@ var ErrNoAnswer = errors.New("no answer")
 // another namespace, CAP_SYS_ADMIN.
 func Ping(ctx context.Context, netns string, to netip.Addr) (time.Duration, error) {
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, pingTotal)
+	ctx, cancel := context.WithTimeoutCause(ctx, pingTotal, ErrNoAnswer)
 	defer cancel()
 	to = to.Unmap()
 	p := pinger{to: to, network: "ip4:icmp", any: "0.0.0.0", protocol: 1, echo: ipv4.ICMPTypeEcho, reply: ipv4.ICMPTypeEchoReply}

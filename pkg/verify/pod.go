@@ -78,7 +78,7 @@ func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
 	}
 	if err := p.add(ctx); err != nil {
 		// Taken back even when ctx is what ended.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 30*time.Second, errors.New("taking the pod back took too long"))
 		defer cancel()
 		return nil, errors.Join(fmt.Errorf("add pod %s to network %s (%s): %w", opt.Name, list.Name, file, err), p.Remove(ctx))
 	}
