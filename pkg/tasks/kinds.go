@@ -8,31 +8,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Directory is a directory with its mode and owner. Missing parents are made
-// with mode 0755; what is in it is nobody's business.
-type Directory struct {
-	Meta
-	Path  string
-	Mode  fs.FileMode
-	Owner string // "user:group"; "" is root:root
-}
-
-// File is a regular file with its whole content.
-type File struct {
-	Meta
-	Path    string
-	Content []byte
-	Mode    fs.FileMode
-	Owner   string
-}
-
-// SymbolicLink is a symbolic link with its target as written.
-type SymbolicLink struct {
-	Meta
-	Path   string
-	Target string
-}
-
 // Fetcher opens assets. The agent gives one to the model, which hands it on
 // to the archives unread. It is called only by Apply.
 type Fetcher interface {

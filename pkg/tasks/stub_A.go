@@ -10,24 +10,6 @@ import (
 
 var errUnbuiltA = errors.New("kind not built yet")
 
-func (t Directory) Owns() []graph.Key                                { return nil }
-func (t Directory) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
-func (t Directory) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
-
-var _ Task = Directory{}
-
-func (t File) Owns() []graph.Key                                { return nil }
-func (t File) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
-func (t File) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
-
-var _ Task = File{}
-
-func (t SymbolicLink) Owns() []graph.Key                                { return nil }
-func (t SymbolicLink) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
-func (t SymbolicLink) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
-
-var _ Task = SymbolicLink{}
-
 func (t Archive) Owns() []graph.Key                                { return nil }
 func (t Archive) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
 func (t Archive) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }

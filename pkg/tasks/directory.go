@@ -1,0 +1,90 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Directory is a directory with its mode and owner. Missing parents are made
+// with mode 0755; what is in it is nobody's business. A symlink to a directory
+// counts as the directory: where the data lies is the administrator's choice.
+type Directory struct {
+	Meta
+	Path  string
+	Mode  fs.FileMode
+	Owner string // "user:group"; "" is root:root
+}
+
+var _ Task = Directory{}
+
+// Owns implements [Task].
+func (t Directory) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
+
+// Plan implements [Task].
+func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
+	want, err := resolveAccess(v, t.Mode, t.Owner)
+	if err != nil {
+		return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
+	}
+	info, there, err := behindLinks(v, t.Path)
+	if err != nil {
+		return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
+	}
+	fact := fileFact(t.Path, want.info(host.Directory, 0))
+	switch {
+	case !there:
+		items, err := missingParents(v, t.Path)
+		if err != nil {
+			return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
+		}
+		fields := append([]Field{{Name: "type", After: "directory"}}, want.created()...)
+		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: fields}), "absent", fact), nil
+	case info.Type != host.Directory:
+		return nil, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Directory}
+	case want.is(info):
+		return nil, nil
+	}
+	fields := want.changed(info)
+	return t.change([]Item{{Key: FileKey(t.Path), Op: Update, Fields: fields}}, differs(fields), fact), nil
+}
+
+// Apply implements [Task].
+func (t Directory) Apply(_ context.Context, h *host.Host, _ *Change) error {
+	want, err := resolveAccess(h, t.Mode, t.Owner)
+	if err != nil {
+		return fmt.Errorf("make directory %s: %w", t.Path, err)
+	}
+	return h.Mkdir(t.Path, want.mode, want.uid, want.gid)
+}
+
+// maxLinks is how many symlinks in a row are followed, as in the kernel.
+const maxLinks = 40
+
+// behindLinks describes what a path leads to. A dangling symlink is described as itself.
+func behindLinks(v host.View, name string) (info host.FileInfo, there bool, err error) {
+	link, there, err := lstat(v, name)
+	for info = link; err == nil && there && info.Type == host.Symlink; {
+		var target string
+		for n := 0; info.Type == host.Symlink; n++ {
+			if n == maxLinks {
+				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
+			}
+			if target, err = v.Readlink(name); err != nil {
+				return info, true, err
+			}
+			if !path.IsAbs(target) {
+				target = path.Join(path.Dir(name), target)
+			}
+			name = target
+			if info, there, err = lstat(v, name); err != nil || !there {
+				return link, true, err
+			}
+		}
+	}
+	return info, there, err
+}

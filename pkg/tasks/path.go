@@ -1,0 +1,147 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// What the kinds that own paths have in common: how they look at a path, and how its owner and mode read in a plan.
+
+// access is who may do what with a path.
+type access struct {
+	mode  fs.FileMode
+	owner string // as configured, "" is root:root
+	uid   int
+	gid   int
+}
+
+func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) {
+	uid, gid, err := v.Owner(owner)
+	if err != nil {
+		return access{}, err
+	}
+	for bit, flag := range specialBits { // 0o1777 means what chmod means by it
+		if mode&fs.FileMode(bit) != 0 {
+			mode = mode&^fs.FileMode(bit) | flag
+		}
+	}
+	return access{mode: mode, owner: owner, uid: uid, gid: gid}, nil
+}
+
+// specialBits are setuid, setgid and sticky as chmod and as Go have them.
+var specialBits = map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
+
+func (a access) spec() host.FileSpec { return host.FileSpec{Mode: a.mode, UID: a.uid, GID: a.gid} }
+
+func (a access) is(info host.FileInfo) bool {
+	return info.Mode == a.mode && info.UID == a.uid && info.GID == a.gid
+}
+
+// info is the path as it will be, for downstream tasks.
+func (a access) info(t host.FileType, size int) *host.FileInfo {
+	return &host.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: int64(size), Links: 1}
+}
+
+// created lists owner and mode of a path that is not there yet.
+func (a access) created() []Field {
+	return []Field{{Name: "mode", After: octal(a.mode)}, {Name: "owner", After: a.ownerName()}}
+}
+
+// changed lists which of owner and mode differ.
+func (a access) changed(info host.FileInfo) (fields []Field) {
+	if info.Mode != a.mode {
+		fields = append(fields, Field{Name: "mode", Before: octal(info.Mode), After: octal(a.mode)})
+	}
+	if info.UID != a.uid || info.GID != a.gid {
+		fields = append(fields, Field{Name: "owner", Before: ownerIDs(info.UID, info.GID), After: a.ownerName()})
+	}
+	return fields
+}
+
+func (a access) ownerName() string {
+	ids := ownerIDs(a.uid, a.gid)
+	if a.owner == "" || a.owner == ids {
+		return ids
+	}
+	return fmt.Sprintf("%s (%d:%d)", a.owner, a.uid, a.gid)
+}
+
+func ownerIDs(uid, gid int) string {
+	if uid == 0 && gid == 0 {
+		return "root:root"
+	}
+	return fmt.Sprintf("%d:%d", uid, gid)
+}
+
+// octal is a mode as chmod takes it.
+func octal(mode fs.FileMode) string {
+	bits := uint32(mode.Perm())
+	for bit, flag := range specialBits {
+		if mode&flag != 0 {
+			bits |= bit
+		}
+	}
+	return fmt.Sprintf("%04o", bits)
+}
+
+// lstat is View.Lstat, with absence as an answer and not as an error.
+func lstat(v host.View, name string) (info host.FileInfo, there bool, err error) {
+	info, err = v.Lstat(name)
+	if errors.Is(err, host.ErrNotExist) {
+		return host.FileInfo{}, false, nil
+	}
+	return info, err == nil, err
+}
+
+// missingParents lists the directories that are made on the way to a path, since nobody configured them. Every task lists those
+// that it misses, so that its plan does not depend on which of several comes first.
+func missingParents(v host.View, name string) (items []Item, err error) {
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if _, there, err := lstat(v, dir); err != nil || there {
+			slices.Reverse(items)
+			return items, err
+		}
+		items = append(items, Item{Key: FileKey(dir), Op: Create, Fields: append([]Field{{Name: "type", After: "directory"}}, access{mode: 0o755}.created()...)})
+	}
+	slices.Reverse(items)
+	return items, nil
+}
+
+// change is a Change of the items, or nil when there are none. The last of the items is the task's own.
+func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
+	if len(items) == 0 {
+		return nil
+	}
+	return &Change{Items: items, Reason: reason, Asks: m.Then, Pending: facts}
+}
+
+func fileFact(name string, info *host.FileInfo) host.Fact {
+	return host.Fact{Key: string(FileKey(name)), File: info}
+}
+
+// differs says in one clause which fields of a change differ: "mode and owner differ".
+func differs(fields []Field) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	if len(names) == 1 {
+		return names[0] + " differs"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " differ"
+}
+
+func fileKeys(dir string, names ...string) []graph.Key {
+	keys := make([]graph.Key, 0, len(names))
+	for _, n := range names {
+		keys = append(keys, FileKey(path.Join(dir, n)))
+	}
+	return keys
+}

@@ -1,0 +1,55 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// SymbolicLink is a symbolic link with its target as written. A link with
+// another target is replaced in one step; anything else in its place is an error.
+type SymbolicLink struct {
+	Meta
+	Path   string
+	Target string
+}
+
+var _ Task = SymbolicLink{}
+
+// Owns implements [Task].
+func (t SymbolicLink) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
+
+// Plan implements [Task].
+func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
+	info, there, err := lstat(v, t.Path)
+	if err != nil {
+		return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
+	}
+	fact := fileFact(t.Path, &host.FileInfo{Type: host.Symlink, Mode: 0o777, Size: int64(len(t.Target)), Links: 1})
+	switch {
+	case !there:
+		items, err := missingParents(v, t.Path)
+		if err != nil {
+			return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
+		}
+		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: []Field{{Name: "target", After: t.Target}}}), "absent", fact), nil
+	case info.Type != host.Symlink:
+		return nil, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Symlink}
+	}
+	target, err := v.Readlink(t.Path)
+	if err != nil {
+		return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
+	}
+	if target == t.Target {
+		return nil, nil
+	}
+	item := Item{Key: FileKey(t.Path), Op: Update, Fields: []Field{{Name: "target", Before: target, After: t.Target}}}
+	return t.change([]Item{item}, "target differs", fact), nil
+}
+
+// Apply implements [Task].
+func (t SymbolicLink) Apply(_ context.Context, h *host.Host, _ *Change) error {
+	return h.Symlink(t.Path, t.Target)
+}
