@@ -27,6 +27,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		b.directories,
 		b.modules,
 		b.sysctls,
+		b.mounts,
 		b.plugins,
 		b.network,
 		b.kubelet,

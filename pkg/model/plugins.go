@@ -28,7 +28,11 @@ func (b *builder) plugins() error {
 		if !seen {
 			names = append(names, p.Asset)
 		}
-		w.members = append(w.members, p.Members...)
+		if p.Default {
+			w.otherwise = append(w.otherwise, p.Members...)
+		} else {
+			w.members = append(w.members, p.Members...)
+		}
 		if p.Minimum != "" {
 			w.minimum = p.Minimum
 		}
@@ -46,8 +50,9 @@ func (b *builder) plugins() error {
 
 // want is what the network asks of one asset.
 type want struct {
-	members []string
-	minimum string
+	members   []string
+	otherwise []string // if the document lists none
+	minimum   string
 }
 
 func (b *builder) archive(name string, w want) (tasks.Archive, error) {
@@ -65,7 +70,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 		return tasks.Archive{}, fmt.Errorf("asset %s %s (%s) is older than %s, which %s needs: name a newer one under spec.assets",
 			name, asset.Version, asset.Origin, w.minimum, b.net.Name)
 	}
-	members, err := memberNames(asset, w.members)
+	members, err := memberNames(asset, w)
 	if err != nil {
 		return tasks.Archive{}, err
 	}
@@ -113,10 +118,10 @@ func archs(a config.Asset) []string {
 }
 
 // memberNames are the members to install: those that the document lists, which must hold all that the network names, else those.
-func memberNames(asset config.Asset, needed []string) ([]string, error) {
-	members := slices.Clone(needed)
+func memberNames(asset config.Asset, w want) ([]string, error) {
+	members := slices.Concat(w.members, w.otherwise)
 	if len(asset.Members) > 0 {
-		for _, n := range needed {
+		for _, n := range w.members {
 			if !slices.Contains(asset.Members, n) {
 				return nil, fmt.Errorf("asset %s (%s) lists members without %s, which the network needs: add it, or leave members out", asset.Name, asset.Origin, n)
 			}

@@ -123,6 +123,10 @@ func (b *builder) crio(settings []runtimeSetting) {
 
 func (b *builder) runtimeMeta(s runtimeSetting, unit string) tasks.Meta {
 	m := tasks.Meta{From: s.origin, Why: "the runtime's CNI settings"}
+	m.After = append(m.After, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir)) // the runtime makes a missing one with its own mode
+	if b.built.ConfTemplate != "" {
+		m.After = append(m.After, tasks.FileKey(b.built.ConfTemplate))
+	}
 	m.Then = append(m.Then, tasks.Restart(unit))
 	return m
 }

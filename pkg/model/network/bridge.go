@@ -71,7 +71,12 @@ func buildBridge(in Input) (Built, error) {
 			return b, fmt.Errorf("lay out bridge for this node: %w", err)
 		}
 	}
-	b.Tasks = append(b.Tasks, tasks.Link{Meta: bridgeMeta(in, "the pods' bridge, ready before the first pod"),
+	if in.V6 && mtu < minimumMTU6 {
+		return b, fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
+	}
+	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
+	link.After = append(link.After, tasks.ModuleKey("bridge"))
+	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {
 		b.Tasks = append(b.Tasks, tasks.Address{Meta: bridgeMeta(in, "the pods' gateway"), Link: BridgeLink, Prefix: gw})

@@ -1,6 +1,10 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config"
+)
 
 const flannelConf = "10-flannel.conflist"
 
@@ -20,8 +24,7 @@ func flannel() Network {
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/flannel-io/cni-plugin"},
-			{Asset: CNIPlugins, Members: []string{"flannel"}, When: "Kubernetes below 1.27: plugins below 1.0.0 have it; since then its DaemonSet brings it",
-				If: func(in Input) bool { return !in.Node.KubernetesVersion.AtLeast(1, 27) }},
+			{Asset: CNIPlugins, Members: []string{"flannel"}, When: "plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", If: oldPlugins},
 		},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
@@ -47,6 +50,17 @@ func flannel() Network {
 		},
 		Build: buildFlannel,
 	}
+}
+
+// oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.
+func oldPlugins(in Input) bool {
+	for _, a := range in.Node.Assets {
+		if a.Name == CNIPlugins {
+			v, err := config.ParseVersion(a.Version)
+			return err == nil && !v.AtLeast(1, 0)
+		}
+	}
+	return !in.Node.KubernetesVersion.AtLeast(1, 27)
 }
 
 func buildFlannel(in Input) (Built, error) {

@@ -92,7 +92,7 @@ func (b *Built) addTemplate(in Input) error {
 	if mtu == 0 {
 		rule, err := LinkMTU(in.Facts.Links, BridgeLink)
 		if err != nil {
-			return err
+			return fmt.Errorf("lay out kubenet for this node: %w", err)
 		}
 		if rule != 1500 { // what a veth has by itself: then the template is kOps', byte for byte
 			mtu = rule

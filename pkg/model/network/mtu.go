@@ -10,6 +10,7 @@ import (
 // The figures of kubenet's MTU rule, pkg/kubelet/dockershim/network/kubenet/kubenet_linux.go up to Kubernetes 1.23.
 const (
 	minimumMTU  = 576
+	minimumMTU6 = 1280 // RFC 8200, section 5
 	fallbackMTU = 1460
 )
 

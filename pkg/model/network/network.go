@@ -56,6 +56,7 @@ type Plugin struct {
 	Asset   string   `json:"asset"`
 	Members []string `json:"members"`
 	Minimum string   `json:"minimum,omitempty"` // oldest version of the asset that will do
+	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
 	When    string   `json:"when,omitempty"`
 	Source  string   `json:"source,omitempty"`
 
