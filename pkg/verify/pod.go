@@ -155,7 +155,9 @@ func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 		list, err = libcni.ConfListFromFile(file)
 	} else {
 		var one *libcni.PluginConfig
+		//lint:ignore SA1019 a runtime still takes a single plugin's conf
 		if one, err = libcni.ConfFromFile(file); err == nil {
+			//lint:ignore SA1019 and makes a list of it
 			list, err = libcni.ConfListFromConf(one)
 		}
 	}
