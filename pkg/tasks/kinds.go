@@ -1,36 +1,8 @@
 package tasks
 
 import (
-	"context"
-	"io"
 	"io/fs"
-
-	"github.com/netwright/netwright/pkg/host"
 )
-
-// Fetcher opens assets. The agent gives one to the model, which hands it on
-// to the archives unread. It is called only by Apply.
-type Fetcher interface {
-	// Open returns the bytes of a URL: relative to the store's cluster
-	// directory ("assets/x.tgz"), file://, http:// or https://. Size is -1 when
-	// unknown. Errors of the network are transient.
-	Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error)
-}
-
-// Archive is the named members of a tar archive (gzip, xz, zstd or plain) in
-// a directory. Nothing of it is visible before the archive's sha256 is known
-// to be right; all members then appear by rename.
-type Archive struct {
-	Meta
-	Name    string   // for messages: "cni-plugins v1.9.1"
-	URLs    []string // tried in order
-	SHA256  host.Digest
-	Dir     string   // where the members go
-	Members []string // base names in Dir; a member is found by its path's last element
-	Mode    fs.FileMode
-	Owner   string
-	Fetch   Fetcher
-}
 
 // CertificateSet is the files of one client identity: they appear together
 // or not at all, and only if the key fits the certificate and the certificate

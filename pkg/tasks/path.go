@@ -27,9 +27,11 @@ func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) 
 	if err != nil {
 		return access{}, err
 	}
-	for bit, flag := range specialBits { // 0o1777 means what chmod means by it
-		if mode&fs.FileMode(bit) != 0 {
-			mode = mode&^fs.FileMode(bit) | flag
+	if mode&0o7000 != 0 { // 0o1777 means what chmod means by it
+		for bit, flag := range specialBits {
+			if mode&fs.FileMode(bit) != 0 {
+				mode = mode&^fs.FileMode(bit) | flag
+			}
 		}
 	}
 	return access{mode: mode, owner: owner, uid: uid, gid: gid}, nil

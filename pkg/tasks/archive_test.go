@@ -1,0 +1,206 @@
+package tasks
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// shelf is a Fetcher over memory. It counts what was asked for.
+type shelf struct {
+	t      *testing.T
+	bodies map[string][]byte
+	asked  []string
+	breaks map[string]error // after half of the body
+}
+
+func (s *shelf) Open(_ context.Context, url string) (io.ReadCloser, int64, error) {
+	s.asked = append(s.asked, url)
+	body, ok := s.bodies[url]
+	if !ok {
+		return nil, 0, fmt.Errorf("get %s: 404 not found", url)
+	}
+	if err := s.breaks[url]; err != nil {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), iotest.ErrReader(err))), -1, nil
+	}
+	return io.NopCloser(bytes.NewReader(body)), -1, nil
+}
+
+func tgz(t *testing.T, members map[string]string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	w := tar.NewWriter(z)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		ok(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(members[name])), Mode: 0o600}))
+		_, err := io.WriteString(w, members[name])
+		ok(t, err)
+	}
+	ok(t, w.Close(), z.Close())
+	return buf.Bytes()
+}
+
+// plugins is an archive of three members, of which a task wants two.
+func plugins(t *testing.T) (Archive, *shelf) {
+	t.Helper()
+	body := tgz(t, map[string]string{"./bridge": strings.Repeat("bridge", 5000), "./loopback": "loopback", "./LICENSE": "free"})
+	s := &shelf{t: t, bodies: map[string][]byte{"assets/plugins.tgz": body}, breaks: map[string]error{}}
+	return Archive{
+		Name: "cni-plugins v1", URLs: []string{"assets/plugins.tgz"}, SHA256: sha256.Sum256(body), Dir: "/opt/cni/bin",
+		Members: []string{"bridge", "loopback"}, Mode: 0o755, Fetch: s,
+	}, s
+}
+
+func TestArchive(t *testing.T) {
+	h, root := onDisk(t)
+	a, s := plugins(t)
+	c := plan(t, a, h)
+	wantLines(t, c, "+ file:/opt, type →directory, mode →0755, owner →root:root", "+ file:/opt/cni, type →directory, mode →0755, owner →root:root",
+		"+ file:/opt/cni/bin, type →directory, mode →0755, owner →root:root",
+		"+ file:/opt/cni/bin/bridge, content →from cni-plugins v1, mode →0755, owner →root:root",
+		"+ file:/opt/cni/bin/loopback, content →from cni-plugins v1, mode →0755, owner →root:root")
+	if len(s.asked) != 0 {
+		t.Fatalf("a plan fetched %q", s.asked)
+	}
+	converge(t, h, a)
+	wantFile(t, root+"/opt/cni/bin/loopback", "loopback", 0o755, 0)
+	wantFile(t, root+"/opt/cni/bin/bridge", strings.Repeat("bridge", 5000), 0o755, 0)
+	if names, err := os.ReadDir(root + "/opt/cni/bin"); err != nil || len(names) != 2 {
+		t.Errorf("in the directory: %v, %v", names, err)
+	}
+	if len(s.asked) != 1 {
+		t.Errorf("fetched %q", s.asked)
+	}
+}
+
+func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
+	h, root := onDisk(t)
+	a, s := plugins(t)
+	converge(t, h, a)
+	bridge, loopback := root+"/opt/cni/bin/bridge", root+"/opt/cni/bin/loopback"
+	var before, after unix.Stat_t
+	ok(t, unix.Stat(bridge, &before))
+
+	ok(t, os.Chmod(loopback, 0o700))
+	wantLines(t, converge(t, h, a), "~ file:/opt/cni/bin/loopback, mode 0700→0755")
+	if len(s.asked) != 1 {
+		t.Errorf("fetched for a mode: %q", s.asked)
+	}
+	ok(t, os.WriteFile(loopback, []byte("tampered"), 0o755))
+	c := converge(t, h, a)
+	if len(c.Items) != 1 || c.Reason != "content differs" || c.Items[0].Key != "file:/opt/cni/bin/loopback" {
+		t.Errorf("%v, %s", lines(c), c.Reason)
+	}
+	ok(t, os.Remove(loopback), os.Symlink("bridge", loopback))
+	if c := converge(t, h, a); len(c.Items) != 1 || c.Reason != "is a symlink" {
+		t.Errorf("%v, %s", lines(c), c.Reason)
+	}
+	wantFile(t, loopback, "loopback", 0o755, 0)
+	ok(t, unix.Stat(bridge, &after))
+	if before != after {
+		t.Errorf("what was right was touched: %+v, %+v", before, after)
+	}
+
+	// Another set of members of the same archive keeps what is known of the first.
+	more := a
+	more.Members = []string{"LICENSE"}
+	converge(t, h, more)
+	if c := plan(t, a, h); c != nil {
+		t.Errorf("the receipt forgot: %v", lines(c))
+	}
+	ok(t, os.RemoveAll(root+"/var/lib/netwright"))
+	if c := converge(t, h, a); c.Reason != "there is no record of what cni-plugins v1 has" || len(c.Items) != 2 {
+		t.Errorf("%v, %s", lines(c), c.Reason)
+	}
+	ok(t, os.WriteFile(root+a.receiptPath(), []byte("{dama"), 0o644))
+	converge(t, h, a)
+}
+
+func TestArchiveTriesTheNextURL(t *testing.T) {
+	h, _ := onDisk(t)
+	a, s := plugins(t)
+	good := s.bodies["assets/plugins.tgz"]
+	s.bodies["https://mirror/half"], s.bodies["https://mirror/other"] = good, tgz(t, map[string]string{"bridge": "evil", "loopback": "evil"})
+	s.breaks["https://mirror/half"] = errors.New("connection reset")
+	a.URLs = []string{"https://user:pass@mirror/none?token=abc", "https://mirror/other", "https://mirror/half", "assets/plugins.tgz"}
+	converge(t, h, a)
+	if !slices.Equal(s.asked, a.URLs) {
+		t.Errorf("asked %q", s.asked)
+	}
+}
+
+func TestArchiveSaysWhatIsWrong(t *testing.T) {
+	half := func(b []byte) []byte { return b[:len(b)/2] }
+	for name, c := range map[string]struct {
+		change    func(t *testing.T, a *Archive, s *shelf)
+		want      []string
+		transient bool
+	}{
+		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.SHA256[0] ^= 1 },
+			[]string{"from assets/plugins.tgz", "sha256 is", "wanted", "correct its entry in spec.assets"}, false},
+		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) { s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"]) },
+			[]string{"is truncated", "wanted"}, false},
+		"missing member": {func(_ *testing.T, a *Archive, _ *shelf) { a.Members = []string{"bridge", "flannel"} },
+			[]string{`no member "flannel"`, "it has LICENSE, bridge, loopback"}, false},
+		"dot dot": {func(t *testing.T, a *Archive, s *shelf) {
+			s.bodies["assets/plugins.tgz"] = tgz(t, map[string]string{"bridge": "x", "loopback": "x", "../evil": "x"})
+			a.SHA256 = sha256.Sum256(s.bodies["assets/plugins.tgz"])
+			a.URLs = append(a.URLs, "assets/not-asked")
+		}, []string{`"../evil" that leads out`}, false},
+		"no URL":  {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = nil }, []string{"add urls"}, false},
+		"network": {func(_ *testing.T, _ *Archive, s *shelf) { s.breaks["assets/plugins.tgz"] = errors.New("connection reset") }, []string{"connection reset", "after"}, true},
+		"all of several": {func(_ *testing.T, a *Archive, _ *shelf) {
+			a.URLs, a.SHA256 = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), host.Digest{}
+		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, root := onDisk(t)
+			a, s := plugins(t)
+			c.change(t, &a, s)
+			err := a.Apply(t.Context(), h, plan(t, a, h))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q does not say %q", err, w)
+				}
+			}
+			if name == "all of several" && strings.Contains(strings.ReplaceAll(err.Error(), "get https://me:secret@mirror/none?sig=secret", ""), "secret") {
+				t.Errorf("a secret is shown: %q", err)
+			}
+			if graph.IsTransient(err) != c.transient {
+				t.Errorf("transient is %v", graph.IsTransient(err))
+			}
+			if left, _ := os.ReadDir(root + "/opt/cni/bin"); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if slices.Contains(s.asked, "assets/not-asked") {
+				t.Error("a hostile archive was asked for elsewhere")
+			}
+		})
+	}
+}
+
+func TestArchiveDirectoryInTheWay(t *testing.T) {
+	h, root := onDisk(t)
+	a, _ := plugins(t)
+	ok(t, os.MkdirAll(root+"/opt/cni/bin/bridge", 0o755))
+	wantError(t, a, h, "a directory is in the way of the file", "/opt/cni/bin/bridge.old")
+}
