@@ -23,6 +23,8 @@ type Facts struct {
 	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
+	// Problems lists what is there and could not be read, each with its reason.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // OSRelease is what /etc/os-release says.
@@ -67,6 +69,8 @@ type RuntimeFacts struct {
 	Version    string `json:"version,omitempty"`
 	Socket     string `json:"socket,omitempty"`
 	ConfigFile string `json:"configFile,omitempty"`
+	// CRIDisabled says that containerd's file switches its CRI off, as Docker's packages do.
+	CRIDisabled bool `json:"criDisabled,omitempty"`
 	// ConfigVersion is containerd's configuration version: 2 for 1.x, 3 and up for 2.x.
 	ConfigVersion int      `json:"configVersion,omitempty"`
 	Imports       []string `json:"imports,omitempty"`
@@ -74,7 +78,7 @@ type RuntimeFacts struct {
 	ConfDir       string   `json:"confDir,omitempty"`
 	ConfTemplate  string   `json:"confTemplate,omitempty"`
 	MaxConfNum    int      `json:"maxConfNum,omitempty"`
-	// From says where the CNI settings were read: "cri status", "containerd config dump", "default".
+	// From says where the CNI settings were read: "cri status", a configuration file's path, "default".
 	From string `json:"from,omitempty"`
 	// NetworkReady and its message are CRI's NetworkReady condition, when asked over the socket.
 	NetworkReady  *bool  `json:"networkReady,omitempty"`
@@ -92,4 +96,6 @@ type KubeletFacts struct {
 	EnvFiles   []string `json:"envFiles,omitempty"`
 	ConfigFile string   `json:"configFile,omitempty"`
 	ConfigDir  string   `json:"configDir,omitempty"` // --config-dir, if it is given
+	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
+	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 }

@@ -67,25 +67,6 @@ func (n *network) ForwardChains(ctx context.Context) ([]ForwardChain, error) {
 	return append(out, legacy...), nil
 }
 
-// forwardPolicies is what becomes of forwarded packets by policy, by family
-// "ip" and "ip6": "drop" when any chain drops, else "accept". Nil where it
-// cannot be read.
-func forwardPolicies(ctx context.Context, l *Live) map[string]string {
-	chains, err := l.ForwardChains(ctx)
-	if err != nil {
-		return nil
-	}
-	out := map[string]string{"ip": "accept", "ip6": "accept"}
-	for _, c := range chains {
-		for name, family := range map[string]int{"ip": 4, "ip6": 6} {
-			if c.Policy == "drop" && c.Concerns(family) {
-				out[name] = "drop"
-			}
-		}
-	}
-	return out
-}
-
 // AcceptForward appends to a chain of others the rules that accept what comes
 // from a link and what goes to it, marked as ours, unless they are there.
 // Appended, they answer the chain's policy and none of its rules. It may be retried.

@@ -47,7 +47,7 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 			run := func(line string) string { f := strings.Fields(line); return l.node1.Run(f[0], f[1:]...) }
 			policies := func() map[string]string {
 				var out map[string]string
-				l.node1.Do(func() { out = forwardPolicies(t.Context(), netHost(t).Live) })
+				l.node1.Do(func() { out = netHost(t).Facts().ForwardPolicy })
 				return out
 			}
 			if diff := cmp.Diff(map[string]string{"ip": "accept", "ip6": "accept"}, policies()); diff != "" {

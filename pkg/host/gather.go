@@ -2,18 +2,39 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"sync"
 )
 
-// gatherFacts looks once at what is true for a whole pass. It starts no
-// program on a host whose binaries are those of the last pass, and writes nothing.
-func gatherFacts(_ context.Context, l *Live) (*Facts, error) {
-	facts := &Facts{Arch: runtime.GOARCH}
+// gatherFacts looks once at what is true for a whole pass. It writes nothing,
+// starts nobody and runs no program. What a node may well lack is left empty; what is there and
+// cannot be read is listed in [Facts.Problems].
+func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
+	facts := &Facts{Arch: runtime.GOARCH, Hostname: hostname(l)}
+	g := gatherer{Live: l, facts: facts, mu: &sync.Mutex{}}
+	g.osRelease()
 	facts.Contain = container(l.kernel, l.opt.Sandbox)
 	facts.Kernel = kernelFacts(l.kernel, facts.Contain)
 	facts.Cgroup = cgroupVersion(l.kernel)
-	if l.units.here {
-		facts.Init = "systemd"
+	facts.Init = initSystem(l)
+	g.peers()
+	g.kubelet()
+	// The runtime is asked while the rest is read: it takes as long to answer.
+	done := make(chan RuntimeFacts, 1)
+	go func() { done <- g.runtime(ctx) }()
+	g.forward(ctx)
+	err := g.links(ctx)
+	facts.Runtime = <-done
+	if err != nil {
+		return nil, fmt.Errorf("gather the host's facts: %w", err)
 	}
 	return facts, nil
+}
+
+// gatherer fills facts from a host.
+type gatherer struct {
+	*Live
+	facts *Facts
+	mu    *sync.Mutex // for Problems
 }

@@ -18,9 +18,12 @@ type kernel struct {
 	lib  string // "/lib/modules"
 
 	release string // as uname -r
-	index   sync.Once
-	builtin []byte // modules.builtin
-	deps    []byte // modules.dep
+	// What is on disk for this release, and what file systems it had when
+	// first asked: loading a module is seen in sysfs.
+	index       sync.Once
+	builtin     []byte // modules.builtin
+	deps        []byte // modules.dep
+	filesystems []byte // /proc/filesystems
 }
 
 func openKernel(opt Options, _ *files) *kernel {

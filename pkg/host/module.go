@@ -78,6 +78,7 @@ func (k *kernel) loaded(name string) (ModuleState, error) {
 func (k *kernel) readIndex() {
 	k.builtin, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.builtin")
 	k.deps, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.dep")
+	k.filesystems, _ = readKernelFile(k.proc + "/filesystems")
 }
 
 // listsModule says that a line of modules.builtin ("kernel/net/x.ko") or
@@ -117,11 +118,7 @@ func (k *kernel) showsModule(name string) bool {
 	if sign := signs[name]; sign != "" {
 		return unix.Access(k.proc+sign, unix.F_OK) == nil
 	}
-	list, err := readKernelFile(k.proc + "/filesystems")
-	if err != nil {
-		return false
-	}
-	for line := range bytes.Lines(list) {
+	for line := range bytes.Lines(k.filesystems) {
 		if f := bytes.Fields(line); len(f) > 0 && string(f[len(f)-1]) == name {
 			return true
 		}

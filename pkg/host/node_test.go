@@ -25,6 +25,8 @@ func TestInANode(t *testing.T) {
 			{"unit files", testUnitFiles},
 			{"system bus", testSystemBus},
 			{"modules", testModuleByUnit},
+			{"facts", testFactsOfANode},
+			{"forward policies", testForwardPolicies},
 			{"systemd restarts", testReexec},
 		} {
 			t.Run(test.name, test.run)
@@ -50,7 +52,7 @@ func bootForTest(t testing.TB) *node.Node {
 		return "[Service]\n" + strings.Join(lines, "\n") + "\n[Install]\nWantedBy=multi-user.target\n"
 	}
 	return node.NewFabric(t).Node(t, node.Options{
-		Name: "n", Address: "10.77.0.11",
+		Name: "n", Address: "10.77.0.11", Networkd: true,
 		Copies: map[string]string{"/host.test": self},
 		Files: map[string]string{
 			"/etc/systemd/system/sleeper.service":             service("ExecStart=sleep 1000 $EXTRA", "ExecReload=true"),

@@ -32,12 +32,18 @@ func ReadUnitFile(f Files, name string) (UnitFile, error) {
 	u := UnitFile{settings: map[string][]string{}}
 	for _, dir := range unitDirs {
 		file := path.Join(dir, name)
-		if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
-			return UnitFile{Fragment: file, Masked: true}, nil
-		}
-		content, err := f.ReadFile(file)
+		info, err := f.Lstat(file)
 		if errors.Is(err, ErrNotExist) {
 			continue
+		}
+		if info.Type == Symlink {
+			if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
+				return UnitFile{Fragment: file, Masked: true}, nil
+			}
+		}
+		var content []byte
+		if err == nil {
+			content, err = f.ReadFile(file)
 		}
 		if err != nil {
 			return UnitFile{}, fmt.Errorf("read unit file %s: %w", file, err)

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"pgregory.net/rapid"
+)
+
+// fakeRuntime answers with the real messages over the real gRPC.
+type fakeRuntime struct {
+	cri.UnimplementedRuntimeServiceServer
+	response *cri.StatusResponse
+	err      error
+	verbose  bool
+	hang     bool
+}
+
+func (f *fakeRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*cri.VersionResponse, error) {
+	if f.hang {
+		<-ctx.Done()
+	}
+	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "containerd", RuntimeVersion: "v2.1.4", RuntimeApiVersion: "v1"}, nil
+}
+
+func (f *fakeRuntime) Status(_ context.Context, r *cri.StatusRequest) (*cri.StatusResponse, error) {
+	f.verbose = r.Verbose
+	return f.response, f.err
+}
+
+func (f *fakeRuntime) serve(t *testing.T, services ...*grpc.ServiceDesc) (socket string) {
+	t.Helper()
+	socket = t.TempDir() + "/cri.sock"
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	for _, d := range services {
+		s.RegisterService(d, f)
+	}
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return socket
+}
+
+func TestAskCRI(t *testing.T) {
+	big := strings.Repeat("x", 1<<20)
+	f := &fakeRuntime{response: &cri.StatusResponse{
+		Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{
+			{Type: "RuntimeReady", Status: true},
+			{Type: "NetworkReady", Status: false, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"},
+		}},
+		Info:            map[string]string{"config": `{"cni":{}}`, "empty": "", "big": big},
+		RuntimeHandlers: []*cri.RuntimeHandler{{Name: "runc", Features: &cri.RuntimeHandlerFeatures{UserNamespaces: true}}},
+	}}
+	got, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.name != "containerd" || got.version != "v2.1.4" || got.networkReady == nil || *got.networkReady ||
+		got.networkReason != "cni plugin not initialized" || len(got.info) != 3 || got.info["config"] != `{"cni":{}}` || got.info["big"] != big {
+		t.Errorf("%+v", got)
+	}
+	if !f.verbose {
+		t.Error("did not ask for a verbose answer")
+	}
+}
+
+func TestAskCRIOfOldRuntimes(t *testing.T) {
+	old := cri.RuntimeService_ServiceDesc
+	old.ServiceName = "runtime.v1alpha2.RuntimeService"
+	f := &fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: "NetworkReady", Status: true}}}}}
+	got, err := askCRI(t.Context(), f.serve(t, &old))
+	if err != nil || got.networkReady == nil || !*got.networkReady {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAskCRIErrors(t *testing.T) {
+	f := &fakeRuntime{err: status.Error(codes.Internal, "no 100 % luck")}
+	_, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc))
+	if err == nil || !strings.Contains(err.Error(), `gRPC code "13"`) || !strings.Contains(err.Error(), "no 100 % luck") {
+		t.Errorf("a failing runtime: %v", err)
+	}
+	if _, err := askCRI(t.Context(), f.serve(t)); !errors.Is(err, errUnimplemented) {
+		t.Errorf("a server without CRI: %v", err)
+	}
+	if _, err := askCRI(t.Context(), t.TempDir()+"/none.sock"); err == nil || !strings.Contains(err.Error(), "none.sock") {
+		t.Errorf("no server: %v", err)
+	}
+	hangs := &fakeRuntime{hang: true}
+	if _, err := askCRI(t.Context(), hangs.serve(t, &cri.RuntimeService_ServiceDesc)); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+		t.Errorf("a runtime that hangs: %v", err)
+	}
+}
+
+func TestEachFieldOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
+		read := 0
+		_ = eachField(raw, func(_ int, _ uint64, data []byte) error { read += len(data); return nil })
+		if read > len(raw) {
+			t.Fatalf("%d bytes of %d", read, len(raw))
+		}
+	})
+}

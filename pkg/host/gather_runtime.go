@@ -1,0 +1,200 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+)
+
+// runtimeKind is a container runtime that nodes have: its unit, and the
+// sockets that it listens on unless told otherwise.
+type runtimeKind struct {
+	name    string
+	unit    string
+	sockets []string
+	config  string
+}
+
+var runtimeKinds = []runtimeKind{
+	{"cri-o", "crio.service", []string{"/run/crio/crio.sock", "/var/run/crio/crio.sock"}, "/etc/crio/crio.conf"},
+	{"containerd", "containerd.service", []string{"/run/containerd/containerd.sock"}, "/etc/containerd/config.toml"},
+	{"docker", "docker.service", []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}, ""},
+}
+
+// CNI directories of runtimes that were told nothing.
+const (
+	defaultCNIBin  = "/opt/cni/bin"
+	defaultCNIConf = "/etc/cni/net.d"
+)
+
+// runtime finds the container runtime that kubelet uses, and its effective
+// CNI settings: what it says over CRI, else what its files say.
+func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
+	kind, unit := g.runtimeKind()
+	if kind.name == "" {
+		return RuntimeFacts{}
+	}
+	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
+	rt.ConfigFile = kind.config
+	if file := unit.command(g).flag("config", "c"); file != "" {
+		rt.ConfigFile = file
+	}
+	switch kind.name {
+	case "containerd":
+		g.containerdFile(&rt)
+		if _, err := ReadUnitFile(g, "docker.service"); err == nil && rt.CRIDisabled {
+			return RuntimeFacts{Name: "docker"} // it runs containerd for itself
+		}
+	case "cri-o":
+		g.crioFiles(&rt)
+	case "docker":
+		return rt // its CNI settings are kubelet's
+	}
+	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
+		status, err := askCRI(ctx, rt.Socket)
+		if err != nil {
+			g.problem("ask the container runtime", err)
+		} else {
+			g.effective(&rt, status)
+		}
+	}
+	return rt
+}
+
+// runtimeKind is the runtime that kubelet's endpoint names, else the first one
+// that is there: by its socket, then by its unit.
+func (g gatherer) runtimeKind() (runtimeKind, UnitFile) {
+	units := make([]UnitFile, len(runtimeKinds))
+	best, score := -1, 0
+	for i, kind := range runtimeKinds {
+		unit, err := ReadUnitFile(g, kind.unit)
+		if err != nil && !errors.Is(err, ErrNotExist) {
+			g.problem("read the unit of "+kind.name, err)
+		}
+		units[i] = unit
+		points := 0
+		if unit.Fragment != "" && !unit.Masked {
+			points = 1
+		}
+		if g.socket(kind) != "" {
+			points = 2
+		}
+		if e := g.facts.Kubelet.RuntimeEndpoint; e != "" && slices.ContainsFunc(append(kind.sockets, kind.name), func(s string) bool {
+			return strings.Contains(e, path.Base(s))
+		}) {
+			points = 3
+		}
+		if points > score {
+			best, score = i, points
+		}
+	}
+	if best < 0 {
+		return runtimeKind{}, UnitFile{}
+	}
+	return runtimeKinds[best], units[best]
+}
+
+// socket is the runtime's socket, if there is one.
+func (g gatherer) socket(kind runtimeKind) string {
+	sockets := kind.sockets
+	if e, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://"); ok && strings.Contains(e, kind.name) {
+		sockets = append([]string{e}, sockets...)
+	}
+	for _, s := range sockets {
+		if info, err := g.Lstat(s); err == nil && info.Type == Other {
+			return s
+		}
+	}
+	return ""
+}
+
+// effective takes over what a runtime says of itself.
+func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
+	rt.Version = strings.TrimPrefix(s.version, "v")
+	rt.NetworkReady, rt.NetworkReason = s.networkReady, s.networkReason
+	if rt.Name != "containerd" {
+		return
+	}
+	if rt.ConfigVersion == 0 { // no file: the newest that it knows
+		rt.ConfigVersion = 3
+		if strings.HasPrefix(rt.Version, "1.") {
+			rt.ConfigVersion = 2
+		}
+	}
+	var config struct {
+		CNI *struct {
+			BinDir       string   `json:"binDir"`
+			BinDirs      []string `json:"binDirs"`
+			ConfDir      string   `json:"confDir"`
+			MaxConfNum   int      `json:"maxConfNum"`
+			ConfTemplate string   `json:"confTemplate"`
+		} `json:"cni"`
+	}
+	if err := json.Unmarshal([]byte(s.info["config"]), &config); err != nil || config.CNI == nil {
+		return
+	}
+	cni := config.CNI
+	rt.BinDirs, rt.ConfDir = cni.BinDirs, cni.ConfDir
+	if len(rt.BinDirs) == 0 && cni.BinDir != "" {
+		rt.BinDirs = []string{cni.BinDir}
+	}
+	rt.MaxConfNum, rt.ConfTemplate, rt.From = cni.MaxConfNum, cni.ConfTemplate, "cri status"
+	rt.LoadedConf = g.loadedConf(cni.ConfDir, s.info["cniconfig"])
+}
+
+// loadedConf finds the file that a runtime's network came from: CRI tells the
+// text and the name of the network, not the file.
+func (g gatherer) loadedConf(dir, loaded string) string {
+	var cni struct {
+		Networks []struct {
+			IFName string
+			Config struct {
+				Name   string
+				Source string
+			}
+		}
+	}
+	if json.Unmarshal([]byte(loaded), &cni) != nil {
+		return ""
+	}
+	for _, network := range cni.Networks {
+		if network.IFName == "lo" {
+			continue
+		}
+		return g.confWith(dir, network.Config.Name, network.Config.Source)
+	}
+	return ""
+}
+
+// confWith is the first conf in a directory with the given text, else with the
+// given network name.
+func (g gatherer) confWith(dir, name, text string) string {
+	files, err := g.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	named := ""
+	for _, file := range files {
+		switch path.Ext(file) {
+		case ".conf", ".conflist", ".json":
+		default:
+			continue
+		}
+		raw, err := g.ReadFile(path.Join(dir, file))
+		if err != nil {
+			continue
+		}
+		if text != "" && bytes.Equal(bytes.TrimSpace(raw), bytes.TrimSpace([]byte(text))) {
+			return file
+		}
+		var conf struct{ Name string }
+		if named == "" && json.Unmarshal(raw, &conf) == nil && conf.Name == name && name != "" {
+			named = file
+		}
+	}
+	return named
+}
