@@ -47,7 +47,12 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 			run := func(line string) string { f := strings.Fields(line); return l.node1.Run(f[0], f[1:]...) }
 			policies := func() map[string]string {
 				var out map[string]string
-				l.node1.Do(func() { out = netHost(t).Facts().ForwardPolicy })
+				l.node1.Do(func() {
+					view, err := OpenView(t.Context(), Options{})
+					ok(t, err)
+					out = view.Facts().ForwardPolicy
+					ok(t, view.Close())
+				})
 				return out
 			}
 			if diff := cmp.Diff(map[string]string{"ip": "accept", "ip6": "accept"}, policies()); diff != "" {
