@@ -48,13 +48,13 @@ func (n *network) nftForward(ctx context.Context) ([]nftForwardChain, error) {
 				continue
 			}
 			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Policy: c.Policy}}
-			rules, err := s.rules(c.family, c.table)
+			rules, err := s.rules(c.family, c.table, c.Name)
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range rules {
 				one, is := ourForwardRule(r)
-				if r.chain != c.Name || !is {
+				if !is {
 					continue
 				}
 				found.ours = append(found.ours, one)

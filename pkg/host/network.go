@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -68,9 +69,12 @@ const dumpTries = 10
 // used; reading again is the only remedy (linux/netlink.h, NLM_F_DUMP_INTR).
 func dump[T any](ctx context.Context, what string, list func() (T, error)) (T, error) {
 	var none T
-	for range dumpTries {
+	for try := range dumpTries {
 		if err := context.Cause(ctx); err != nil {
 			return none, err
+		}
+		if try > 0 {
+			time.Sleep(time.Millisecond << min(try, 6)) // 2 ms to 64 ms: let it finish what it does
 		}
 		out, err := list()
 		switch {

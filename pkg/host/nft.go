@@ -38,7 +38,7 @@ func (n *network) Table(ctx context.Context, family, name string) (Table, error)
 		if err != nil {
 			return Table{}, err
 		}
-		rules, err := s.rules(number, name)
+		rules, err := s.rules(number, name, "")
 		if err != nil {
 			return Table{}, err
 		}

@@ -85,10 +85,13 @@ func hookName(number uint32) string {
 	return fmt.Sprint(number)
 }
 
-// rules lists the rules of a table, in order.
-func (s nftSocket) rules(family nftables.TableFamily, table string) ([]rawRule, error) {
-	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, netlink.Dump, family,
-		netlink.Attribute{Type: unix.NFTA_RULE_TABLE, Data: append([]byte(table), 0)})
+// rules lists the rules of a table, or of one of its chains, in order.
+func (s nftSocket) rules(family nftables.TableFamily, table, chain string) ([]rawRule, error) {
+	of := []netlink.Attribute{{Type: unix.NFTA_RULE_TABLE, Data: append([]byte(table), 0)}}
+	if chain != "" {
+		of = append(of, netlink.Attribute{Type: unix.NFTA_RULE_CHAIN, Data: append([]byte(chain), 0)})
+	}
+	answers, err := s.ask("rules", unix.NFT_MSG_GETRULE, netlink.Dump, family, of...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +122,8 @@ func (s nftSocket) rules(family nftables.TableFamily, table string) ([]rawRule, 
 		if err := ad.Err(); err != nil {
 			return nil, fmt.Errorf("read a rule of nft table %s: %w", table, err)
 		}
-		// Kernels before 4.4 do not filter by table.
-		if owner == table {
+		// Old kernels do not filter, neither by table nor by chain.
+		if owner == table && (chain == "" || r.chain == chain) {
 			out = append(out, r)
 		}
 	}

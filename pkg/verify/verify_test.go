@@ -199,3 +199,14 @@ func TestAddPodThatFailsLeavesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestConfOfOnePluginIsAList(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(dir, "20-later.conflist"), []byte("not read"), 0o600))
+	ok(t, os.WriteFile(filepath.Join(dir, "10-one.conf"), []byte(`{"cniVersion":"0.3.1","name":"one","type":"ptp","mtu":1400}`), 0o600))
+	file, list, err := loadConf(dir)
+	ok(t, err)
+	if filepath.Base(file) != "10-one.conf" || list.Name != "one" || list.CNIVersion != "0.3.1" || len(list.Plugins) != 1 || list.Plugins[0].Network.Type != "ptp" {
+		t.Errorf("%s: %+v", file, list)
+	}
+}
