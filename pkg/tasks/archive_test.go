@@ -154,7 +154,9 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 	}{
 		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.SHA256[0] ^= 1 },
 			[]string{"from assets/plugins.tgz", "sha256 is", "wanted", "correct its entry in spec.assets"}, false},
-		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) { s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"]) },
+		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) {
+			s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"])
+		},
 			[]string{"is truncated", "wanted"}, false},
 		"missing member": {func(_ *testing.T, a *Archive, _ *shelf) { a.Members = []string{"bridge", "flannel"} },
 			[]string{`no member "flannel"`, "it has LICENSE, bridge, loopback"}, false},
@@ -163,8 +165,10 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			a.SHA256 = sha256.Sum256(s.bodies["assets/plugins.tgz"])
 			a.URLs = append(a.URLs, "assets/not-asked")
 		}, []string{`"../evil" that leads out`}, false},
-		"no URL":  {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = nil }, []string{"add urls"}, false},
-		"network": {func(_ *testing.T, _ *Archive, s *shelf) { s.breaks["assets/plugins.tgz"] = errors.New("connection reset") }, []string{"connection reset", "after"}, true},
+		"no URL": {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = nil }, []string{"add urls"}, false},
+		"network": {func(_ *testing.T, _ *Archive, s *shelf) {
+			s.breaks["assets/plugins.tgz"] = errors.New("connection reset")
+		}, []string{"connection reset", "after"}, true},
 		"all of several": {func(_ *testing.T, a *Archive, _ *shelf) {
 			a.URLs, a.SHA256 = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), host.Digest{}
 		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},

@@ -10,12 +10,6 @@ import (
 
 var errUnbuiltA = errors.New("kind not built yet")
 
-func (t CertificateSet) Owns() []graph.Key                                { return nil }
-func (t CertificateSet) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
-func (t CertificateSet) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }
-
-var _ Task = CertificateSet{}
-
 func (t TOMLKey) Owns() []graph.Key                                { return nil }
 func (t TOMLKey) Plan(context.Context, host.View) (*Change, error) { return nil, errUnbuiltA }
 func (t TOMLKey) Apply(context.Context, *host.Host, *Change) error { return errUnbuiltA }

@@ -1,0 +1,209 @@
+package tasks
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// authority issues certificates for a test.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+func newAuthority(t *testing.T, name string) authority {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	ok(t, err)
+	a := authority{t: t, key: key}
+	a.cert = a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, key.Public(), nil)
+	return a
+}
+
+// sign fills what the template leaves open and signs it with the authority, or with itself.
+func (a authority) sign(template *x509.Certificate, public crypto.PublicKey, parent *x509.Certificate) *x509.Certificate {
+	a.t.Helper()
+	template.SerialNumber = big.NewInt(0xabc)
+	if template.NotBefore.IsZero() {
+		template.NotBefore = time.Now().Add(-time.Hour)
+	}
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(400 * 24 * time.Hour)
+	}
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
+	ok(a.t, err)
+	cert, err := x509.ParseCertificate(der)
+	ok(a.t, err)
+	return cert
+}
+
+func (a authority) client(name string, public crypto.PublicKey, change func(*x509.Certificate)) *x509.Certificate {
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if change != nil {
+		change(template)
+	}
+	return a.sign(template, public, a.cert)
+}
+
+func certPEM(certs ...*x509.Certificate) (text []byte) {
+	for _, c := range certs {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	return text
+}
+
+func keyPEM(t *testing.T, key crypto.Signer) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	ok(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+func ecKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ok(t, err)
+	return key
+}
+
+// calicoSet is a set that is right, of an authority.
+func calicoSet(t *testing.T, ca authority, key crypto.Signer, change func(*x509.Certificate)) CertificateSet {
+	t.Helper()
+	return CertificateSet{
+		Dir: "/etc/calico/pki", CommonName: "calico-client",
+		CA:   CertFile{Name: "ca.pem", PEM: certPEM(ca.cert), Mode: 0o644},
+		Cert: CertFile{Name: "client.pem", PEM: certPEM(ca.client("calico-client", key.Public(), change)), Mode: 0o644},
+		Key:  CertFile{Name: "client-key.pem", PEM: keyPEM(t, key), Mode: 0o600},
+	}
+}
+
+func TestCertificateSet(t *testing.T) {
+	h, root := onDisk(t)
+	ca, key := newAuthority(t, "ca"), ecKey(t)
+	set := calicoSet(t, ca, key, nil)
+	until := time.Now().Add(400 * 24 * time.Hour).UTC().Format(time.DateOnly)
+	c := converge(t, h, set)
+	wantLines(t, c, "+ file:/etc, type →directory, mode →0755, owner →root:root", "+ file:/etc/calico, type →directory, mode →0755, owner →root:root",
+		"+ file:/etc/calico/pki, type →directory, mode →0755, owner →root:root",
+		"+ file:/etc/calico/pki/ca.pem, certificate →CN=ca until "+until+", serial abc, mode →0644, owner →root:root",
+		"+ file:/etc/calico/pki/client.pem, certificate →CN=calico-client until "+until+", serial abc, mode →0644, owner →root:root",
+		"+ file:/etc/calico/pki/client-key.pem, mode →0600, owner →root:root")
+	wantFile(t, root+"/etc/calico/pki/ca.pem", string(set.CA.PEM), 0o644, 0)
+	wantFile(t, root+"/etc/calico/pki/client.pem", string(set.Cert.PEM), 0o644, 0)
+	wantFile(t, root+"/etc/calico/pki/client-key.pem", string(set.Key.PEM), 0o600, 0)
+
+	ok(t, os.Chmod(root+"/etc/calico/pki/client-key.pem", 0o644))
+	wantLines(t, converge(t, h, set), "~ file:/etc/calico/pki/client-key.pem, mode 0644→0600")
+
+	renewed := calicoSet(t, ca, ecKey(t), func(c *x509.Certificate) { c.NotAfter = time.Now().Add(10 * 24 * time.Hour) })
+	c = converge(t, h, renewed)
+	wantLines(t, c, "~ file:/etc/calico/pki/client.pem, certificate CN=calico-client until "+until+", serial abc→CN=calico-client until "+
+		time.Now().Add(10*24*time.Hour).UTC().Format(time.DateOnly)+", serial abc", "~ file:/etc/calico/pki/client-key.pem, content secret→another secret")
+	for _, it := range c.Items {
+		if it.Before != nil || it.After != nil {
+			t.Errorf("%s is shown", it.Key)
+		}
+	}
+	if s := renewed.ExpiringSoon(time.Now(), 30*24*time.Hour); !strings.Contains(s, "CN=calico-client in /etc/calico/pki ends on") || !strings.Contains(s, "in 9 days") {
+		t.Errorf("%q", s)
+	}
+	if s := set.ExpiringSoon(time.Now(), 30*24*time.Hour); s != "" {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestCertificateSetOfOtherKinds(t *testing.T) {
+	h, _ := onDisk(t)
+	ca := newAuthority(t, "ca")
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	ok(t, err)
+	set := calicoSet(t, ca, rsaKey, func(c *x509.Certificate) { c.ExtKeyUsage = nil })
+	set.Key.PEM = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(rsaKey)})
+	plan(t, set, h)
+
+	ec := ecKey(t)
+	set = calicoSet(t, ca, ec, nil)
+	der, err := x509.MarshalECPrivateKey(ec)
+	ok(t, err)
+	set.Key.PEM = append([]byte("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
+	plan(t, set, h)
+
+	// An authority in between, and a bundle of two CAs.
+	between := authority{t: t, key: ecKey(t)}
+	between.cert = ca.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "between"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, between.key.Public(), ca.cert)
+	set = calicoSet(t, between, ec, nil)
+	set.Cert.PEM = append(set.Cert.PEM, certPEM(between.cert)...)
+	set.CA.PEM = certPEM(newAuthority(t, "old ca").cert, ca.cert)
+	plan(t, set, h)
+}
+
+func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
+	h, root := onDisk(t)
+	ca, key := newAuthority(t, "ca"), ecKey(t)
+	for name, c := range map[string]struct {
+		change func(*x509.Certificate)
+		set    func(*CertificateSet)
+		want   []string
+	}{
+		"key of another": {set: func(s *CertificateSet) { s.Key.PEM = keyPEM(t, ecKey(t)) }, want: []string{"client-key.pem is not the key of client.pem", "CN=calico-client", "issued together"}},
+		"another ca":     {set: func(s *CertificateSet) { s.CA.PEM = certPEM(newAuthority(t, "other").cert) }, want: []string{"not signed by the CA in ca.pem (CN=other)", "issued by CN=ca"}},
+		"another name":   {set: func(s *CertificateSet) { s.CommonName = "kube-router" }, want: []string{`common name "calico-client", wanted "kube-router"`}},
+		"expired":        {change: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, want: []string{"client.pem (CN=calico-client) expired on", "issue a new one"}},
+		"for servers":    {change: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }, want: []string{"not for clients", "clientAuth"}},
+		"no certificate": {set: func(s *CertificateSet) { s.Cert.PEM = []byte("what?") }, want: []string{"read client.pem: no certificate"}},
+		"damaged": {set: func(s *CertificateSet) {
+			s.CA.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}})
+		}, want: []string{"read ca.pem"}},
+		"no key": {set: func(s *CertificateSet) { s.Key.PEM = nil }, want: []string{"read client-key.pem: no private key"}},
+		"damaged key": {set: func(s *CertificateSet) {
+			s.Key.PEM = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("hunter2")})
+		}, want: []string{"read client-key.pem: the private key is damaged"}},
+		"encrypted key":    {set: func(s *CertificateSet) { s.Key.PEM = pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY"}) }, want: []string{"encrypted"}},
+		"directory in way": {set: func(s *CertificateSet) { s.CA.Name = "dir" }, want: []string{"a directory is in the way"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := calicoSet(t, ca, key, c.change)
+			if c.set != nil {
+				c.set(&set)
+			}
+			ok(t, os.MkdirAll(root+"/etc/calico/pki/dir", 0o755))
+			err := wantError(t, set, h, c.want...)
+			for _, secret := range []string{"hunter2", "PRIVATE KEY-----\nM"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("a secret is shown: %v", err)
+				}
+			}
+			if err := set.Apply(t.Context(), h, nil); err == nil {
+				t.Error("applied all the same")
+			}
+			if left, _ := os.ReadDir(root + "/etc/calico/pki"); len(left) != 1 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+	early := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })
+	if err := wantError(t, early, h, "is the clock right?"); !graph.IsWait(err) {
+		t.Errorf("no wait: %v", err)
+	}
+	late := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
+	late.AllowExpired = true
+	converge(t, h, late)
+}
