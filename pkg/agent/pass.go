@@ -135,6 +135,6 @@ func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.
 	for _, n := range notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
-	p.Count(total)
+	p.Finish(total)
 	return p
 }

@@ -76,11 +76,13 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 
 func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed report.State) report.Step {
 	s := report.Step{Key: string(key), Gate: gateName(res.Node.Gate()), Origin: res.Node.Origin()}
+	var meta tasks.Meta
 	if m, ok := res.Node.(interface{ Base() tasks.Meta }); ok {
-		s.Why, s.Overrides = m.Base().Why, m.Base().Overrides
+		meta = m.Base()
 	}
+	s.Why, s.Overrides, s.Because = meta.Why, meta.Overrides, string(res.Because)
 	if c != nil {
-		report.FromChange(&s, c)
+		report.FromChange(&s, c, meta.Secret)
 	}
 	if res.Err != nil {
 		s.Message = res.Err.Error()

@@ -4,6 +4,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -57,6 +59,8 @@ type Step struct {
 	Disruption string   `json:"disruption,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
+	// Because is the key that failed or waits, where this step only shares its fate.
+	Because string `json:"because,omitempty"`
 }
 
 // Item is one key that changes.
@@ -81,10 +85,11 @@ type Note struct {
 	Text   string `json:"text"`
 }
 
-// Summary counts items, and tasks for the states that have no items.
+// Summary counts keys for what changes, and tasks for everything else.
 type Summary struct {
-	Tasks   int `json:"tasks"`
-	Right   int `json:"right"`
+	Tasks int `json:"tasks"`
+	Right int `json:"right"` // as wanted: found so, or made so
+
 	Create  int `json:"create"`
 	Update  int `json:"update"`
 	Remove  int `json:"remove"`
@@ -96,52 +101,60 @@ type Summary struct {
 	Unknown int `json:"unknown"`
 }
 
-// Changes is the number of lines that start with + ~ - or !.
+// Changes is the number of keys that change and effects that are done.
 func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
 
-// FromChange fills a step's items from what a task planned.
-func FromChange(step *Step, c *tasks.Change) {
+// FromChange fills a step's items from what a task planned. Of a secret no
+// value and no content is taken over, whatever the task left in.
+func FromChange(step *Step, c *tasks.Change, secret bool) {
 	step.Reason, step.Unknown = c.Reason, c.Unknown
 	for _, ask := range c.Asks {
 		step.Asks = append(step.Asks, string(ask))
 	}
 	switch c.Disruption {
 	case tasks.RestartsUnit:
-		step.Disruption = "restarts a unit"
+		step.Disruption = restartsUnit
 	case tasks.MayCutOff:
-		step.Disruption = "may cut the node off"
+		step.Disruption = mayCutOff
 	case tasks.NoDisruption:
 	}
 	for _, it := range c.Items {
-		item := Item{Key: string(it.Key), Op: string(it.Op), Diff: unified(string(it.Key), it.Before, it.After)}
+		item := Item{Key: string(it.Key), Op: string(it.Op)}
+		if !secret {
+			item.Diff = unified(string(it.Key), it.Before, it.After)
+		}
 		for _, f := range it.Fields {
+			if secret && f.Name == "value" {
+				f.Before, f.After = "", "secret"
+			}
 			item.Fields = append(item.Fields, Field(f))
 		}
 		step.Items = append(step.Items, item)
 	}
 }
 
-// Count fills the summary from the steps; tasks is how many were looked at.
-func (p *Plan) Count(tasks int) {
-	s := Summary{Tasks: tasks}
-	for _, step := range p.Steps {
+// Disruptions, as a step names them.
+const (
+	restartsUnit = "restarts a unit"
+	mayCutOff    = "may cut the node off"
+)
+
+// Finish completes a plan of which all steps are there: a key that several
+// tasks list, such as a directory that each would have to make, stays with the
+// first; and the summary is counted. looked is how many tasks were looked at.
+func (p *Plan) Finish(looked int) {
+	s := Summary{Tasks: looked, Right: looked - len(p.Steps)}
+	seen := map[string]bool{}
+	for i := range p.Steps {
+		step := &p.Steps[i]
 		switch step.State {
 		case Planned, Done:
-			for _, it := range step.Items {
-				switch it.Op {
-				case "+":
-					s.Create++
-				case "~":
-					s.Update++
-				case "-":
-					s.Remove++
-				case "!":
-					s.Run++
-				}
-			}
-			if step.Unknown != "" {
-				s.Unknown++
-			}
+			step.Items = slices.DeleteFunc(step.Items, func(it Item) bool {
+				again := seen[it.Key]
+				seen[it.Key] = true
+				return again
+			})
+			s.count(step)
 		case Waits:
 			s.Waiting++
 		case Failed:
@@ -152,6 +165,26 @@ func (p *Plan) Count(tasks int) {
 			s.NotHere++
 		}
 	}
-	s.Right = tasks - len(p.Steps)
 	p.Summary = s
+}
+
+func (s *Summary) count(step *Step) {
+	if step.State == Done {
+		s.Right++
+	}
+	if step.Unknown != "" && step.State == Planned {
+		s.Unknown++
+	}
+	for _, it := range step.Items {
+		switch it.Op {
+		case "+":
+			s.Create++
+		case "~":
+			s.Update++
+		case "-":
+			s.Remove++
+		case "!":
+			s.Run++
+		}
+	}
 }

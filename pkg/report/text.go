@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -10,7 +11,9 @@ import (
 type TextOptions struct {
 	Color bool // ANSI colours: only for a terminal
 	Diffs bool // unified diffs of files
-	Quiet bool // only what needs a person: failures and waits, and the summary
+	// Quiet leaves out what the plan before the run has said: the head, the
+	// changes, notes. What waits, what failed and the summary stay.
+	Quiet bool
 }
 
 const (
@@ -22,28 +25,25 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// Text writes a plan for eyes: a line for each change with + ~ - or !, what
-// differs, why, and who asked for it.
+// Text writes a plan for eyes. A line for each change with + ~ - or ! comes
+// first, in the order of the run; what needs a person comes last, next to the
+// prompt: what waits, what failed with all that it holds up, what is
+// interrupted, and one line that counts.
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &text{opt: opt}
-	t.header(p)
-	var elsewhere []Step
-	for _, step := range p.Steps {
-		if step.State == NotHere {
-			elsewhere = append(elsewhere, step)
-			continue
-		}
-		if !opt.Quiet || step.State == Failed || step.State == Waits {
-			t.step(step)
-		}
+	if !opt.Quiet {
+		t.header(p)
+		t.changes(p)
+		t.groups(p, NotHere)
+		t.notes(p)
 	}
-	t.notHere(elsewhere)
-	for _, n := range p.Notes {
-		t.note(n)
-	}
+	t.waits(p)
+	t.groups(p, Stopped)
+	t.failures(p)
+	t.gap()
+	t.interruptions(p)
 	t.summary(p)
-	_, err := io.WriteString(w, t.b.String())
-	if err != nil {
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write the plan: %w", err)
 	}
 	return nil
@@ -54,8 +54,20 @@ type text struct {
 	opt TextOptions
 }
 
+// line writes one line, without the blanks at its end that columns leave.
+func (t *text) line(format string, args ...any) {
+	t.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+// gap separates what follows from what is there by an empty line.
+func (t *text) gap() {
+	if s := t.b.String(); s != "" && !strings.HasSuffix(s, "\n\n") {
+		t.b.WriteString("\n")
+	}
+}
+
 func (t *text) paint(color, s string) string {
-	if !t.opt.Color || s == "" {
+	if !t.opt.Color || s == "" || color == "" {
 		return s
 	}
 	return color + s + plain
@@ -70,188 +82,118 @@ func (t *text) header(p *Plan) {
 	if len(digest) > 12 {
 		digest = digest[:12]
 	}
-	fmt.Fprintf(&t.b, "%s of %s, network %s\n", t.paint(bold, who), p.Cluster, t.paint(bold, p.Network))
-	fmt.Fprintf(&t.b, "%s\n\n", t.paint(dim, fmt.Sprintf("from %s, generation %d, %s", p.Store, p.Generation, digest)))
+	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
+	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, generation %d, %s", clean(p.Store), p.Generation, digest)))
+	t.gap()
 }
 
-func (t *text) step(s Step) {
-	switch s.State {
-	case Planned, Done:
-		for i, it := range s.Items {
-			t.item(it, s, i == len(s.Items)-1)
+// notes writes what a person should know and that is no change.
+func (t *text) notes(p *Plan) {
+	for _, n := range p.Notes {
+		color, word := dim, "note"
+		if n.Level == "warning" {
+			color, word = yellow, "warning"
 		}
-	case Waits:
-		fmt.Fprintf(&t.b, "  %s %s\n", t.paint(yellow, "…"), s.Key)
-		t.indent("waiting: " + strings.TrimPrefix(s.Message, "waiting for "))
-	case Failed:
-		fmt.Fprintf(&t.b, "  %s %s\n", t.paint(red, "✗"), t.paint(red, s.Key))
-		t.indent(s.Message)
-		t.asked(s)
-	case Skipped, Stopped:
-		fmt.Fprintf(&t.b, "  %s %s  %s\n", t.paint(dim, "·"), s.Key, t.paint(dim, s.Message))
-	case NotHere:
-	}
-}
-
-var opColor = map[string]string{"+": green, "~": yellow, "-": red, "!": bold}
-
-// item writes one changed key; what is said of the whole task follows its last item.
-func (t *text) item(it Item, s Step, last bool) {
-	fmt.Fprintf(&t.b, "  %s %s", t.paint(opColor[it.Op], it.Op), it.Key)
-	if v := fields(it); v != "" {
-		t.b.WriteString("  " + v)
-	}
-	if s.Unknown != "" {
-		t.b.WriteString("  " + t.paint(yellow, "unknown "+s.Unknown))
-	}
-	t.b.WriteString("\n")
-	if t.opt.Diffs {
-		for line := range strings.Lines(it.Diff) {
-			t.diffLine(strings.TrimSuffix(line, "\n"))
+		from := ""
+		if n.Origin != "" {
+			from = " (" + n.Origin + ")"
 		}
-	}
-	if last {
-		t.asked(s)
+		t.indent(t.paint(color, word+":")+" ", n.Text+from)
 	}
 }
 
-// fields is "mode 0600 → 0644, owner …"; a field named "value" needs no name.
-func fields(it Item) string {
-	var parts []string
-	for _, f := range it.Fields {
-		name := f.Name + " "
-		if f.Name == "value" || f.Name == "" {
-			name = ""
+// indent writes a text of one or more lines; those after the first stand under the first's text.
+func (t *text) indent(mark, s string) {
+	for i, line := range strings.Split(strings.TrimRight(s, "\n"), "\n") {
+		if i > 0 {
+			mark = "    "
 		}
-		if f.Before == "" {
-			parts = append(parts, name+f.After)
-			continue
-		}
-		parts = append(parts, name+f.Before+" → "+f.After)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (t *text) diffLine(line string) {
-	color := ""
-	switch {
-	case strings.HasPrefix(line, "+"):
-		color = green
-	case strings.HasPrefix(line, "-"):
-		color = red
-	case strings.HasPrefix(line, "@@"):
-		color = dim
-	}
-	if color != "" {
-		line = t.paint(color, line)
-	}
-	t.b.WriteString("      " + line + "\n")
-}
-
-// asked says why the step is there, who asked, whom it overrides, what follows.
-func (t *text) asked(s Step) {
-	var parts []string
-	if s.Reason != "" {
-		parts = append(parts, s.Reason)
-	}
-	if s.Why != "" {
-		parts = append(parts, s.Why)
-	}
-	if s.Origin != "" {
-		parts = append(parts, s.Origin)
-	}
-	if s.Overrides != "" {
-		parts = append(parts, "overrides "+s.Overrides)
-	}
-	if len(s.Asks) > 0 {
-		parts = append(parts, "then "+effectNames(s.Asks))
-	}
-	if s.Disruption != "" {
-		parts = append(parts, s.Disruption)
-	}
-	if len(parts) > 0 {
-		t.b.WriteString("      " + t.paint(dim, strings.Join(parts, " · ")) + "\n")
+		t.line("  %s%s", mark, clean(line))
 	}
 }
 
-func effectNames(keys []string) string {
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		_, names[i], _ = strings.Cut(k, ":")
-	}
-	return strings.Join(names, ", ")
-}
-
-func (t *text) indent(s string) {
-	for line := range strings.Lines(s) {
-		t.b.WriteString("      " + strings.TrimSuffix(line, "\n") + "\n")
-	}
-}
-
-// notHere lists the keys that are listed and never set on this host.
-func (t *text) notHere(steps []Step) {
-	if len(steps) == 0 || t.opt.Quiet {
-		return
-	}
-	byReason := map[string][]string{}
-	var order []string
-	for _, s := range steps {
-		if _, ok := byReason[s.Message]; !ok {
-			order = append(order, s.Message)
-		}
-		for _, it := range s.Items {
-			byReason[s.Message] = append(byReason[s.Message], strings.TrimSpace(it.Key+" "+fields(it)))
-		}
-	}
-	for _, reason := range order {
-		fmt.Fprintf(&t.b, "  %s %s:\n", t.paint(dim, "·"), reason)
-		for _, key := range byReason[reason] {
-			t.b.WriteString("      " + t.paint(dim, key) + "\n")
-		}
-	}
-}
-
-func (t *text) note(n Note) {
-	color, word := dim, "note"
-	if n.Level == "warning" {
-		color, word = yellow, "warning"
-	}
-	from := ""
-	if n.Origin != "" {
-		from = " (" + n.Origin + ")"
-	}
-	fmt.Fprintf(&t.b, "  %s %s%s\n", t.paint(color, word+":"), n.Text, t.paint(dim, from))
-}
-
+// summary is the last line: what failed, what there is to do or was done, how far that is from all.
 func (t *text) summary(p *Plan) {
-	s := p.Summary
-	did := "to do"
-	for _, step := range p.Steps {
-		if step.State == Done {
-			did = "done"
-			break
-		}
-	}
-	var parts []string
+	s, parts := p.Summary, []string(nil)
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	if s.Changes() == 0 {
+	add(s.Failed, "failed")
+	add(s.Skipped, "not reached")
+	if done := work(p); done != "" {
+		parts = append(parts, done)
+	} else if s.Failed == 0 && s.Skipped == 0 {
 		parts = append(parts, "nothing to do")
-	} else {
-		parts = append(parts, fmt.Sprintf("%s: %d new, %d changed, %d removed, %d effects", did, s.Create, s.Update, s.Remove, s.Run))
 	}
 	add(s.Unknown, "unknown until later")
 	add(s.Waiting, "waiting")
-	add(s.Failed, "failed")
-	add(s.Skipped, "skipped")
 	add(s.NotHere, "not set here")
 	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks))
-	line := strings.Join(parts, "; ")
-	if s.Failed > 0 {
-		line = t.paint(red, line)
+	color := ""
+	switch {
+	case s.Failed > 0 || s.Skipped > 0:
+		color = red
+	case s.Changes() == 0 || ran(p):
+		color = green
 	}
-	t.b.WriteString(line + "\n")
+	t.line("%s", t.paint(color, strings.Join(parts, "; ")))
+}
+
+// work counts what changes: "to do: 3 new, 1 changed", or "done: …" after a run.
+func work(p *Plan) string {
+	var parts []string
+	for _, c := range []struct {
+		n         int
+		one, many string
+	}{
+		{p.Summary.Create, "new", "new"}, {p.Summary.Update, "changed", "changed"},
+		{p.Summary.Remove, "removed", "removed"}, {p.Summary.Run, "action", "actions"},
+	} {
+		if c.n == 1 {
+			parts = append(parts, "1 "+c.one)
+		} else if c.n > 1 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.many))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return ""
+	case ran(p):
+		return "done: " + strings.Join(parts, ", ")
+	}
+	return "to do: " + strings.Join(parts, ", ")
+}
+
+// ran says that the plan tells of a run, not of what one would do.
+func ran(p *Plan) bool {
+	for i := range p.Steps {
+		if p.Steps[i].State == Done {
+			return true
+		}
+	}
+	return false
+}
+
+// clean makes control characters visible: documents and files of others must
+// not move the cursor of who reads their diff.
+func clean(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// unprintable runes are those that a terminal acts on, and marks that turn text around.
+func unprintable(r rune) bool {
+	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

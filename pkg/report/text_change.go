@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// How wide the columns of a plan may grow, in characters, and how many lines of contents it shows: the JSON has them all.
+const (
+	keyColumn   = 52
+	fieldColumn = 24
+	headLines   = 12  // of a new file
+	diffLines   = 120 // of a changed one
+)
+
+var opColor = map[string]string{"+": green, "~": yellow, "-": red, "!": bold}
+
+// row is a change as it is written: mark, key, what differs, why.
+type row struct {
+	item         Item
+	fields, said string
+	step         *Step
+	last         bool // of its step
+}
+
+// changes writes a line for each changed key, in columns, with its diff.
+func (t *text) changes(p *Plan) {
+	var rows []row
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != Planned && s.State != Done {
+			continue
+		}
+		for j, it := range s.Items {
+			r := row{item: it, fields: clean(fields(it)), step: s, last: j == len(s.Items)-1}
+			if r.last {
+				r.said = clean(said(s, it))
+			}
+			rows = append(rows, r)
+		}
+	}
+	keys, values := 0, 0
+	for _, r := range rows {
+		keys = max(keys, within(r.item.Key, keyColumn))
+		values = max(values, within(r.fields, fieldColumn))
+	}
+	for _, r := range rows {
+		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(clean(r.item.Key), keys) + "  " + pad(r.fields, values) + "  " + t.paint(dim, r.said)
+		t.line("%s", strings.TrimRight(line, " "))
+		t.diff(r.item)
+		if r.last {
+			t.attention(r.step)
+		}
+	}
+}
+
+// within is the width of a text that fits into a column, 0 of one that does not.
+func within(s string, column int) int {
+	if n := utf8.RuneCountInString(s); n <= column {
+		return n
+	}
+	return 0
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// said is why the step is there, who asked, and what follows.
+func said(s *Step, it Item) string {
+	var parts []string
+	if s.Reason != "" && !evident(s, it) {
+		parts = append(parts, shortList(s.Reason))
+	}
+	if s.Why != "" {
+		parts = append(parts, s.Why)
+	}
+	if s.Origin != "" {
+		parts = append(parts, s.Origin)
+	}
+	if len(s.Asks) > 0 {
+		parts = append(parts, "then "+effectNames(s.Asks))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// evident says that the reason repeats what the line, or the one under it, shows.
+func evident(s *Step, it Item) bool {
+	return it.Op == "+" && s.Reason == "absent" ||
+		s.Unknown != "" && strings.HasSuffix(s.Reason, s.Unknown) ||
+		len(it.Fields) > 0 && (strings.HasSuffix(s.Reason, " differs") || strings.HasSuffix(s.Reason, " differ"))
+}
+
+// attention writes, under its change, what is not to be overlooked.
+func (t *text) attention(s *Step) {
+	if s.Overrides != "" {
+		t.line("      %s", t.paint(yellow, clean("overrides "+s.Overrides)))
+	}
+	if s.Unknown != "" {
+		t.line("      %s", t.paint(yellow, clean("unknown "+s.Unknown)))
+	}
+	if s.Disruption == mayCutOff {
+		t.line("      %s", t.paint(red, mayCutOff))
+	}
+}
+
+// fields is "mode 0600 → 0644, mtu 1500"; names that the value tells are left out.
+func fields(it Item) string {
+	var parts []string
+	for _, f := range it.Fields {
+		name := f.Name + " "
+		switch {
+		case f.Name == "content" && it.Diff != "":
+			continue // the diff says more
+		case it.Op == "+" && f.Name == "owner" && f.After == "root:root":
+			continue
+		case f.Name == "value", f.Name == "", it.Op == "+" && (f.Name == "type" || f.Name == "mode" || f.Name == "kind" || f.Name == "content"):
+			name = ""
+		}
+		if f.Before == "" {
+			parts = append(parts, name+f.After)
+			continue
+		}
+		parts = append(parts, name+f.Before+" → "+f.After)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// diff writes an item's diff: of a new file only its head.
+func (t *text) diff(it Item) {
+	if !t.opt.Diffs || it.Diff == "" {
+		return
+	}
+	lines, limit := strings.Split(strings.TrimSuffix(it.Diff, "\n"), "\n"), diffLines
+	if it.Op == "+" {
+		limit = headLines
+		if strings.HasPrefix(lines[0], "@@") {
+			lines = lines[1:]
+		}
+	}
+	for i, line := range lines {
+		if i == limit && len(lines) > limit+1 {
+			t.line("      %s", t.paint(dim, fmt.Sprintf("… %d more lines (-o json has them)", len(lines)-limit)))
+			return
+		}
+		color := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			color = green
+		case strings.HasPrefix(line, "-"):
+			color = red
+		case strings.HasPrefix(line, "@@"), strings.HasPrefix(line, `\`):
+			color = dim
+		}
+		t.line("      %s", t.paint(color, clean(line)))
+	}
+}
+
+// effectNames is "daemon-reload, restart containerd.service" of effects' keys.
+func effectNames(keys []string) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		_, names[i], _ = strings.Cut(k, ":")
+	}
+	return strings.Join(names, ", ")
+}
+
+// shortList cuts a long enumeration of keys.
+func shortList(s string) string {
+	const shown = 3
+	parts := strings.Split(s, ", ")
+	if len(parts) <= shown+1 {
+		return s
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(parts[:shown], ", "), len(parts)-shown)
+}

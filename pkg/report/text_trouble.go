@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shownKeys is how many keys that share a fate are named.
+const shownKeys = 8
+
+// waits writes what only time brings, each with what it holds up.
+func (t *text) waits(p *Plan) {
+	t.roots(p, Waits, Waits, yellow, "…", func(s *Step) string { return "waiting for " + strings.TrimPrefix(s.Message, "waiting for ") }, "waits too:")
+}
+
+// failures writes what failed, each with what was not tried because of it.
+func (t *text) failures(p *Plan) {
+	t.roots(p, Failed, Skipped, red, "✗", func(s *Step) string {
+		asked := strings.Join(slices.DeleteFunc([]string{s.Why, s.Origin}, func(part string) bool { return part == "" }), " · ")
+		return strings.TrimRight(s.Message, "\n") + "\n" + asked
+	}, "not tried because of it:")
+}
+
+// roots writes the steps of a state that met something themselves, and under each the keys that share its fate.
+func (t *text) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
+	first := true
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != state || s.Because != "" {
+			continue
+		}
+		if first {
+			t.gap()
+			first = false
+		}
+		t.line("  %s %s", t.paint(color, mark), t.paint(color, clean(s.Key)))
+		for line := range strings.Lines(what(s)) {
+			t.line("      %s", clean(strings.TrimSuffix(line, "\n")))
+		}
+		var keys []string
+		for j := range p.Steps {
+			if p.Steps[j].Because == s.Key && p.Steps[j].State == follow {
+				keys = append(keys, p.Steps[j].Key)
+			}
+		}
+		if len(keys) > 0 {
+			t.line("      %s", t.paint(dim, held))
+			t.keys(keys)
+		}
+	}
+}
+
+func (t *text) keys(keys []string) {
+	for i, k := range keys {
+		if i == shownKeys && len(keys) > shownKeys+1 {
+			t.line("        %s", t.paint(dim, fmt.Sprintf("… and %d more", len(keys)-shownKeys)))
+			return
+		}
+		t.line("        %s", t.paint(dim, clean(k)))
+	}
+}
+
+// groups writes the keys of a state under the message that they share.
+func (t *text) groups(p *Plan, state State) {
+	byMessage, order := map[string][]string{}, []string(nil)
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != state {
+			continue
+		}
+		if _, ok := byMessage[s.Message]; !ok {
+			order = append(order, s.Message)
+		}
+		lines := []string{s.Key}
+		if state == NotHere {
+			lines = nil
+			for _, it := range s.Items {
+				lines = append(lines, it.Key+"  "+fields(it))
+			}
+		}
+		byMessage[s.Message] = append(byMessage[s.Message], lines...)
+	}
+	for _, message := range order {
+		t.line("  %s %s:", t.paint(dim, "·"), clean(message))
+		for _, line := range byMessage[message] {
+			t.line("      %s", t.paint(dim, clean(line)))
+		}
+	}
+}
+
+// interruptions names once more, at the end, what the changes interrupt.
+func (t *text) interruptions(p *Plan) {
+	var restarts, reloads, stops, cut []string
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != Planned && s.State != Done {
+			continue
+		}
+		for _, it := range s.Items {
+			if unit, ok := strings.CutPrefix(it.Key, "effect:restart "); ok {
+				restarts = append(restarts, unit)
+			} else if unit, ok := strings.CutPrefix(it.Key, "effect:reload "); ok {
+				reloads = append(reloads, unit)
+			}
+		}
+		switch {
+		case s.Disruption == mayCutOff && s.State == Planned:
+			cut = append(cut, s.Key)
+		case s.Disruption == restartsUnit && !strings.HasPrefix(s.Key, "effect:"):
+			stops = append(stops, strings.TrimPrefix(s.Key, "unit:"))
+		}
+	}
+	words := []string{"will restart:", "will reload:", "will stop:", "may cut the node off:"}
+	if ran(p) {
+		words = []string{"restarted:", "reloaded:", "stopped:", ""}
+	}
+	for i, list := range [][]string{restarts, reloads, stops, cut} {
+		if len(list) > 0 {
+			t.line("%s %s", t.paint([]string{yellow, yellow, yellow, red}[i], words[i]), clean(strings.Join(list, ", ")))
+		}
+	}
+}
