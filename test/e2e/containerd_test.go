@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// The real containerd loads the conf that the agent published; one that somebody put before it is reported by name.
+func TestContainerdLoadsTheConf(t *testing.T) {
+	ctx := t.Context()
+	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
+	if ready, _ := networkStatus(ctx, t, n); ready {
+		t.Fatal("containerd has a network before the agent ran")
+	}
+	n.Must(ctx, "netwright", "--once")
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		ready, info := networkStatus(ctx, t, n)
+		if ready && strings.Contains(info, "cbr0") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("containerd did not load the conf: ready %v\n%s", ready, info)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+
+	n.Write("/etc/cni/net.d/00-stale.conflist", `{"cniVersion":"1.0.0","name":"stale","plugins":[{"type":"no-such-plugin"}]}`, 0o644)
+	res := n.Run(ctx, "netwright", "--dry-run")
+	if !strings.Contains(res.Stdout+res.Stderr, "00-stale.conflist") {
+		t.Errorf("a conf that wins by its name is not reported: exit %d\n%s\n%s", res.Code, res.Stdout, res.Stderr)
+	}
+	if n.Run(ctx, "netwright", "--once").Code == 0 {
+		t.Log("a foreign conf is no failure of ours, and is reported")
+	}
+	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // somebody else's: never touched
+}
+
+// networkStatus asks the node's containerd by CRI, as kubelet does.
+func networkStatus(ctx context.Context, t *testing.T, n *node.Node) (ready bool, info string) {
+	t.Helper()
+	conn, err := grpc.NewClient("unix://"+n.Path("/run/containerd/containerd.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	res, err := cri.NewRuntimeServiceClient(conn).Status(ctx, &cri.StatusRequest{Verbose: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range res.GetStatus().GetConditions() {
+		if c.GetType() == "NetworkReady" {
+			ready = c.GetStatus()
+		}
+	}
+	out, err := json.Marshal(res.GetInfo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ready, string(out)
+}
