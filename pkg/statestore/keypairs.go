@@ -25,7 +25,8 @@ var authorities = []string{"kubernetes-ca", "ca"}
 const ownAuthority = "ca"
 
 // Keypairs puts the pki files of a snapshot together, by name. Of several certificates the one that keyset.yaml calls primary is taken,
-// or else the highest id, which is the youngest. The CA is pki/issued/<name>/ca.crt, or that of the cluster.
+// or else the highest id, which is the youngest. The CA is pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the
+// cluster; of a CA it is itself, with those that are trusted beside it.
 //
 // The map is good also beside an error, which names each keyset that could not be read and was left out; its text shows nothing of
 // what they contain.
@@ -37,13 +38,7 @@ func Keypairs(s *Snapshot) (map[string]Keypair, error) {
 		if item == nil {
 			continue
 		}
-		pair := Keypair{Cert: item.cert, Key: item.key, Origin: item.origin}
-		if slices.Contains(authorities, name) {
-			pair.CA = set.bundle()
-		} else {
-			pair.CA = signer(item.cert, set.candidates(sets))
-		}
-		pairs[name] = pair
+		pairs[name] = Keypair{CA: set.authority(sets), Cert: item.cert, Key: item.key, Origin: item.origin}
 	}
 	return pairs, err
 }
@@ -172,37 +167,36 @@ func (s *keyset) bundle() []byte {
 	return out.Bytes()
 }
 
-// candidates lists the CAs that may have signed for this name, best first.
-func (s *keyset) candidates(sets map[string]*keyset) [][]byte {
+// authority is the CA that goes with the set's certificate. Where none of the store signed it, it is the cluster's, so that whoever
+// installs the files finds out and says so.
+func (s *keyset) authority(sets map[string]*keyset) []byte {
 	if s.own != nil {
-		return [][]byte{s.own}
+		return s.own
 	}
-	var all [][]byte
-	for _, name := range authorities {
-		if set := sets[name]; set != nil {
-			if bundle := set.bundle(); bundle != nil {
-				all = append(all, bundle)
-			}
+	leaf := parseCertificates(s.primary().cert)
+	if len(leaf) > 0 && leaf[0].IsCA {
+		return s.bundle()
+	}
+	var first []byte
+	for _, name := range append(slices.Clone(authorities), slices.Sorted(maps.Keys(sets))...) {
+		set := sets[name]
+		if set == nil || set == s {
+			continue
+		}
+		bundle := set.bundle()
+		if first == nil && slices.Contains(authorities, name) {
+			first = bundle
+		}
+		if len(leaf) > 0 && signed(leaf[0], bundle) {
+			return bundle
 		}
 	}
-	return all
+	return first
 }
 
-// signer is the candidate that signed cert; where none did, the best one, so that whoever installs the files finds out and says so.
-func signer(cert []byte, candidates [][]byte) []byte {
-	if len(candidates) == 0 {
-		return nil
-	}
-	if leaf := parseCertificates(cert); len(leaf) > 0 {
-		for _, bundle := range candidates {
-			for _, ca := range parseCertificates(bundle) {
-				if leaf[0].CheckSignatureFrom(ca) == nil {
-					return bundle
-				}
-			}
-		}
-	}
-	return candidates[0]
+// signed tells that one of a bundle's CAs signed the certificate.
+func signed(leaf *x509.Certificate, bundle []byte) bool {
+	return slices.ContainsFunc(parseCertificates(bundle), func(ca *x509.Certificate) bool { return ca.IsCA && leaf.CheckSignatureFrom(ca) == nil })
 }
 
 // parseCertificates returns those certificates of a PEM text that parse.

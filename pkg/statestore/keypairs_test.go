@@ -150,17 +150,20 @@ func TestKeypairsOfKeysets(t *testing.T) {
 
 // A cluster that was renamed to kubernetes-ca may keep certificates of its former CA.
 func TestKeypairsFindTheSigner(t *testing.T) {
-	former, present := issue(t, "kubernetes", nil), issue(t, "kubernetes", nil)
-	a, b, stranger := issue(t, "a", former), issue(t, "b", present), issue(t, "c", nil)
+	former, present, etcd := issue(t, "kubernetes", nil), issue(t, "kubernetes", nil), issue(t, "etcd-clients-ca", nil)
+	a, b, stranger, e := issue(t, "a", former), issue(t, "b", present), issue(t, "c", issue(t, "elsewhere", nil)), issue(t, "e", etcd)
 	got := keypairs(t, map[string][]byte{
-		"pki/issued/ca/1.crt":            former.cert,
-		"pki/issued/kubernetes-ca/1.crt": present.cert,
-		"pki/issued/a/1.crt":             a.cert,
-		"pki/issued/b/1.crt":             b.cert,
-		"pki/issued/c/1.crt":             stranger.cert,
-		"pki/issued/d/1.crt":             []byte("no certificate"),
+		"pki/issued/ca/1.crt":              former.cert,
+		"pki/issued/kubernetes-ca/1.crt":   present.cert,
+		"pki/issued/a/1.crt":               a.cert,
+		"pki/issued/b/1.crt":               b.cert,
+		"pki/issued/c/1.crt":               stranger.cert,
+		"pki/issued/d/1.crt":               []byte("no certificate"),
+		"pki/issued/etcd-clients-ca/1.crt": etcd.cert,
+		"pki/issued/e/1.crt":               e.cert,
 	})
-	for name, want := range map[string][]byte{"a": former.cert, "b": present.cert, "c": present.cert, "d": present.cert} {
+	for name, want := range map[string][]byte{"a": former.cert, "b": present.cert, "c": present.cert, "d": present.cert,
+		"e": etcd.cert, "etcd-clients-ca": etcd.cert, "kubernetes-ca": present.cert} {
 		if !bytes.Equal(got[name].CA, want) {
 			t.Errorf("wrong CA for %s", name)
 		}
