@@ -41,6 +41,9 @@ func (b *Built) addEtcd(in Input) error {
 		return fmt.Errorf("install the client certificate of calico (%s): its etcd is reached over https, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
 			origin, c.Keypair, c.Keypair, c.Keypair, c.CA)
 	}
+	if !in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault() {
+		pair.CA = in.Keypairs[c.CA].CA // named in a document; else it is the one that signed the certificate
+	}
 	if len(pair.CA) == 0 {
 		return fmt.Errorf("install the client certificate of calico (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there",
 			origin, c.CA, c.CA)
