@@ -1,0 +1,208 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/sys/unix"
+)
+
+const staged = ".limit-"
+
+// apply makes the node so from nothing. The archive is fetched and hashed on one goroutine, inflated and written on another, while a third
+// writes files and sysctls and talks to systemd. Everything is staged beside its place; one syncfs; then the renames.
+func apply(manifest, url, sum, dir string) error {
+	entries, err := load(manifest)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	archive := make(chan error, 1)
+	go func() { archive <- unpack(url, sum, dir) }()
+	if err := writeFiles(entries); err != nil {
+		return err
+	}
+	// The units are small and in place at once, so that systemd reads them while the archive is still on its way.
+	if err := start(entries); err != nil {
+		return err
+	}
+	if err := <-archive; err != nil {
+		return err
+	}
+	return publish(entries, dir)
+}
+
+func writeFiles(entries []entry) error {
+	for _, e := range entries {
+		switch e.kind {
+		case "file":
+			if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
+				return err
+			}
+			if err := writeFile(e.path, e.body, os.FileMode(e.mode)); err != nil {
+				return err
+			}
+		case "sysctl":
+			if err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(e.path, ".", "/"), e.body, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, content []byte, mode os.FileMode) error {
+	temporary := filepath.Join(filepath.Dir(path), staged+filepath.Base(path))
+	if err := os.WriteFile(temporary, content, mode); err != nil {
+		return err
+	}
+	if err := os.Chmod(temporary, mode); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+func start(entries []entry) error {
+	ctx := context.Background()
+	bus, err := dbus.NewSystemdConnectionContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	for _, e := range entries {
+		if e.kind != "unit" {
+			continue
+		}
+		if _, _, err := bus.EnableUnitFilesContext(ctx, []string{e.path}, false, true); err != nil {
+			return err
+		}
+		if err := bus.ReloadContext(ctx); err != nil {
+			return err
+		}
+		done := make(chan string, 1)
+		if _, err := bus.StartUnitContext(ctx, e.path, "replace", done); err != nil {
+			return err
+		}
+		if result := <-done; result != "done" {
+			return fmt.Errorf("starting %s: %s", e.path, result)
+		}
+	}
+	return nil
+}
+
+// publish makes what is staged durable and then visible.
+func publish(entries []entry, dir string) error {
+	root, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := unix.Syncfs(int(root.Fd())); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.kind != "member" {
+			continue
+		}
+		if err := os.Rename(filepath.Join(dir, staged+filepath.Base(e.path)), e.path); err != nil {
+			return err
+		}
+	}
+	return root.Sync()
+}
+
+func unpack(url, want, dir string) error {
+	response, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	reader, writer := io.Pipe()
+	sum := make(chan string, 1)
+	go func() { sum <- fetch(response.Body, writer) }()
+	unzipped, err := gzip.NewReader(bufio.NewReaderSize(reader, 512<<10))
+	if err != nil {
+		return err
+	}
+	members := tar.NewReader(unzipped)
+	buf := make([]byte, 512<<10)
+	for {
+		header, err := members.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := stage(filepath.Join(dir, staged+filepath.Base(header.Name)), members, buf); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(io.Discard, unzipped); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, reader); err != nil {
+		return err
+	}
+	if have := <-sum; have != want {
+		return fmt.Errorf("the archive's sha256 is %s", have)
+	}
+	return nil
+}
+
+// fetch hashes what it reads and hands it on, a few blocks ahead of whoever inflates.
+func fetch(body io.Reader, to *io.PipeWriter) string {
+	free, full := make(chan []byte, 8), make(chan []byte, 8)
+	for range cap(free) {
+		free <- make([]byte, 256<<10)
+	}
+	go func() {
+		for block := range full {
+			to.Write(block)
+			free <- block[:cap(block)]
+		}
+		to.Close()
+	}()
+	sum := sha256.New()
+	for {
+		block := <-free
+		n, err := io.ReadFull(body, block)
+		sum.Write(block[:n])
+		full <- block[:n]
+		if err != nil {
+			close(full)
+			return hex.EncodeToString(sum.Sum(nil))
+		}
+	}
+}
+
+func stage(path string, content io.Reader, buf []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, struct{ io.Reader }{content}, buf); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return errors.Join(file.Chmod(0o755), file.Close())
+}
