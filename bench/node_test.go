@@ -1,0 +1,271 @@
+// Package bench measures the agent beside its peers and beside the limits of the machine, in turns on one booted node. README.md says
+// how to run it and how to read what it prints. Nothing here fails because of a time.
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/cache"
+)
+
+var (
+	rounds    = flag.Int("rounds", 9, "runs of each contender in each scenario")
+	patience  = flag.Duration("patience", 30*time.Second, "how long to wait before each run for a quiet machine")
+	scenarios = flag.String("scenarios", "", "comma-separated scenarios to run (default: all)")
+)
+
+// contender is a program that can do the job.
+type contender struct {
+	name     string
+	command  []string
+	before   []string // run before the first sample of a scenario, for those that remember earlier runs
+	unjudged bool     // does no job
+}
+
+// scenario is one situation that every contender is put into.
+type scenario struct {
+	name, title string
+	small       int                                   // small files of the job
+	prepare     func(ctx context.Context, m *machine) // before every sample
+	contenders  func(m *machine, peers []string) []contender
+}
+
+var (
+	agentOnce = []string{home + "/agent", "--once", "--store", storeDir, "--node", nodeName}
+	limit     = home + "/limit"
+	manifest  = home + "/manifest"
+)
+
+func ours(extra ...string) contender {
+	command := append(slices.Clone(agentOnce), extra...)
+	return contender{name: "agent", command: command, before: command}
+}
+
+func cfengine(m *machine, policy string) []contender {
+	if !m.has("/usr/bin/cf-agent") {
+		return nil
+	}
+	command := []string{"/usr/bin/cf-agent", "-K", "-f", home + "/" + policy}
+	return []contender{{name: "CFEngine", command: command, before: command}}
+}
+
+// outside are the peers that the user brought.
+func outside(peers []string) []contender {
+	var all []contender
+	for _, p := range peers {
+		command := []string{home + "/peers/" + p, home + "/job.json"}
+		all = append(all, contender{name: p, command: command, before: command})
+	}
+	return all
+}
+
+var table = []scenario{
+	{name: "noop", title: "nothing to do, recorded metadata believed", small: 40, contenders: func(m *machine, _ []string) []contender {
+		return append([]contender{{name: "limit", command: []string{limit, "check", manifest}}, ours()}, cfengine(m, "fast.cf")...)
+	}},
+	{name: "verify", title: "nothing to do, every byte read", small: 40, contenders: func(m *machine, peers []string) []contender {
+		all := []contender{{name: "limit", command: []string{limit, "check", "-verify", manifest}}, ours("--verify")}
+		return append(append(all, cfengine(m, "full.cf")...), outside(peers)...)
+	}},
+	{name: "drift", title: "one line was appended to one small file", small: 40,
+		prepare: func(_ context.Context, m *machine) { m.spoil(drifting) },
+		contenders: func(m *machine, peers []string) []contender {
+			return append(append([]contender{ours()}, cfengine(m, "fast.cf")...), outside(peers)...)
+		}},
+	{name: "cold", title: "a bare node", small: 40,
+		prepare: func(ctx context.Context, m *machine) { m.reset(ctx) },
+		contenders: func(m *machine, peers []string) []contender {
+			apply := []string{limit, "apply", manifest, assetURL, plugins(m.t).Sum, binDir}
+			all := []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce}}
+			return append(append(all, coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
+		}},
+	{name: "many-1000", title: "nothing to do, 1,000 small files", small: 1_000, contenders: many},
+	{name: "many-10000", title: "nothing to do, 10,000 small files", small: 10_000, contenders: many},
+	{name: "version", title: "to say its version", contenders: func(m *machine, _ []string) []contender {
+		all := []contender{{name: "limit", command: []string{limit, "nothing"}, unjudged: true},
+			{name: "agent", command: []string{home + "/agent", "version"}, unjudged: true}}
+		if m.has("/usr/bin/cf-agent") {
+			all = append(all, contender{name: "CFEngine", command: []string{"/usr/bin/cf-agent", "--version"}, unjudged: true})
+		}
+		return all
+	}},
+}
+
+func many(m *machine, peers []string) []contender {
+	all := []contender{{name: "limit", command: []string{limit, "check", manifest}}, ours()}
+	return append(append(all, cfengine(m, "bulk.cf")...), outside(peers)...)
+}
+
+// coldly leaves the first run out: on a bare node nobody remembers anything.
+func coldly(all []contender) []contender {
+	for i := range all {
+		all[i].before = nil
+	}
+	return all
+}
+
+// BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it.
+func BenchmarkNodeJob(b *testing.B) {
+	ctx := b.Context()
+	programs, peers := build(b)
+	r := newResults(b, programs)
+	m := newMachine(b, programs)
+	for _, s := range table {
+		if *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), s.name) {
+			m.play(ctx, s, peers, r)
+		}
+	}
+	r.write(b)
+}
+
+// play runs all contenders in turns, so that whatever else happens on the machine happens to all of them.
+func (m *machine) play(ctx context.Context, s scenario, peers []string, r *results) {
+	m.t.Helper()
+	j := newJob(m.t, plugins(m.t), s.small)
+	m.reset(ctx)
+	m.put(j.inputs())
+	all := s.contenders(m, peers)
+	for _, c := range all {
+		if c.before != nil {
+			if warm := m.measure(ctx, c.before...); warm.Code != 0 {
+				m.t.Errorf("%s: %s: exit %d: %s", s.name, c.name, warm.Code, m.said())
+			}
+		}
+	}
+	for round := range *rounds {
+		for _, c := range all {
+			if s.prepare != nil {
+				s.prepare(ctx, m)
+			}
+			got := m.measure(ctx, c.command...)
+			got.Scenario, got.Contender, got.Round = s.name, c.name, round
+			if !c.unjudged {
+				got.Wrong = m.judge(ctx)
+			}
+			if got.Code != 0 || got.Wrong != "" {
+				m.t.Logf("%s: %s: round %d: exit %d: %s\n%s", s.name, c.name, round, got.Code, got.Wrong, m.said())
+			}
+			r.add(got)
+		}
+	}
+}
+
+// inputs are what the contenders read.
+func (j job) inputs() map[string]string {
+	files := j.documents()
+	files[home+"/manifest"] = j.manifest()
+	files[home+"/job.json"] = j.description()
+	files[home+"/full.cf"] = j.policy(true, false)
+	files[home+"/fast.cf"] = j.policy(false, false)
+	files[home+"/bulk.cf"] = j.policy(false, true)
+	files[home+"/fetch.sh"] = j.fetchScript()
+	for _, f := range j.files {
+		if filepath.Dir(f.path) == smallDir {
+			files[home+f.path] = f.content
+		}
+	}
+	return files
+}
+
+// spoil is what a person does who edits a file by hand.
+func (m *machine) spoil(path string) {
+	m.t.Helper()
+	f, err := os.OpenFile(filepath.Join(m.Root(), path), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		m.t.Fatalf("spoiling a file: %v", err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("drift\n"); err != nil {
+		m.t.Fatalf("spoiling a file: %v", err)
+	}
+}
+
+// build makes the programs that the node gets, stripped as they ship: path in the node → path here. And lists the peers that the user
+// brought: the executables in $NETWRIGHT_PEERS, each called with the path of job.json.
+func build(b *testing.B) (programs map[string]string, peers []string) {
+	b.Helper()
+	dir := b.TempDir()
+	programs = map[string]string{}
+	for name, source := range map[string]string{"agent": "../cmd/agent", "limit": "./limit", "launch": "./launch"} {
+		out := filepath.Join(dir, name)
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("building %s: %v\n%s", name, err, text)
+		}
+		programs[home+"/"+name] = out
+	}
+	from := os.Getenv("NETWRIGHT_PEERS")
+	if from == "" {
+		return programs, nil
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		b.Fatalf("looking for peers: %v", err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			peers = append(peers, e.Name())
+			programs[home+"/peers/"+e.Name()] = filepath.Join(from, e.Name())
+		}
+	}
+	return programs, peers
+}
+
+// results are the samples, and what else is measured once.
+type results struct {
+	started time.Time
+	load    string
+	size    int64 // of the agent
+	samples []sample
+}
+
+func newResults(b *testing.B, programs map[string]string) *results {
+	b.Helper()
+	info, err := os.Stat(programs[home+"/agent"])
+	if err != nil {
+		b.Fatalf("looking at the agent: %v", err)
+	}
+	return &results{started: time.Now(), load: load(), size: info.Size()}
+}
+
+func (r *results) add(s sample) { r.samples = append(r.samples, s) }
+
+// write prints the table and keeps it, with every sample, in the cache directory.
+func (r *results) write(b *testing.B) {
+	b.Helper()
+	text := r.text()
+	fmt.Print(text)
+	root, err := cache.Dir()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := filepath.Join(root, "bench", r.started.UTC().Format("20060102-150405"))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	var lines strings.Builder
+	encoder := json.NewEncoder(&lines)
+	for _, s := range r.samples {
+		if err := encoder.Encode(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "samples.jsonl"), []byte(lines.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "table.md"), []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	fmt.Println("kept in", dir)
+}
