@@ -17,6 +17,9 @@ import (
 // runtime's: our pods do not outlive a boot, and nobody else shall delete them.
 const defaultCache = "/run/netwright/cni"
 
+// ErrNoConf says that there is no network yet: no conf in the directory.
+var ErrNoConf = errors.New("no CNI conf")
+
 // PodOptions says which pod to add.
 type PodOptions struct {
 	// Name of the pod, and with "netwright-" before it of its network namespace and container ID.
@@ -144,7 +147,7 @@ func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 		return "", nil, fmt.Errorf("look for CNI confs in %s: %w", dir, err)
 	}
 	if len(files) == 0 {
-		return "", nil, fmt.Errorf("no CNI conf in %s: converge the node first, or wait for its network's DaemonSet", dir)
+		return "", nil, fmt.Errorf("%w in %s: converge the node first, or wait for its network's DaemonSet", ErrNoConf, dir)
 	}
 	file := files[0]
 	for _, f := range files {
