@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+// writes are the system calls that a dry run must not make, whatever their arguments.
+var writes = regexp.MustCompile(`^(creat|mkdir|mkdirat|mknod|mknodat|rename|renameat|renameat2|link|linkat|symlink|symlinkat|unlink|unlinkat|rmdir|truncate|ftruncate|` +
+	`fallocate|chmod|fchmod|fchmodat|fchmodat2|chown|fchown|lchown|fchownat|utime|utimes|utimensat|futimesat|setxattr|lsetxattr|fsetxattr|removexattr|` +
+	`mount|umount2|move_mount|fsconfig|pivot_root|chroot|init_module|finit_module|delete_module|unshare|setns|sethostname|kill|tkill|reboot|swapon|pwrite64|` +
+	`sync|syncfs|fsync|fdatasync|copy_file_range|sendfile)\(`)
+
+// A dry run that wrote would be the end of trust: every system call of one is looked at.
+func TestDryRunMakesNoCallThatWrites(t *testing.T) {
+	needs.Root(t)
+	needs.Tool(t, "strace")
+	s := bridgeStore(t)
+	trace := filepath.Join(t.TempDir(), "trace")
+	cmd := exec.Command("strace", "-f", "-qq", "-s", "64", "-o", trace, agent(t), "--store", s.dir, "--cluster", cluster, "--node", "node-1", "--dry-run")
+	out, err := cmd.CombinedOutput()
+	var exited *exec.ExitError
+	if !errors.As(err, &exited) || exited.ExitCode() != 2 {
+		t.Fatalf("%v, want exit 2\n%s", err, out)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(data), "\n")
+	if len(lines) < 300 {
+		t.Fatalf("the trace has %d lines: nothing was traced", len(lines))
+	}
+	execs := 0
+	for _, line := range lines {
+		_, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		call = strings.TrimSpace(call)
+		switch {
+		case writes.MatchString(call):
+			t.Errorf("a dry run called %s", call)
+		case strings.HasPrefix(call, "execve("):
+			if execs++; execs > 1 {
+				t.Errorf("a dry run started a program: %s", call)
+			}
+		case strings.HasPrefix(call, "open") && (strings.Contains(call, "O_WRONLY") || strings.Contains(call, "O_RDWR") || strings.Contains(call, "O_CREAT") || strings.Contains(call, "O_TRUNC")):
+			t.Errorf("a dry run opened to write: %s", call)
+		case strings.HasPrefix(call, "connect(") && !strings.Contains(call, "/run/dbus/") && !strings.Contains(call, "/run/systemd/private") && !strings.Contains(call, "containerd.sock"):
+			t.Errorf("a dry run connected: %s", call)
+		case strings.HasPrefix(call, "write(") && !strings.HasPrefix(call, "write(1,") && !strings.HasPrefix(call, "write(2,") && !strings.Contains(call, `\1\0\0\0\0\0\0\0`):
+			t.Errorf("a dry run wrote: %s", call) // but for the runtime's eventfd
+		case strings.HasPrefix(call, "send") && strings.Contains(call, "nlmsg_type=") && !regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET)`).MatchString(call):
+			t.Errorf("a dry run asked netlink for more than to tell: %s", call)
+		}
+	}
+}
