@@ -41,9 +41,7 @@ func (b *Built) addEtcd(in Input) error {
 		return fmt.Errorf("install the client certificate of calico (%s): its etcd is reached over https, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
 			origin, c.Keypair, c.Keypair, c.Keypair, c.CA)
 	}
-	if !in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault() {
-		pair.CA = in.Keypairs[c.CA].CA // named in a document; else it is the one that signed the certificate
-	}
+	pair.CA = etcdCA(in, c, pair)
 	if len(pair.CA) == 0 {
 		return fmt.Errorf("install the client certificate of calico (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there",
 			origin, c.CA, c.CA)
@@ -63,6 +61,17 @@ func (b *Built) addEtcd(in Input) error {
 		b.note(Info, origin, "%s is also filled by Calico's own installer when the Secret calico-etcd-secrets has certificates: leave those empty, or the two write in turns", c.Dir)
 	}
 	return nil
+}
+
+// etcdCA is the CA that etcd's own certificate is checked with. One that a document names decides. Otherwise it is the one that signed the
+// client's, which the store knows best: kOps has the cluster's as "ca" or, since 1.22, as "kubernetes-ca".
+func etcdCA(in Input, c config.Certificates, pair Keypair) []byte {
+	named, found := in.Keypairs[c.CA]
+	isDefault := in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault()
+	if isDefault || !found && c.CA == "ca" {
+		return pair.CA
+	}
+	return named.CA
 }
 
 // calicoCommonName is what kOps puts into the certificate; one of another name may say anything.
