@@ -61,6 +61,9 @@ func (s nftSocket) ask(what string, kind uint16, flags netlink.HeaderFlags, fami
 		// struct nfgenmsg: family, version 0, resource id 0.
 		Data: append([]byte{byte(family), 0, 0, 0}, data...),
 	})
+	if errors.Is(err, unix.EPERM) {
+		return nil, fmt.Errorf("ask nft for %s: root is needed (CAP_NET_ADMIN), for reading too: %w", what, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
@@ -83,8 +86,11 @@ func nftAttributes(m netlink.Message) (*netlink.AttributeDecoder, error) {
 // generation is the number of the ruleset's state: it grows with each change.
 func (s nftSocket) generation() (uint32, error) {
 	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, 0, nftables.TableFamilyUnspecified)
-	if err != nil || len(answers) != 1 {
-		return 0, errors.Join(err, requireOne(len(answers)))
+	if err != nil {
+		return 0, err
+	}
+	if len(answers) != 1 {
+		return 0, fmt.Errorf("read nft's answer: %d messages for one question", len(answers))
 	}
 	ad, err := nftAttributes(answers[0])
 	if err != nil {
@@ -96,13 +102,6 @@ func (s nftSocket) generation() (uint32, error) {
 		}
 	}
 	return 0, ad.Err()
-}
-
-func requireOne(n int) error {
-	if n == 1 {
-		return nil
-	}
-	return fmt.Errorf("read nft's answer: %d messages for one question", n)
 }
 
 // consistent runs read until the ruleset does not change meanwhile: the parts
