@@ -4,6 +4,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -14,13 +15,16 @@ import (
 type Systemd struct{}
 
 // Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl status`.
-func (Systemd) Ready(status string) error { return notify("READY=1\nSTATUS=" + status) }
+func (Systemd) Ready(status string) error { return notify(daemon.SdNotifyReady + "\nSTATUS=" + oneLine(status)) }
 
 // Status is one line for `systemctl status`.
-func (Systemd) Status(status string) error { return notify("STATUS=" + status) }
+func (Systemd) Status(status string) error { return notify("STATUS=" + oneLine(status)) }
 
 // Stopping says that the daemon is on its way out.
 func (Systemd) Stopping() error { return notify(daemon.SdNotifyStopping) }
+
+// oneLine keeps a status from being more than one: a line of its own is another message to systemd.
+func oneLine(status string) string { return strings.Join(strings.Fields(status), " ") }
 
 func notify(state string) error {
 	if _, err := daemon.SdNotify(false, state); err != nil {

@@ -1,0 +1,128 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// manager is systemd's end of NOTIFY_SOCKET.
+func manager(t *testing.T) *net.UnixConn {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socket.Close() })
+	t.Setenv("NOTIFY_SOCKET", path)
+	return socket
+}
+
+// hears reads one message; a deadline only keeps a broken test from hanging.
+func hears(t *testing.T, socket *net.UnixConn) string {
+	t.Helper()
+	if err := socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	n, err := socket.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(buf[:n])
+}
+
+func TestMessages(t *testing.T) {
+	socket := manager(t)
+	for _, say := range []func() error{
+		func() error { return Systemd{}.Status("bridge: 3 of 4 right") },
+		func() error { return Systemd{}.Ready("bridge: 4 of 4 right") },
+		func() error { return Systemd{}.Status("two\nREADY=1\nlines") }, // an error's text must not become a message of its own
+		func() error { return Systemd{}.Stopping() },
+	} {
+		if err := say(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for range 4 {
+		got = append(got, hears(t, socket))
+	}
+	want := []string{"STATUS=bridge: 3 of 4 right", "READY=1\nSTATUS=bridge: 4 of 4 right", "STATUS=two READY=1 lines", "STOPPING=1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", "")
+	if err := (Systemd{}).Ready("x"); err != nil {
+		t.Errorf("without a service manager: %v", err)
+	}
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
+	if err := (Systemd{}).Ready("x"); err == nil {
+		t.Error("the message was lost and nobody hears of it")
+	}
+}
+
+func TestWatchdogIsPettedOnlyWhileAlive(t *testing.T) {
+	socket := manager(t)
+	t.Setenv("WATCHDOG_USEC", strconv.Itoa(30_000))
+	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	asked, alive := make(chan struct{}), make(chan bool)
+	ended := make(chan error)
+	go func() {
+		ended <- Systemd{}.Watchdog(ctx, func() bool {
+			asked <- struct{}{}
+			return <-alive
+		})
+	}()
+	<-asked
+	alive <- true
+	if got := hears(t, socket); got != "WATCHDOG=1" {
+		t.Errorf("got %q", got)
+	}
+	for range 3 { // it hangs: asked again and again, systemd hears nothing
+		<-asked
+		alive <- false
+	}
+	<-asked
+	alive <- true
+	if got := hears(t, socket); got != "WATCHDOG=1" {
+		t.Errorf("got %q", got)
+	}
+	if err := socket.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := socket.Read(make([]byte, 100)); err == nil {
+		t.Errorf("%d bytes more than it was alive for", n)
+	}
+	go func() { // it may be asking just now
+		for range asked {
+			alive <- false
+		}
+	}()
+	cancel(errors.New("enough"))
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(asked)
+}
+
+func TestNoWatchdogWithoutItsInterval(t *testing.T) {
+	t.Setenv("WATCHDOG_USEC", "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if err := (Systemd{}).Watchdog(ctx, func() bool { t.Error("asked"); return true }); err != nil {
+		t.Error(err)
+	}
+}
