@@ -70,6 +70,11 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // Converge makes the host match, once. When all is right it writes nothing.
 // The returned plan tells what was done, what waits and what failed.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
+	unlock, err := host.Lock(ctx, p.Host, LockFile)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	led, err := loadLedger(p.Host)
 	if err != nil {
 		return nil, err
@@ -81,11 +86,6 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	unlock, err := h.Lock(ctx, LockFile)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
 	out, err := p.converge(ctx, d, h, led)
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
