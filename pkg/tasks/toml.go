@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// TOMLKey is one key in a TOML file that is somebody else's: every other byte
+// stays, comments, order and line ends included. What cannot be changed so is an
+// error that says which line to rewrite.
+type TOMLKey struct {
+	Meta
+	Path  string
+	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
+	Key   string
+	Value any // string, bool, int64 or []string
+}
+
+var _ Task = TOMLKey{}
+
+// Owns implements [Task].
+func (t TOMLKey) Owns() []graph.Key {
+	return []graph.Key{graph.MakeKey(KindTOML, t.Path+"#"+t.name())}
+}
+
+// Needs implements [Task]: where we write the file itself, that comes first.
+func (t TOMLKey) Needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.After...) }
+
+// Plan implements [Task].
+func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
+	item := Item{Key: t.Owns()[0], Op: Update}
+	after, err := tomlValue(t.Value)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
+	}
+	if v.WillExist(string(FileKey(t.Path))) {
+		item.Fields = []Field{t.field("", after)}
+		c := t.change([]Item{item}, "its file changes")
+		c.Unknown = "until " + string(FileKey(t.Path)) + " is written"
+		return c, nil
+	}
+	text, err := v.ReadFile(t.Path)
+	if errors.Is(err, host.ErrNotExist) {
+		return nil, fmt.Errorf("plan %s in %s: there is no such file: install the package that brings it, or make it with its defaults: %w", t.name(), t.Path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
+	}
+	edit, err := t.edit(text)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
+	}
+	if edit.same {
+		return nil, nil
+	}
+	item.Fields = []Field{t.field(edit.before, after)}
+	reason := "value differs"
+	if edit.before == "" {
+		item.Op, reason = Create, "absent"
+	}
+	return t.change([]Item{item}, reason), nil
+}
+
+// Apply implements [Task]. Several keys of one file are set one after the other.
+func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	err := h.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
+		edit, err := t.edit(old)
+		return edit.text, err
+	})
+	if err != nil {
+		return fmt.Errorf("set %s in %s: %w", t.name(), t.Path, err)
+	}
+	return nil
+}
+
+// name is the key with its table, as TOML writes it.
+func (t TOMLKey) name() string { return tomlName(t.full()...) }
+
+func (t TOMLKey) full() []string { return append(slices.Clone(t.Table), t.Key) }
+
+func (t TOMLKey) field(before, after string) Field {
+	if t.Secret {
+		if before != "" {
+			before = "secret"
+		}
+		after = "another secret"
+	}
+	return Field{Name: "value", Before: before, After: after}
+}

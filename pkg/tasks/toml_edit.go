@@ -1,0 +1,272 @@
+package tasks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// tomlEdit is what setting a key makes of a document.
+type tomlEdit struct {
+	same   bool   // the key had the value: text is the document
+	before string // the value that the key had, as TOML; "" is none
+	text   []byte
+}
+
+// edit sets the key in a document. The result is parsed before it is returned: it differs in this key and in nothing else.
+func (t TOMLKey) edit(text []byte) (tomlEdit, error) {
+	old, err := parseTOML(text)
+	if err != nil {
+		return tomlEdit{}, fmt.Errorf("it is no valid TOML: %w: repair it first", err)
+	}
+	want, err := tomlValue(t.Value)
+	if err != nil {
+		return tomlEdit{}, err
+	}
+	wanted, err := parseTOML([]byte("v = " + want))
+	if err != nil {
+		return tomlEdit{}, fmt.Errorf("write %s as TOML: %w", want, err)
+	}
+	table, err := t.find(old)
+	if err != nil {
+		return tomlEdit{}, err
+	}
+	is, there := table[t.Key]
+	if _, isTable := is.(map[string]any); isTable {
+		return tomlEdit{}, fmt.Errorf("%s is a table there, not a key: rewrite it by hand", t.name())
+	}
+	if there && sameTOML(is, wanted["v"]) {
+		return tomlEdit{same: true, text: text}, nil
+	}
+	statements, err := scanTOML(text)
+	if err != nil {
+		return tomlEdit{}, err
+	}
+	var e tomlEdit
+	if there {
+		e, err = t.replace(text, statements, want)
+	} else {
+		e.text = t.insert(text, statements, want)
+	}
+	if err != nil {
+		return tomlEdit{}, err
+	}
+	return e, t.prove(old, e.text, wanted["v"])
+}
+
+// find returns the table that the key goes into: nil when it is not there yet.
+func (t TOMLKey) find(doc map[string]any) (map[string]any, error) {
+	table := doc
+	for i, part := range t.Table {
+		switch next := table[part].(type) {
+		case nil:
+			return nil, nil
+		case map[string]any:
+			table = next
+		default:
+			return nil, fmt.Errorf("%s is not a table there, but a value or a list: rewrite it by hand", tomlName(t.Table[:i+1]...))
+		}
+	}
+	return table, nil
+}
+
+// replace puts the value in place of the one that the key has.
+func (t TOMLKey) replace(text []byte, statements []tomlStatement, want string) (tomlEdit, error) {
+	var table []string
+	for _, st := range statements {
+		switch {
+		case st.comment:
+		case st.header:
+			table = st.path
+		case slices.Equal(table, t.Table) && len(st.path) == 1 && st.path[0] == t.Key:
+			from, to := st.value[0], st.value[1]
+			return tomlEdit{before: string(text[from:to]), text: slices.Concat(text[:from], []byte(want), text[to:])}, nil
+		case isPrefix(slices.Concat(table, st.path), t.full()):
+			return tomlEdit{}, fmt.Errorf("line %d sets it in a dotted key or an inline table (%q): write it as %s below a header [%s], which can be changed safely",
+				lineOf(text, st.value[0]), lineAt(text, st.value[0]), tomlName(t.Key), tomlName(t.Table...))
+		}
+	}
+	return tomlEdit{}, errors.New("it is set in a way that is not understood here: set it by hand")
+}
+
+// insert adds the key to its table, or the table with the key to the end of the document. In its table the key comes
+// behind a comment that shows it without setting it, else behind the last key.
+func (t TOMLKey) insert(text []byte, statements []tomlStatement, want string) []byte {
+	nl := newline(text)
+	line := tomlName(t.Key) + " = " + want + nl
+	shown := regexp.MustCompile(`^[ \t]*#[ \t]*` + regexp.QuoteMeta(tomlName(t.Key)) + `[ \t]*=`)
+	at, indent, inside, fixed := 0, "", len(t.Table) == 0, false
+	if !inside {
+		at = -1
+	}
+	for _, st := range statements {
+		switch {
+		case st.header:
+			if inside = !st.array && slices.Equal(st.path, t.Table); inside {
+				at, indent = st.end, indentOf(text, st)+innerIndent(text, statements)
+			}
+		case !inside || fixed:
+		case st.comment && shown.Match(text[st.start:st.end]):
+			at, indent, fixed = st.end, indentOf(text, st), true
+		case !st.comment:
+			at, indent = st.end, indentOf(text, st)
+		}
+	}
+	if at >= 0 {
+		return slices.Concat(ended(text[:at], nl), []byte(indent+line), text[at:])
+	}
+	gap := ""
+	if len(text) > 0 {
+		gap = nl
+	}
+	return slices.Concat(ended(text, nl), []byte(gap+"["+tomlName(t.Table...)+"]"+nl+line))
+}
+
+// prove says whether the new document is the old one but for the key.
+func (t TOMLKey) prove(old map[string]any, text []byte, value any) error {
+	now, err := parseTOML(text)
+	if err != nil {
+		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table with a header of its own", tomlName(t.Table...), err)
+	}
+	table := old
+	for _, part := range t.Table {
+		next, ok := table[part].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			table[part] = next
+		}
+		table = next
+	}
+	table[t.Key] = value
+	if !sameTOML(old, now) {
+		return errors.New("the change would alter something else in the file: set the key by hand")
+	}
+	return nil
+}
+
+func parseTOML(text []byte) (doc map[string]any, err error) {
+	doc = map[string]any{}
+	err = toml.Unmarshal(text, &doc)
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, column := at.Position()
+		return nil, fmt.Errorf("line %d, column %d: %w", line, column, err)
+	}
+	return doc, err
+}
+
+// sameTOML compares parsed values. Numbers and times are compared as they print, so that nan is itself.
+func sameTOML(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			if w, ok := b[k]; !ok || !sameTOML(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameTOML)
+	}
+	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b)
+}
+
+// tomlValue writes a value as TOML.
+func tomlValue(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return tomlString(v), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case []string:
+		quoted := make([]string, len(v))
+		for i, s := range v {
+			quoted[i] = tomlString(s)
+		}
+		return "[" + strings.Join(quoted, ", ") + "]", nil
+	}
+	return "", fmt.Errorf("a value of type %T cannot be written: only string, bool, int64 and []string", v)
+}
+
+// tomlString writes a basic string.
+func tomlString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x20 || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// tomlName writes a key of several parts, each bare where that is allowed.
+func tomlName(parts ...string) string {
+	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		if names[i] = part; part == "" || strings.Trim(part, bare) != "" {
+			names[i] = tomlString(part)
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// newline is the line end that a document uses.
+func newline(text []byte) string {
+	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// ended is a text whose last line has an end.
+func ended(text []byte, nl string) []byte {
+	if len(text) == 0 || text[len(text)-1] == '\n' {
+		return text
+	}
+	return slices.Concat(text, []byte(nl))
+}
+
+func indentOf(text []byte, st tomlStatement) string {
+	line := text[st.start:]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// innerIndent is how much further in than its header the document writes a key: containerd's own dump indents.
+func innerIndent(text []byte, statements []tomlStatement) string {
+	outer, below := "", false
+	for _, st := range statements {
+		switch {
+		case st.header:
+			outer, below = indentOf(text, st), true
+		case !st.comment && below:
+			return strings.TrimPrefix(indentOf(text, st), outer)
+		}
+	}
+	return ""
+}
+
+func isPrefix(short, long []string) bool {
+	return len(short) <= len(long) && slices.Equal(short, long[:len(short)])
+}
