@@ -50,7 +50,7 @@ func (c *Checked) OK() bool {
 func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
-		return nil, fmt.Errorf("fetch from %s: %w", store, err)
+		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
 	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap))}
 	if out.Diagnostics.HasErrors() {

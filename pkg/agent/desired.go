@@ -30,7 +30,7 @@ type Desired struct {
 func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*Desired, error) {
 	snap, err := store.Fetch(ctx, last)
 	if err != nil {
-		return nil, fmt.Errorf("fetch from %s: %w", store, err)
+		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
 	node, diags := config.Load(Sources(snap), sel)
 	if err := diags.Err(); err != nil {
