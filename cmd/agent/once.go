@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/report"
@@ -19,7 +19,7 @@ const waitPause = 2 * time.Second
 const maxPasses = 3
 
 func runDryRun(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	w, err := f.wire(zap.NewNop())
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (f *flags) print(s streams, plan *report.Plan) error {
 }
 
 func runOnce(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	w, err := f.wire(zap.NewNop())
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func (p *progress) hooks() agent.Hooks {
 				p.begin()
 			}
 		},
+		OnRetry: func(k graph.Key, why error, pause time.Duration) {
+			fmt.Fprintf(p.s.err, "  … %s: %v; trying again in %s\n", k, why, pause.Round(time.Second/10))
+		},
 		OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
 		OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
 	}

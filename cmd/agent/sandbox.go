@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
@@ -26,7 +26,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 		}
 		return insideSandbox(ctx, f, s)
 	}
-	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	w, err := f.wire(zap.NewNop())
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *agent.Des
 
 // insideSandbox is a whole life of an agent: converge, pods, converge again.
 func insideSandbox(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(logger(s, zapcore.WarnLevel))
+	w, err := f.wire(zap.NewNop())
 	if err != nil {
 		return err
 	}

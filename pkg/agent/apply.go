@@ -42,10 +42,8 @@ func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *l
 		Deadline: applyDeadline,
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
 		OnStart:  a.started,
-		OnRetry: func(n graph.Node, attempts int, err error, pause time.Duration) {
-			log.Warn("try again", zap.String("key", string(n.Owns()[0])), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Error(err))
-		},
-		OnDone: a.settled,
+		OnRetry:  a.retried,
+		OnDone:   a.settled,
 	}, a.visit)
 	forgive(led, planned, a.done, before)
 	return a.done, rep, nil
@@ -125,6 +123,14 @@ func (a *applier) settleEffect(key graph.Key) {
 func (a *applier) started(n graph.Node) {
 	if c := a.planned.get(n.Owns()[0]); c != nil && c.NotHere == "" && a.hooks.OnStart != nil {
 		a.hooks.OnStart(n.Owns()[0])
+	}
+}
+
+func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Duration) {
+	key := n.Owns()[0]
+	a.log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Error(err))
+	if a.hooks.OnRetry != nil {
+		a.hooks.OnRetry(key, err, pause)
 	}
 }
 

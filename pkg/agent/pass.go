@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -22,6 +23,8 @@ type Hooks struct {
 	// OnStart and OnDone frame the work on a key that changes.
 	OnStart func(graph.Key)
 	OnDone  func(graph.Key, graph.State)
+	// OnRetry hears why a key will be tried again, and after which pause.
+	OnRetry func(key graph.Key, why error, pause time.Duration)
 }
 
 // Pass is one look at the host, and what comes of it.
