@@ -18,7 +18,7 @@ qemu-system-x86_64  qemu-system-x86     VMs (test/vm)
 qemu-img            qemu-utils          VM disks
 mke2fs              e2fsprogs           VM disks
 zstd                zstd                initial RAM disks
-c++                 g++                 race detector (a C compiler with its library's headers)
+c++                 g++                 race detector: a C compiler, and the headers of the C library
 '
 
 commands='' packages=''

@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -100,6 +101,13 @@ func TestScriptsStopAtErrors(t *testing.T) {
 		}
 		if !regexp.MustCompile(`(?m)^set -[a-z]*e[a-z]*u`).MatchString(rest) {
 			t.Errorf("%s: add a line with set -eu", path)
+		}
+		shell := "sh"
+		if strings.HasSuffix(first, "bash") {
+			shell = "bash"
+		}
+		if out, err := exec.Command(shell, "-n", filepath.Join(root, path)).CombinedOutput(); err != nil {
+			t.Errorf("%s: does not parse: %s", path, out)
 		}
 		info, err := os.Stat(filepath.Join(root, path))
 		if err != nil || info.Mode()&0o111 == 0 {
