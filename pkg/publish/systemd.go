@@ -15,7 +15,9 @@ import (
 type Systemd struct{}
 
 // Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl status`.
-func (Systemd) Ready(status string) error { return notify(daemon.SdNotifyReady + "\nSTATUS=" + oneLine(status)) }
+func (Systemd) Ready(status string) error {
+	return notify(daemon.SdNotifyReady + "\nSTATUS=" + oneLine(status))
+}
 
 // Status is one line for `systemctl status`.
 func (Systemd) Status(status string) error { return notify("STATUS=" + oneLine(status)) }
