@@ -67,7 +67,10 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 		case "group":
 			sel.Group = value
 		case "keypairs":
-			in.Keypairs = map[string]Keypair{value: {CA: []byte("CA"), Cert: []byte("CERT"), Key: []byte("KEY"), Origin: "pki/issued/" + value}}
+			in.Keypairs = map[string]Keypair{}
+			for name := range strings.FieldsSeq(value) {
+				in.Keypairs[name] = Keypair{CA: []byte("CA of " + name), Cert: []byte("CERT of " + name), Key: []byte("KEY"), Origin: "pki/issued/" + name}
+			}
 		case "discovered":
 			in.Discovered.PodCIDRs = []netip.Prefix{netip.MustParsePrefix(value)}
 		}
