@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,8 +18,11 @@ import (
 // binaries are some hundred megabytes of programs: of this Go installation.
 func binaries(b *testing.B) (all []entry, bytes int64) {
 	b.Helper()
-	files, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "pkg/tool/*/*"))
-	for _, file := range append(files, filepath.Join(runtime.GOROOT(), "bin/go"), filepath.Join(runtime.GOROOT(), "bin/gofmt"), os.Args[0]) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	must(b, err)
+	root := strings.TrimSpace(string(out))
+	files, _ := filepath.Glob(filepath.Join(root, "pkg/tool/*/*"))
+	for _, file := range append(files, filepath.Join(root, "bin/go"), filepath.Join(root, "bin/gofmt"), os.Args[0]) {
 		content, err := os.ReadFile(file)
 		must(b, err)
 		all = append(all, entry{name: filepath.Base(file), content: string(content)})
