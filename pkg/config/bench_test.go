@@ -9,7 +9,7 @@ import (
 // hundredLines is a cluster document as long as real ones are.
 func hundredLines() []byte {
 	var b strings.Builder
-	b.WriteString(strings.Replace(smallest, "{bridge: {}}", "\n    bridge:\n      mtu: 1450", 1))
+	b.WriteString(strings.Replace(smallest, " {bridge: {}}", "\n    bridge:\n      mtu: 1450", 1))
 	b.WriteString("  sysctlParameters:\n")
 	for i := range 40 {
 		fmt.Fprintf(&b, "  - net.ipv4.conf.eth%d.rp_filter=2\n", i)

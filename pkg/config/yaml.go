@@ -20,22 +20,31 @@ func (d *document) parse() {
 	if !d.prepare() {
 		return
 	}
+	if d.root = readQuickly(d.text); d.root == nil {
+		d.root = d.read()
+	}
+}
+
+// read makes the tree with the YAML library; nil, with diagnostics, when the text is wrong.
+func (d *document) read() *value {
 	file := d.syntax()
 	if file == nil {
-		return
+		return nil
 	}
 	body := d.single(file)
 	if body == nil {
-		return
+		return nil
 	}
 	b := treeBuilder{anchors: make(map[string]*value)}
-	d.root = b.value(body, 0)
+	root := b.value(body, 0)
+	d.root = root // what of a line may be shown depends on the tree
 	for _, w := range b.wrong {
 		d.errorAt(w.pos, w.diag)
 	}
 	if len(b.wrong) > 0 {
-		d.root = nil
+		return nil
 	}
+	return root
 }
 
 // syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read, not the end of the daemon.

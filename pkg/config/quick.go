@@ -1,0 +1,221 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+)
+
+// quick reads the YAML that people write most: block mappings and lists, plain and quoted scalars on one line, literal blocks, flow
+// collections on one line. It gives the very tree that the library's parser would, some fifty times as fast: on a node where all is right,
+// nothing costs more than the library. At the first thing that it does not know for certain (an anchor, an escape, a tab, a tag, a folded
+// block, a mistake) it gives up, and the library reads the document from the start. So it never has to say what is wrong.
+type quick struct {
+	text   string
+	line   int    // number of the current line, from 1; blank lines and comments are never current
+	cur    string // the current line without its indentation; "" at the end of the text
+	indent int    // of the current line
+	next   int    // where the line after it starts
+	slab   []value
+	size   int // values so far
+}
+
+// readQuickly returns nil when it gave up.
+func readQuickly(text string) *value {
+	q := &quick{text: text}
+	if !q.advance() || q.cur == "" {
+		return nil
+	}
+	v := q.block(0)
+	if v == nil || q.cur != "" {
+		return nil
+	}
+	return v
+}
+
+// advance makes the next line that says something current. false: give up.
+func (q *quick) advance() bool {
+	for q.next < len(q.text) {
+		line := q.take()
+		q.cur = strings.TrimLeft(line, " ")
+		q.indent = len(line) - len(q.cur)
+		if q.cur == "" || q.cur[0] == '#' {
+			continue
+		}
+		return plainLine(q.cur)
+	}
+	q.cur, q.indent = "", -1
+	return true
+}
+
+// take is the next line, whatever it is.
+func (q *quick) take() string {
+	rest := q.text[q.next:]
+	end := strings.IndexByte(rest, '\n')
+	if end < 0 {
+		end = len(rest) - 1
+		q.next = len(q.text)
+		q.line++
+		return rest[:end+1]
+	}
+	q.next += end + 1
+	q.line++
+	return rest[:end]
+}
+
+// plainLine tells that columns can be counted in bytes, that the line is no marker between documents, and that it does not end with a
+// blank, which shifts the library's columns.
+func plainLine(line string) bool {
+	for i := 0; i < len(line); i++ {
+		if line[i] < ' ' || line[i] > '~' {
+			return false
+		}
+	}
+	return !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "...") && line[len(line)-1] != ' '
+}
+
+func (q *quick) new(k kind, col int) *value {
+	if len(q.slab) == 0 {
+		q.slab = make([]value, 64)
+	}
+	v := &q.slab[0]
+	q.slab = q.slab[1:]
+	v.kind, v.pos, v.size = k, pos{q.line, col}, 1
+	q.size++
+	return v
+}
+
+// block reads the list or mapping that the current line begins.
+func (q *quick) block(depth int) *value {
+	if depth > maxDepth/2 {
+		return nil
+	}
+	if isItem(q.cur) {
+		return q.list(depth)
+	}
+	return q.mapping(q.indent, depth)
+}
+
+func isItem(line string) bool { return line == "-" || strings.HasPrefix(line, "- ") }
+
+func (q *quick) list(depth int) *value {
+	at := q.indent
+	v := q.new(kindList, at+1)
+	for q.indent == at && isItem(q.cur) {
+		rest := strings.TrimLeft(q.cur[1:], " ")
+		column := at + len(q.cur) - len(rest) // of what the item holds, from 0
+		if rest == "" || rest[0] == '#' || isItem(rest) || len(v.items) == maxEntries {
+			return nil
+		}
+		var item *value
+		if key, _ := cutKey(rest); key != "" {
+			q.cur, q.indent = rest, column
+			item = q.mapping(column, depth+1)
+		} else {
+			item = q.inline(rest, column, at)
+		}
+		if item == nil {
+			return nil
+		}
+		v.items = append(v.items, item)
+		v.size += item.size
+	}
+	if q.indent > at || v.size > maxValues {
+		return nil
+	}
+	return v
+}
+
+// mapping reads the entries that begin in column at, from 0.
+func (q *quick) mapping(at, depth int) *value {
+	if depth > maxDepth/2 {
+		return nil
+	}
+	v := q.new(kindMap, at+1)
+	for q.cur != "" && q.indent == at && !isItem(q.cur) {
+		key, rest := cutKey(q.cur)
+		if key == "" || len(v.entries) == maxFields || v.index(key) >= 0 {
+			return nil
+		}
+		e := entry{key: key, width: len(key), pos: pos{q.line, at + 1}}
+		if e.value = q.field(q.cur, rest, at, depth); e.value == nil {
+			return nil
+		}
+		v.entries = append(v.entries, e)
+		v.size += e.value.size
+	}
+	if q.indent > at || len(v.entries) == 0 || v.size > maxValues {
+		return nil
+	}
+	return v
+}
+
+// field reads what stands after a key's colon, or below it.
+func (q *quick) field(line, rest string, at, depth int) *value {
+	if rest != "" && rest[0] != '#' {
+		return q.inline(rest, at+len(line)-len(rest), at)
+	}
+	if !q.advance() || q.cur == "" {
+		return nil
+	}
+	if q.indent > at || q.indent == at && isItem(q.cur) {
+		return q.block(depth + 1)
+	}
+	return nil
+}
+
+// cutKey splits "key: value"; key is "" where there is none of the plainest kind.
+func cutKey(line string) (key, rest string) {
+	i := 0
+	for i < len(line) && (isWord(line[i]) || i > 0 && (line[i] == '.' || line[i] == '/' || line[i] == '-')) {
+		i++
+	}
+	if i == 0 || i == len(line) || line[i] != ':' || i+1 < len(line) && line[i+1] != ' ' {
+		return "", ""
+	}
+	if k, ok := plainKind(line[:i]); !ok || k != kindString {
+		return "", ""
+	}
+	return line[:i], strings.TrimLeft(line[i+1:], " ")
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// inline reads the value that begins on the current line, in the given column from 0, and goes on to the next line. Its parent begins
+// in column at.
+func (q *quick) inline(rest string, column, at int) *value {
+	if rest[0] == '|' {
+		return q.literal(rest, column, at)
+	}
+	f := flow{quick: q, line: rest, offset: column}
+	v := f.value(rest[0] == '[' || rest[0] == '{', 0)
+	if v == nil || !f.done() || !q.advance() || q.indent > at {
+		return nil
+	}
+	return v
+}
+
+// plainKind is how YAML 1.2 reads an unquoted word; false when it is nothing, which is seldom meant.
+func plainKind(word string) (kind, bool) {
+	switch word {
+	case "", "~", "null", "Null", "NULL":
+		return kindNull, false
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return kindBool, true
+	case ".inf", ".Inf", ".INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
+		return kindFloat, true
+	}
+	if c := word[0]; c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '/' {
+		return kindString, true
+	}
+	number := token.ToNumber(word)
+	switch {
+	case number == nil:
+		return kindString, true
+	case number.Type == token.NumberTypeFloat:
+		return kindFloat, true
+	}
+	return kindInt, true
+}

@@ -1,0 +1,195 @@
+package config
+
+import "strings"
+
+// literal reads a block that begins with | or |-, and goes on to the line after it.
+func (q *quick) literal(header string, column, at int) *value {
+	if header != "|" && header != "|-" || !strings.HasSuffix(q.text, "\n") {
+		return nil
+	}
+	v := q.new(kindString, column+1)
+	v.quoted = true
+	start, indent, size, blank := q.next, -1, 0, 0
+	for q.next < len(q.text) {
+		before, line := q.next, q.line
+		text := q.take()
+		if text == "" {
+			if indent < 0 {
+				return nil
+			}
+			blank++
+			continue
+		}
+		content := strings.TrimLeft(text, " ")
+		by := len(text) - len(content)
+		switch {
+		case content == "":
+			return nil
+		case indent < 0 && by > at:
+			indent = by
+		case indent >= 0 && by >= indent:
+		case indent < 0 || by > at || content[0] == '#':
+			return nil
+		default:
+			q.next, q.line = before, line
+		}
+		if q.next == before {
+			break
+		}
+		size += blank + len(text) - indent + 1
+		blank = 0
+	}
+	if indent < 0 {
+		return nil
+	}
+	v.text = unindent(q.text[start:q.next], indent, size)
+	if header == "|-" {
+		v.text = v.text[:len(v.text)-1]
+	}
+	if !q.advance() || q.indent > at {
+		return nil
+	}
+	return v
+}
+
+// unindent takes the indentation off each line. What it gives ends with one line end, size bytes long.
+func unindent(block string, indent, size int) string {
+	var out strings.Builder
+	out.Grow(size)
+	for out.Len() < size {
+		end := strings.IndexByte(block, '\n') + 1
+		if end > 1 {
+			out.WriteString(block[indent:end])
+		} else {
+			out.WriteByte('\n')
+		}
+		block = block[end:]
+	}
+	return out.String()
+}
+
+// flow reads scalars and flow collections within one line.
+type flow struct {
+	*quick
+	line   string // what is left of it
+	offset int    // column of its first byte, from 0
+	braces int    // open { around
+}
+
+func (f *flow) skip(n int) {
+	f.line = f.line[n:]
+	blanks := len(f.line) - len(strings.TrimLeft(f.line, " "))
+	f.line = f.line[blanks:]
+	f.offset += n + blanks
+}
+
+// done tells that nothing but a comment is left.
+func (f *flow) done() bool { return f.line == "" || f.line[0] == '#' }
+
+func (f *flow) value(within bool, depth int) *value {
+	if f.line == "" || depth > maxDepth/2 {
+		return nil
+	}
+	switch f.line[0] {
+	case '[':
+		return f.list(depth)
+	case '{':
+		f.braces++
+		v := f.mapping(depth)
+		f.braces--
+		return v
+	case '"', '\'':
+		return f.quotedText(within)
+	}
+	return f.plain(within)
+}
+
+func (f *flow) list(depth int) *value {
+	v := f.new(kindList, f.offset+1)
+	for f.skip(1); !strings.HasPrefix(f.line, "]"); {
+		item := f.value(true, depth+1)
+		if item == nil || !f.comma(']') || len(v.items) == maxEntries {
+			return nil
+		}
+		v.items = append(v.items, item)
+		v.size += item.size
+	}
+	f.skip(1)
+	return v
+}
+
+func (f *flow) mapping(depth int) *value {
+	v := f.new(kindMap, f.offset+1)
+	for f.skip(1); !strings.HasPrefix(f.line, "}"); {
+		key, rest := cutKey(f.line)
+		if key == "" || rest == "" || v.index(key) >= 0 || len(v.entries) == maxFields {
+			return nil
+		}
+		e := entry{key: key, width: len(key), pos: pos{f.quick.line, f.offset + 1}}
+		f.skip(len(f.line) - len(rest))
+		if e.value = f.value(true, depth+1); e.value == nil || !f.comma('}') {
+			return nil
+		}
+		v.entries = append(v.entries, e)
+		v.size += e.value.size
+	}
+	f.skip(1)
+	return v
+}
+
+// comma goes over one; at the end of the collection there need not be any, and must not be one too many.
+func (f *flow) comma(end byte) bool {
+	switch {
+	case f.line == "":
+		return false
+	case f.line[0] == end:
+		return true
+	case f.line[0] != ',':
+		return false
+	}
+	f.skip(1)
+	return f.line != "" && f.line[0] != end && f.line[0] != ','
+}
+
+func (f *flow) quotedText(within bool) *value {
+	quote := f.line[0]
+	end := strings.IndexByte(f.line[1:], quote) + 1
+	if end == 0 || strings.IndexByte(f.line[:end], '\\') >= 0 {
+		return nil
+	}
+	after := f.line[end+1:]
+	if after != "" && after[0] != ' ' && !(within && strings.IndexByte(",]}", after[0]) >= 0) {
+		return nil
+	}
+	v := f.new(kindString, f.offset+1)
+	v.text, v.quoted = f.line[1:end], true
+	f.skip(end + 1)
+	return v
+}
+
+// plain reads an unquoted scalar that holds none of the characters which may mean something else.
+func (f *flow) plain(within bool) *value {
+	end := 0
+	for ; end < len(f.line); end++ {
+		c := f.line[end]
+		if c == ' ' && end+1 < len(f.line) && f.line[end+1] == '#' || within && (c == ',' || c == ']' || c == '}') {
+			break
+		}
+		if c == ':' && (end+1 == len(f.line) || f.line[end+1] == ' ' || f.braces > 0) ||
+			!isWord(c) && strings.IndexByte(" ./-+:=,@()~;$^<>", c) < 0 {
+			return nil
+		}
+	}
+	word := strings.TrimRight(f.line[:end], " ")
+	if word == "" || !isWord(word[0]) && (strings.IndexByte("/.+-", word[0]) < 0 || len(word) > 1 && word[1] == ' ') {
+		return nil
+	}
+	k, ok := plainKind(word)
+	if !ok || word == "-" {
+		return nil
+	}
+	v := f.new(k, f.offset+1)
+	v.text = word
+	f.skip(end)
+	return v
+}
