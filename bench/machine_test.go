@@ -102,6 +102,15 @@ func (m *machine) serve(dir string) {
 	m.t.Cleanup(func() { server.Close() })
 }
 
+// wait keeps the node for whoever wants to look at it: strace, a profile.
+func (m *machine) wait(ctx context.Context) {
+	m.put(map[string]string{home + "/hold": "remove me\n"})
+	fmt.Printf("nsenter -t %s -a\n", strings.Split(m.Netns(), "/")[2])
+	for m.has(home+"/hold") && ctx.Err() == nil {
+		time.Sleep(time.Second)
+	}
+}
+
 // put writes what a scenario brings: documents, policies, manifests.
 func (m *machine) put(files map[string]string) {
 	m.t.Helper()

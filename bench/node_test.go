@@ -22,6 +22,7 @@ var (
 	rounds    = flag.Int("rounds", 9, "runs of each contender in each scenario")
 	patience  = flag.Duration("patience", 30*time.Second, "how long to wait before each run for a quiet machine")
 	scenarios = flag.String("scenarios", "", "comma-separated scenarios to run (default: all)")
+	hold      = flag.Bool("hold", false, "at the end keep the node, as the last scenario left it, until /bench/hold is removed from it")
 )
 
 // contender is a program that can do the job.
@@ -126,6 +127,9 @@ func BenchmarkNodeJob(b *testing.B) {
 		}
 	}
 	r.write(b)
+	if *hold {
+		m.wait(ctx)
+	}
 }
 
 // play runs all contenders in turns, so that whatever else happens on the machine happens to all of them.
