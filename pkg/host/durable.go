@@ -174,7 +174,7 @@ func (b *Batch) publish() error {
 			covered = append(covered, s)
 		case err != nil:
 			err = explain("write", s.name, err)
-			for _, done := range b.all[:i] {
+			for _, done := range b.all[:i+1] {
 				err = errors.Join(err, explain("take back", done.name, done.undo()))
 			}
 			return err

@@ -45,6 +45,26 @@ func TestBindMountedFileIsWrittenInPlace(t *testing.T) {
 	sameTree(t, root, map[string]string{"/source": "-rw-r----- new", "/covered": "-rw-r----- new", "/plain": "-rw-r----- plain"})
 }
 
+// TestOverlay writes where a sandbox and a test node have their root.
+func TestOverlay(t *testing.T) {
+	needs.Root(t)
+	base := t.TempDir()
+	for _, dir := range []string{"lower", "upper", "work", "root"} {
+		must(t, os.Mkdir(base+"/"+dir, 0o755))
+	}
+	must(t, os.WriteFile(base+"/lower/old", []byte("old"), 0o644), os.WriteFile(base+"/lower/older", []byte("old"), 0o644))
+	root := base + "/root"
+	mount(t, "overlay", root, "overlay", 0, "lowerdir="+base+"/lower,upperdir="+base+"/upper,workdir="+base+"/work")
+	h := openImage(t, Options{Root: root})
+	b := h.Batch()
+	for _, name := range []string{"/old", "/older", "/fresh"} {
+		must(t, b.Put(name, []byte("new"), self(0o600)))
+	}
+	must(t, b.Commit(context.Background()))
+	must(t, h.Symlink("/link", "old"), h.Symlink("/link", "older"))
+	sameTree(t, root, map[string]string{"/old": "-rw------- new", "/older": "-rw------- new", "/fresh": "-rw------- new", "/link": "Lrwxrwxrwx older"})
+}
+
 func TestDiskFull(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)

@@ -130,7 +130,7 @@ func (s *Staged) rename(keep bool) error {
 		switch err {
 		case nil:
 			s.state = swapped
-			return nil
+			return s.refuseDirectory()
 		case unix.EINVAL, unix.ENOSYS, unix.ENOENT: // the file system cannot swap, or the old file went away
 		default:
 			return err
@@ -141,6 +141,14 @@ func (s *Staged) rename(keep bool) error {
 	}
 	s.state = inPlace
 	return nil
+}
+
+// refuseDirectory swaps back what was no file any more when it was swapped: a rename would have refused it.
+func (s *Staged) refuseDirectory() error {
+	if old, err := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
+		return err
+	}
+	return errors.Join(unix.EISDIR, s.undo())
 }
 
 // undo takes a rename back: the old file is in place again, or none where there was none.

@@ -141,6 +141,39 @@ func TestFailedRenameTakesBackTheOthers(t *testing.T) {
 	sameTree(t, root, map[string]string{"/a": "-rw-r--r-- old a", "/c": "drwxr-xr-x"})
 }
 
+// TestDirectoryThatCameMeanwhile has one take the place of a file that a batch is about to swap out.
+func TestDirectoryThatCameMeanwhile(t *testing.T) {
+	h, root := image(t)
+	must(t, os.WriteFile(root+"/a", []byte("old"), 0o644), os.WriteFile(root+"/b", []byte("old"), 0o644))
+	b := h.Batch()
+	must(t, b.Put("/a", []byte("new"), self(0o644)), b.Put("/b", []byte("new"), self(0o644)))
+	must(t, os.Remove(root+"/b"), os.Mkdir(root+"/b", 0o755), os.WriteFile(root+"/b/data", []byte("precious"), 0o644))
+	if err := b.Commit(context.Background()); !errors.Is(err, unix.EISDIR) {
+		t.Fatalf("got %v", err)
+	}
+	sameTree(t, root, map[string]string{"/a": "-rw-r--r-- old", "/b": "drwxr-xr-x", "/b/data": "-rw-r--r-- precious"})
+}
+
+func TestLargeBatch(t *testing.T) {
+	h, root := image(t)
+	for n := range 2 {
+		b := h.Batch()
+		for i := range 3 * manyFiles {
+			must(t, b.Put(fmt.Sprintf("/f%d", i), fmt.Append(nil, n, i), self(0o644)))
+		}
+		must(t, b.Commit(context.Background()))
+		got := readTree(t, root)
+		for i := range 3 * manyFiles {
+			if want := "-rw-r--r-- " + fmt.Sprint(n, i); got[fmt.Sprintf("/f%d", i)] != want {
+				t.Fatalf("file %d is %q, want %q", i, got[fmt.Sprintf("/f%d", i)], want)
+			}
+		}
+		if len(got) != 3*manyFiles {
+			t.Fatalf("%d files", len(got))
+		}
+	}
+}
+
 func TestLeftoversOfAKilledRun(t *testing.T) {
 	h, root := image(t)
 	dead, alive := "/.netwright-AAAAAAAAAA-00000001", "/.netwright-BBBBBBBBBB-00000002"
@@ -243,7 +276,10 @@ func TestSymlinkRemoveMkdirSetMeta(t *testing.T) {
 		h.Mkdir("/a/d", 0o700, uid, gid), h.Mkdir("/a/d", 0o750|os.ModeSetgid, uid, gid),
 		h.WriteFile(context.Background(), "/a/f", []byte("x"), self(0o644)), h.SetMeta("/a/f", self(0o400)))
 	sameTree(t, root, map[string]string{"/a": "drwxr-xr-x", "/a/link": "Lrwxrwxrwx two", "/a/d": "dgrwxr-x---", "/a/f": "-r-------- x"})
-	must(t, h.Remove("/a/link"), h.Remove("/a/f"), h.Remove("/a/f"), h.Remove("/none/x"))
+	must(t, h.Remove("/a/f/x"), h.Remove("/a/link"), h.Remove("/a/f"), h.Remove("/a/f"), h.Remove("/none/x"))
+	if err := h.Remove("/"); err == nil {
+		t.Error("the root was removed")
+	}
 	if err := h.Remove("/a"); err == nil {
 		t.Error("a directory that is not empty was removed")
 	}

@@ -169,8 +169,11 @@ func (h *Host) Remove(name string) error {
 	if err != nil {
 		return err
 	}
+	if name == "/" {
+		return explain("remove", name, unix.EBUSY)
+	}
 	dir, base, err := h.files.parent(name)
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	if err != nil {
