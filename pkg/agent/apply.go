@@ -209,7 +209,8 @@ const (
 func planDeadline(graph.Node) time.Duration { return planLimit }
 
 func applyDeadline(n graph.Node) time.Duration {
-	if _, ok := n.(*tasks.Archive); ok {
+	switch n.(type) {
+	case tasks.Archive, *tasks.Archive: // builders make values; a pointer is a task as well
 		return archiveLimit
 	}
 	return applyLimit

@@ -36,17 +36,17 @@ type View interface {
 type Files interface {
 	// Lstat describes path itself, a symlink not followed. [ErrNotExist] if absent.
 	Lstat(path string) (FileInfo, error)
-	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes.
+	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is followed, inside the root.
 	ReadFile(path string) ([]byte, error)
 	// Readlink returns a symlink's target as it is written.
 	Readlink(path string) (string, error)
 	// ReadDir lists the names in a directory, sorted bytewise.
 	ReadDir(path string) ([]string, error)
-	// Sum returns the digest of a regular file's content. It may answer from a
-	// recorded stamp (see [Stamps]) when size, mode, owner, times and inode are
-	// those of the record.
+	// Sum returns the digest of a regular file's content, a symlink followed. It may
+	// answer from a recorded stamp (see [Stamps]) when size, mode, owner, times and
+	// inode are those of the record; small files are always read.
 	Sum(path string) (Digest, error)
-	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group.
+	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }
 

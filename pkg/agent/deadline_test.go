@@ -1,0 +1,19 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+func TestArchivesHaveTimeForASlowMirror(t *testing.T) {
+	for _, n := range []graph.Node{tasks.Archive{}, &tasks.Archive{}} {
+		if got := applyDeadline(n); got != archiveLimit {
+			t.Errorf("%T: %s", n, got)
+		}
+	}
+	if got := applyDeadline(tasks.File{}); got != applyLimit {
+		t.Errorf("a file: %s", got)
+	}
+}
