@@ -125,7 +125,7 @@ func FromChange(step *Step, c *tasks.Change, secret bool) {
 		}
 		for _, f := range it.Fields {
 			if secret && f.Name == "value" {
-				f.Before, f.After = "", "secret"
+				f.Before, f.After = "secret", "another secret"
 			}
 			item.Fields = append(item.Fields, Field(f))
 		}

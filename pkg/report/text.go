@@ -34,11 +34,11 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	if !opt.Quiet {
 		t.header(p)
 		t.changes(p)
-		t.groups(p, NotHere)
+		t.groups(p, NotHere, dim)
 		t.notes(p)
 	}
 	t.waits(p)
-	t.groups(p, Stopped)
+	t.groups(p, Stopped, yellow)
 	t.failures(p)
 	t.gap()
 	t.interruptions(p)
@@ -129,8 +129,8 @@ func (t *text) summary(p *Plan) {
 	}
 	add(s.Unknown, "unknown until later")
 	add(s.Waiting, "waiting")
-	add(s.NotHere, "not set here")
 	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks))
+	add(s.NotHere, "not set here")
 	color := ""
 	switch {
 	case s.Failed > 0 || s.Skipped > 0:

@@ -118,6 +118,9 @@ func fields(it Item) string {
 		case f.Name == "value", f.Name == "", it.Op == "+" && (f.Name == "type" || f.Name == "mode" || f.Name == "kind" || f.Name == "content"):
 			name = ""
 		}
+		if f.Before == "" && it.Op == "~" && f.Name == "value" {
+			f.Before = "none"
+		}
 		if f.Before == "" {
 			parts = append(parts, name+f.After)
 			continue

@@ -61,8 +61,8 @@ func (t *text) keys(keys []string) {
 	}
 }
 
-// groups writes the keys of a state under the message that they share.
-func (t *text) groups(p *Plan, state State) {
+// groups writes the keys of a state under the message that they share, as many on a line as go there: values are in the JSON.
+func (t *text) groups(p *Plan, state State, color string) {
 	byMessage, order := map[string][]string{}, []string(nil)
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -72,21 +72,29 @@ func (t *text) groups(p *Plan, state State) {
 		if _, ok := byMessage[s.Message]; !ok {
 			order = append(order, s.Message)
 		}
-		lines := []string{s.Key}
-		if state == NotHere {
-			lines = nil
-			for _, it := range s.Items {
-				lines = append(lines, it.Key+"  "+fields(it))
-			}
-		}
-		byMessage[s.Message] = append(byMessage[s.Message], lines...)
+		byMessage[s.Message] = append(byMessage[s.Message], clean(s.Key))
 	}
 	for _, message := range order {
-		t.line("  %s %s:", t.paint(dim, "·"), clean(message))
-		for _, line := range byMessage[message] {
-			t.line("      %s", t.paint(dim, clean(line)))
+		t.line("  %s %s:", t.paint(color, "·"), clean(message))
+		for _, line := range wrap(byMessage[message], 110) {
+			t.line("      %s", t.paint(dim, line))
 		}
 	}
+}
+
+// wrap joins words by commas into lines of about a width.
+func wrap(words []string, width int) (lines []string) {
+	line := ""
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += ","
+		}
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
 }
 
 // interruptions names once more, at the end, what the changes interrupt.
