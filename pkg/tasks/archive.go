@@ -49,6 +49,11 @@ var _ Task = Archive{}
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 
+// Needs implements [Task]: the ledger's directory, which a receipt must not make with a mode of its own.
+func (t Archive) Needs() []graph.Key {
+	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.After...)
+}
+
 // Plan implements [Task]. It lists each member that is absent or differs.
 func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 	want, states, err := t.look(v)
