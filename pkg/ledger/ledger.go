@@ -35,8 +35,9 @@ type Reader interface {
 }
 
 // Writer is what the ledger writes through; *host.Host is one. WriteFile
-// replaces the whole file durably.
+// replaces the whole file durably, Mkdir makes a directory that is private.
 type Writer interface {
+	Mkdir(path string, mode fs.FileMode, uid, gid int) error
 	WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error
 }
 
@@ -134,7 +135,7 @@ func (l *Ledger) SaveOwed(ctx context.Context, w Writer) error {
 	if same {
 		return nil
 	}
-	if err := w.WriteFile(ctx, owedFile, data, host.FileSpec{Mode: 0o600}); err != nil {
+	if err := write(ctx, w, owedFile, data); err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
 	l.mu.Lock()
@@ -155,11 +156,19 @@ func (l *Ledger) SaveStamps(ctx context.Context, w Writer) error {
 	if !dirty {
 		return nil
 	}
-	if err := w.WriteFile(ctx, stampsFile, data, host.FileSpec{Mode: 0o600}); err != nil {
+	if err := write(ctx, w, stampsFile, data); err != nil {
 		return fmt.Errorf("write the ledger's stamps: %w", err)
 	}
 	l.mu.Lock()
 	l.dirty = false
 	l.mu.Unlock()
 	return nil
+}
+
+// write makes the ledger's directory first: a task owns it, but what is owed is written before any task runs.
+func write(ctx context.Context, w Writer, path string, data []byte) error {
+	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return err
+	}
+	return w.WriteFile(ctx, path, data, host.FileSpec{Mode: 0o600})
 }

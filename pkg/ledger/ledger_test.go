@@ -27,6 +27,13 @@ func (d disk) WriteFile(_ context.Context, path string, content []byte, _ host.F
 	return nil
 }
 
+func (d disk) Mkdir(path string, mode fs.FileMode, uid, gid int) error {
+	if path != Dir || mode != 0o700 || uid != 0 || gid != 0 {
+		return fmt.Errorf("mkdir %s %v %d:%d", path, mode, uid, gid)
+	}
+	return nil
+}
+
 var info = host.FileInfo{Type: host.Regular, Mode: 0o755, UID: 1, GID: 2, Size: 3, Inode: 4, Mtime: 5, Ctime: 6}
 
 func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
