@@ -75,11 +75,34 @@ func (t *text) groups(p *Plan, state State, color string) {
 		byMessage[s.Message] = append(byMessage[s.Message], clean(s.Key))
 	}
 	for _, message := range order {
+		keys := byMessage[message]
+		if len(keys) > maxListed {
+			keys = kinds(keys)
+		}
 		t.line("  %s %s:", t.paint(color, "·"), clean(message))
-		for _, line := range wrap(byMessage[message], 110) {
+		for _, line := range wrap(keys, 110) {
 			t.line("      %s", t.paint(dim, line))
 		}
 	}
+}
+
+// maxListed is how many keys of one message are listed by name.
+const maxListed = 16
+
+// kinds counts keys by their kind, in the order of their first: "20 sysctl".
+func kinds(keys []string) (out []string) {
+	count, order := map[string]int{}, []string(nil)
+	for _, k := range keys {
+		kind, _, _ := strings.Cut(k, ":")
+		if count[kind]++; count[kind] == 1 {
+			order = append(order, kind)
+		}
+	}
+	for _, kind := range order {
+		out = append(out, fmt.Sprintf("%d %s", count[kind], kind))
+	}
+	out[len(out)-1] += " (-o json lists them)"
+	return out
 }
 
 // wrap joins words by commas into lines of about a width.
