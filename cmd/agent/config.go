@@ -17,7 +17,7 @@ func configCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print this node's merged configuration, each value with its origin",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := f.wire(zap.NewNop())
 			if err != nil {

@@ -23,7 +23,7 @@ func explainCommand(f *flags, s streams) *cobra.Command {
 		Short: "Say who wants a key, why, what comes before it and after it",
 		Example: `  agent explain sysctl:net.ipv4.ip_forward
   agent explain file:/etc/cni/net.d/10-netwright.conflist`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("a key", "agent explain sysctl:net.ipv4.ip_forward"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			w, err := f.wire(zap.NewNop())
 			if err != nil {
@@ -42,43 +42,72 @@ func explainCommand(f *flags, s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return explain(s, g, graph.Key(args[0]))
+			return explain(f, s, g, graph.Key(args[0]))
 		},
 	}
 }
 
-func explain(s streams, g *graph.Graph[tasks.Task], key graph.Key) error {
+// explained is what explain says, in its JSON form.
+type explained struct {
+	Key       graph.Key   `json:"key"`
+	Owns      []graph.Key `json:"owns"`
+	Origin    string      `json:"origin"`
+	Why       string      `json:"why,omitempty"`
+	Overrides string      `json:"overrides,omitempty"`
+	Gate      string      `json:"gate"`
+	After     []neighbour `json:"after"`
+	Before    []neighbour `json:"before"`
+}
+
+type neighbour struct {
+	Key    graph.Key `json:"key"`
+	Reason string    `json:"reason"`
+}
+
+func explain(f *flags, s streams, g *graph.Graph[tasks.Task], key graph.Key) error {
 	t, ok := g.Find(key)
 	if !ok {
 		return fmt.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
 	}
-	fmt.Fprintf(s.out, "%s\n", t.Owns()[0])
-	fmt.Fprintf(s.out, "  asked for by  %s\n", t.Origin())
+	e := explained{
+		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet",
+		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)),
+	}
+	if t.Gate() == graph.AfterKubelet {
+		e.Gate = "after kubelet"
+	}
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
-		if m.Base().Why != "" {
-			fmt.Fprintf(s.out, "  because       %s\n", m.Base().Why)
-		}
-		if m.Base().Overrides != "" {
-			fmt.Fprintf(s.out, "  overrides     %s\n", m.Base().Overrides)
+		e.Why, e.Overrides = m.Base().Why, m.Base().Overrides
+	}
+	if f.output == "json" {
+		return writeJSON(s.out, e)
+	}
+	fmt.Fprintln(s.out, e.Key)
+	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides}, {"gate", e.Gate}} {
+		if row[1] != "" {
+			fmt.Fprintf(s.out, "  %-13s %s\n", row[0], row[1])
 		}
 	}
-	if t.Gate() == graph.BeforeKubelet {
-		fmt.Fprintln(s.out, "  gate          before kubelet")
-	} else {
-		fmt.Fprintln(s.out, "  gate          after kubelet")
-	}
-	edges(s, "comes after", g.Before(t))
-	edges(s, "comes before", g.After(t))
+	edges(s, "comes after", e.After)
+	edges(s, "comes before", e.Before)
 	return nil
 }
 
-func edges(s streams, title string, list []graph.Edge[tasks.Task]) {
+func neighbours(list []graph.Edge[tasks.Task]) []neighbour {
+	out := make([]neighbour, len(list))
+	for i, e := range list {
+		out[i] = neighbour{e.Node.Owns()[0], e.Reason.String()}
+	}
+	return out
+}
+
+func edges(s streams, title string, list []neighbour) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(s.out, "  %s\n", title)
 	for _, e := range list {
-		fmt.Fprintf(s.out, "    %-56s %s\n", e.Node.Owns()[0], e.Reason)
+		fmt.Fprintf(s.out, "    %-56s %s\n", e.Key, e.Reason)
 	}
 }
 

@@ -19,7 +19,7 @@ func factsCommand(f *flags, s streams) *cobra.Command {
 who manages them, container runtime, kubelet.
 
 Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			view, err := host.OpenView(cmd.Context(), host.Options{Root: f.root})
 			if err != nil {

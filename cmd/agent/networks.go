@@ -14,7 +14,7 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "networks [NAME]",
 		Short: "List the networks, or say what one needs of a node",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOneArg,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return networkNames(), cobra.ShellCompDirectiveNoFileComp
 		},

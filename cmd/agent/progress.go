@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type progress struct {
 	shown  bool // the plan was printed
 	line   bool // a progress line stands on the terminal
 	stop   chan struct{}
+	ended  chan struct{} // closed by the goroutine that draws
 	waited string
 }
 
@@ -41,30 +43,32 @@ func (p *progress) hooks() agent.Hooks {
 			}
 		},
 		OnRetry: func(k graph.Key, why error, pause time.Duration) {
-			fmt.Fprintf(p.s.err, "  … %s: %v; trying again in %s\n", k, why, pause.Round(time.Second/10))
+			p.say("  … %s: %v; trying again in %s\n", k, why, pause.Round(time.Second/10))
 		},
 		OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
 		OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
 	}
 }
 
+// begin draws until end is called, where there is a terminal to draw on.
 func (p *progress) begin() {
 	if !p.live || p.stop != nil {
 		return
 	}
-	p.stop = make(chan struct{})
-	go func(stop chan struct{}) {
+	p.stop, p.ended = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(p.ended)
 		tick := time.NewTicker(slow)
 		defer tick.Stop()
 		for {
 			select {
-			case <-stop:
+			case <-p.stop:
 				return
 			case <-tick.C:
 				p.draw()
 			}
 		}
-	}(p.stop)
+	}()
 }
 
 func (p *progress) draw() {
@@ -84,18 +88,25 @@ func (p *progress) draw() {
 	p.line = true
 }
 
-// end takes the progress line away; the run is over.
-func (p *progress) end() {
-	if p.stop != nil {
-		close(p.stop)
-		p.stop = nil
-	}
+// say writes a line of its own, in place of the progress line.
+func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.line {
 		fmt.Fprint(p.s.err, "\r\x1b[K")
 		p.line = false
 	}
+	fmt.Fprintf(p.s.err, format, args...)
+}
+
+// end takes the progress line away; the run is over.
+func (p *progress) end() {
+	if p.stop != nil {
+		close(p.stop)
+		<-p.ended
+		p.stop = nil
+	}
+	p.say("")
 }
 
 // waiting says once what is waited for.
@@ -103,7 +114,7 @@ func (p *progress) waiting(plan *report.Plan) {
 	for _, s := range plan.Steps {
 		if s.State == report.Waits && s.Message != p.waited {
 			p.waited = s.Message
-			fmt.Fprintf(p.s.err, "  … %s\n", s.Message)
+			p.say("  … waiting for %s\n", strings.TrimPrefix(s.Message, "waiting for "))
 			return
 		}
 	}

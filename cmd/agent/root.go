@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,15 +32,27 @@ tells systemd when kubelet may start, and looks again every interval.`,
   agent --once --wait 5m                converge and exit (cloud-init)
   agent --store examples/bridge --node node-1 --once --sandbox
                                         try it in throw-away namespaces`,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if f.output != "text" && f.output != "json" {
+				return fmt.Errorf("--output %q: expected text or json", f.output)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.dryRun && f.once:
 				return errors.New("--dry-run and --once exclude each other: the first shows what the second would do")
 			case f.wait != 0 && !f.once:
 				return errors.New("--wait needs --once: the daemon waits by itself")
+			case f.wait < 0:
+				return fmt.Errorf("--wait %s: expected a time such as 5m", f.wait)
+			case f.interval != 0 && (f.once || f.dryRun || f.sandbox):
+				return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
+			case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
+				return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
 			case f.sandbox && f.root != "/":
 				return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
 			case f.sandbox:
@@ -54,6 +68,9 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
+	})
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
 	p.StringVar(&f.store, "store", "", "state store: a directory or file:// URL")
@@ -69,6 +86,38 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
-	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), storeCommand(f, s), versionCommand(s))
+	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), storeCommand(f, s), versionCommand(f, s))
 	return cmd
+}
+
+// noArgs refuses arguments with what to do instead.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasAvailableSubCommands():
+		return fmt.Errorf("%s takes no arguments, and got %q: `%s --help` says how it is used", cmd.Name(), args[0], cmd.CommandPath())
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("there is no command %q: `%s --help` lists those there are", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
+}
+
+// oneArg asks for exactly one argument, by what it is and an example.
+func oneArg(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+		}
+		return nil
+	}
+}
+
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one argument or none, and got %d", cmd.Name(), len(args))
+	}
+	return nil
 }

@@ -65,7 +65,8 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 	return nil
 }
 
-// stopAtPlan shows what can be shown where no sandbox can be made.
+// stopAtPlan shows what can be shown where no sandbox can be made. It is an
+// error: what was asked for is not proved.
 func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *agent.Desired, why error) error {
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan != nil {
@@ -77,7 +78,7 @@ func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *agent.Des
 	if plan == nil {
 		return planErr
 	}
-	return nil
+	return exit(exitError)
 }
 
 // insideSandbox is a whole life of an agent: converge, pods, converge again.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -14,7 +13,7 @@ import (
 )
 
 func storeCommand(f *flags, s streams) *cobra.Command {
-	cmd := &cobra.Command{Use: "store", Short: "Work with a state store", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "store", Short: "Work with a state store", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var facts string
 	check := &cobra.Command{
 		Use:   "check DIR",
@@ -24,7 +23,7 @@ tasks as a host with the given facts would. It changes nothing and needs no host
 run it in CI before a merge. Exit 0: all is well; 1: it is not.`,
 		Example: `  agent facts -o json > node.json          # on a node, once
   agent store check ./store --facts node.json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("the store's directory", "agent store check ./store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return checkStore(cmd, f, s, args[0], facts)
 		},
@@ -102,11 +101,11 @@ func printChecked(s streams, all []*agent.Checked) {
 func readFacts(path string) (*host.Facts, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the saved facts: %w", err)
+		return nil, fmt.Errorf("read the saved facts: %w: save them on a node with `agent facts -o json`", err)
 	}
 	facts := &host.Facts{}
 	if err := json.Unmarshal(data, facts); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s holds no facts: %w", path, err), errors.New("save them on a node with `agent facts -o json`"))
+		return nil, fmt.Errorf("%s holds no facts (%w): save them on a node with `agent facts -o json`", path, err)
 	}
 	return facts, nil
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func versionCommand(s streams) *cobra.Command {
+func versionCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the agent's version",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if f.output == "json" {
+				return writeJSON(s.out, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()})
+			}
 			_, err := fmt.Fprintf(s.out, "netwright %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return err
 		},

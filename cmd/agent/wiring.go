@@ -22,6 +22,7 @@ import (
 const (
 	defaultConf     = "/etc/netwright/agent.yaml"
 	defaultInterval = 10 * time.Minute
+	minInterval     = 5 * time.Second // as in the agent's own file
 )
 
 // wired is what the flags and the agent's file together say, opened.
@@ -34,9 +35,6 @@ type wired struct {
 
 // wire fills the flags from the agent's file and opens the store.
 func (f *flags) wire(log *zap.Logger) (*wired, error) {
-	if f.output != "text" && f.output != "json" {
-		return nil, fmt.Errorf("--output %q: expected text or json", f.output)
-	}
 	if err := f.readConf(); err != nil {
 		return nil, err
 	}
@@ -96,7 +94,7 @@ func (f *flags) readConf() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the agent's file: %w", err)
+		return fmt.Errorf("read the agent's file: %w: give --conf its path, or let this user read it", err)
 	}
 	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
