@@ -24,6 +24,7 @@ func TestInANode(t *testing.T) {
 			{"failed jobs", testFailedJobs},
 			{"unit files", testUnitFiles},
 			{"system bus", testSystemBus},
+			{"a short first message", testShortFirstMessage},
 			{"modules", testModuleByUnit},
 			{"facts", testFactsOfANode},
 			{"forward policies", testForwardPolicies},

@@ -56,8 +56,12 @@ func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
 		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
 	}
 	b := &bus{waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
+	known, err := authenticate(sock.(*net.UnixConn))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, err), sock.Close())
+	}
 	// The context of a connection ends it; ours lives until Close.
-	b.conn, err = dbus.DialUnix(sock.(*net.UnixConn), dbus.WithSignalHandler(b))
+	b.conn, err = dbus.NewConn(known, dbus.WithSignalHandler(b))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
 	}
@@ -69,7 +73,7 @@ func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
 		err = sock.SetDeadline(time.Time{})
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, err), b.conn.Close())
+		return nil, errors.Join(fmt.Errorf("greet systemd at %s: %w", path, err), b.conn.Close())
 	}
 	return b, nil
 }
