@@ -58,7 +58,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if change == nil {
 		change = &Change{}
 	}
-	if have != t.Type {
+	if have != t.Type && !notHere {
 		change.Items = append(change.Items, Item{Key: t.Owns()[0], Op: Create,
 			Fields: []Field{{Name: "type", After: t.Type}}})
 		change.Pending = append(change.Pending, host.Fact{Key: string(t.Owns()[0])})

@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func TestModule(t *testing.T) {
+	h, err := host.Open(t.Context(), host.Options{Sandbox: true})
+	ok(t, err)
+	t.Cleanup(func() { h.Close() })
+	state := func(name string) host.ModuleState {
+		s, err := h.Module(name)
+		ok(t, err)
+		return s
+	}
+	// ipv6 or nf_conntrack: something is there on every machine that runs this.
+	there := slices.IndexFunc([]string{"ipv6", "nf_conntrack", "overlay"}, func(n string) bool {
+		return state(n) == host.ModuleBuiltin || state(n) == host.ModuleLoaded
+	})
+	if there < 0 {
+		t.Fatal("this kernel shows none of its modules")
+	}
+	if c := plan(t, Module{Name: []string{"ipv6", "nf_conntrack", "overlay"}[there]}, h); c != nil {
+		t.Errorf("planned %+v", c)
+	}
+	// In a sandbox nothing is loaded, but it is said what would be.
+	c := plan(t, Module{Name: "no-such-module"}, h)
+	if c == nil || c.NotHere == "" || len(c.Pending) > 0 {
+		t.Errorf("planned %+v", c)
+	}
+	wantLines(t, c, "! module:no_such_module,  not loaded→loaded")
+	wantError(t, Module{Name: "../x"}, h, "no name of a kernel module")
+	if !slices.Equal((Module{Name: "br-netfilter"}).Owns(), []graph.Key{"module:br_netfilter"}) {
+		t.Error("hyphens make another key")
+	}
+}
+
+func TestModuleInAnImage(t *testing.T) {
+	h, _ := onDisk(t)
+	if c := plan(t, Module{Name: "br_netfilter"}, h); c == nil || c.NotHere == "" {
+		t.Errorf("planned %+v", c)
+	}
+}
