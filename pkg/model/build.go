@@ -81,7 +81,7 @@ func (b *builder) supported() error {
 	v, life := b.in.Node.KubernetesVersion, b.net.Lifecycle
 	origin := b.view.Origin("spec.kubernetesVersion")
 	switch {
-	case b.view.V6 && !b.in.Facts.Kernel.IPv6:
+	case b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6: // an image has no kernel yet that could say
 		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without): boot it with IPv6, or take the IPv6 range out of podCIDR",
 			b.view.Origin("spec.podCIDR"))
 	case !life.First.IsZero() && !v.AtLeast(life.First.Major, life.First.Minor):
