@@ -15,7 +15,7 @@ const tableName = "netwright"
 const prioritySourceNAT = 100
 
 // addMasquerade hides pod addresses from what lies outside of nonMasqueradeCIDR, and from nothing else: a pod anywhere in the cluster is never
-// outside, though the ranges may be written so. A family without a range, or with all of it (/0), is not masqueraded. What leaves
+// outside, though the ranges may be written so, and a multicast group is nobody's outside. A family without a range, or with all of it (/0), is not masqueraded. What leaves
 // through link (pod to pod on the bridge) keeps its address.
 func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 	for _, family := range []struct {
@@ -35,7 +35,11 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 	}
 }
 
-// inside is nonMasqueradeCIDR and what of the cluster's pod ranges it does not cover.
+// multicast is where group addresses lie (RFC 5771, RFC 4291): who receives them expects the sender's own address, and nothing answers to a
+// translated one.
+var multicast = []netip.Prefix{netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("ff00::/8")}
+
+// inside is nonMasqueradeCIDR, what of the cluster's pod ranges it does not cover, and multicast.
 func inside(in Input, keep netip.Prefix) []netip.Prefix {
 	out := []netip.Prefix{keep}
 	add := func(cidrs []netip.Prefix) {
@@ -49,6 +53,7 @@ func inside(in Input, keep netip.Prefix) []netip.Prefix {
 	for _, peer := range in.Node.Peers {
 		add(peer.PodCIDRs)
 	}
+	add(multicast)
 	return out
 }
 
