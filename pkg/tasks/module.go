@@ -47,6 +47,9 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 		change.NotHere, change.Pending = "no running kernel under this root", nil
 	case err != nil:
 		return nil, err
+	case !facts.Kernel.Modules && facts.Contain == "":
+		// What was built in without a list of it (modules.builtin) cannot be told.
+		change.NotHere, change.Pending = "this kernel loads no modules", nil
 	case !facts.Kernel.Modules:
 		change.NotHere, change.Pending = "modules are the host's, not loaded here", nil
 	case state == host.ModuleAbsent && t.Optional:
