@@ -90,6 +90,9 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	out, err := p.converge(ctx, d, h, led)
+	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
+		p.Log.Warn("a program's version stays unknown", zap.Error(err))
+	}
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
 

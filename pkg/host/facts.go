@@ -89,7 +89,9 @@ type RuntimeFacts struct {
 
 // KubeletFacts is how the kubelet on this host takes its flags.
 type KubeletFacts struct {
-	Unit       string   `json:"unit,omitempty"` // kubelet.service, "" if none
+	Unit    string `json:"unit,omitempty"` // kubelet.service, "" if none
+	Program string `json:"program,omitempty"`
+	// Version is what the program said in an earlier pass, see [Host.LearnVersions].
 	Version    string   `json:"version,omitempty"`
 	ExecStart  string   `json:"execStart,omitempty"`
 	Variables  []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS

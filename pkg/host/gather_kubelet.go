@@ -23,6 +23,10 @@ func (g gatherer) kubelet() {
 		k.Unit = name
 		command := unit.command(g)
 		k.ExecStart = command.line
+		if len(command.args) > 0 {
+			k.Program = command.args[0]
+			k.Version = g.knownVersion(k.Program)
+		}
 		k.Variables = command.variables
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")

@@ -68,6 +68,7 @@ func TestKubeletFacts(t *testing.T) {
 			},
 			want: KubeletFacts{
 				Unit:            "kubelet.service",
+				Program:         "/usr/bin/kubelet",
 				ExecStart:       "/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS",
 				Variables:       []string{"KUBELET_KUBECONFIG_ARGS", "KUBELET_CONFIG_ARGS", "KUBELET_KUBEADM_ARGS", "KUBELET_EXTRA_ARGS"},
 				EnvFiles:        []string{"/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"},
@@ -83,7 +84,7 @@ func TestKubeletFacts(t *testing.T) {
 				"/var/lib/kubelet/kubelet.conf":       "apiVersion: kubelet.config.k8s.io/v1beta1\ncontainerRuntimeEndpoint: \"unix:///run/crio/crio.sock\"\n",
 			},
 			want: KubeletFacts{
-				Unit: "kubelet.service", ExecStart: "/usr/local/bin/kubelet $DAEMON_ARGS", Variables: []string{"DAEMON_ARGS"},
+				Unit: "kubelet.service", Program: "/usr/local/bin/kubelet", ExecStart: "/usr/local/bin/kubelet $DAEMON_ARGS", Variables: []string{"DAEMON_ARGS"},
 				EnvFiles: []string{"/etc/sysconfig/kubelet"}, ConfigFile: "/var/lib/kubelet/kubelet.conf", ConfigDir: "/etc/kubelet.d",
 				RuntimeEndpoint: "unix:///run/crio/crio.sock",
 			},
@@ -94,7 +95,7 @@ func TestKubeletFacts(t *testing.T) {
 					"  # a comment between\n  --v=${A} --x=${B}/${C} \\\n  $NODE_ARGS\n",
 			},
 			want: KubeletFacts{
-				Unit: "kubelet.service", ExecStart: "@-/usr/bin/kubelet kubelet --v=${A} --x=${B}/${C} $NODE_ARGS",
+				Unit: "kubelet.service", Program: "/usr/bin/kubelet", ExecStart: "@-/usr/bin/kubelet kubelet --v=${A} --x=${B}/${C} $NODE_ARGS",
 				Variables: []string{"A", "B", "C", "NODE_ARGS"},
 			},
 		},

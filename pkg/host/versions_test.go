@@ -1,0 +1,44 @@
+package host
+
+import (
+	"os"
+	"testing"
+)
+
+func TestLearnVersions(t *testing.T) {
+	program := t.TempDir() + "/kubelet"
+	calls := t.TempDir() + "/calls"
+	script := func(version string) {
+		t.Helper()
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>"+calls+"\necho Kubernetes "+version+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("v1.36.3")
+	stamps := stampBook{}
+	ask := func(stamps Stamps) string {
+		t.Helper()
+		h := testHost(t)
+		h.opt.Stamps = stamps
+		h.facts.Kubelet = KubeletFacts{Unit: "kubelet.service", Program: program, Version: h.knownVersion(program)}
+		if err := h.LearnVersions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return h.facts.Kubelet.Version
+	}
+	for range 3 {
+		if got := ask(stamps); got != "1.36.3" {
+			t.Errorf("version %q", got)
+		}
+	}
+	if raw, err := os.ReadFile(calls); err != nil || string(raw) != "x\n" {
+		t.Errorf("it was asked %q times (%v)", raw, err)
+	}
+	script("v1.37.0-rc.1")
+	if got := ask(stamps); got != "1.37.0-rc.1" {
+		t.Errorf("version %q of another program", got)
+	}
+	if got := ask(nil); got != "" {
+		t.Errorf("version %q with nowhere to keep it", got)
+	}
+}
