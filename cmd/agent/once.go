@@ -64,7 +64,7 @@ func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(f, s)
+	p := newProgress(f, s, w.again)
 	w.pass.Hooks = p.hooks()
 	deadline := time.Now().Add(f.wait)
 	for passes := 1; ; passes++ {

@@ -5,35 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
 // provePods adds two pods as a runtime would, by the conf and the plugins that
-// are now in place, and lets each ping the other and the gateway.
+// are now in place, and lets each ping the other, its gateway and the node's
+// address on the uplink. The pods are gone when it returns.
 func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node) (err error) {
+	name := n.Networking.Name()
+	if net, ok := network.Find(name); ok && net.Conf.Writer != network.WriterNetwright {
+		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it in a sandbox.\n", name, net.Conf.Writer)
+		return nil
+	}
 	h, err := host.Open(ctx, opt)
 	if err != nil {
-		return err
+		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 
 	var pods []*verify.Pod
 	defer func() {
 		// Taken back also when ctx is what ended.
-		for _, p := range pods {
+		for _, p := range slices.Backward(pods) {
 			err = errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
 		}
 	}()
 	confDir, binDirs := model.CNIDirs(n, h.Facts())
-	for _, name := range []string{"pod-1", "pod-2"} {
-		p, err := verify.AddPod(ctx, h, verify.PodOptions{Name: name, ConfDir: confDir, BinDirs: binDirs})
+	for _, pod := range []string{"pod-1", "pod-2"} {
+		p, err := verify.AddPod(ctx, h, verify.PodOptions{Name: pod, ConfDir: confDir, BinDirs: binDirs})
 		if errors.Is(err, verify.ErrNoConf) {
-			fmt.Fprintf(s.out, "\nNo pods: there is no CNI conf in %s yet, which is for %s to write.\n", confDir, n.Networking.Name())
+			fmt.Fprintf(s.out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is waiting or has failed.\n", confDir)
 			return nil
 		}
 		if err != nil {
@@ -41,33 +49,51 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 		}
 		pods = append(pods, p)
 	}
-	fmt.Fprintf(s.out, "\nTwo pods, by %s:\n", pods[0].ConfFile)
+	fmt.Fprintf(s.out, "\nTwo pods, added as a runtime does by %s:\n", pods[0].ConfFile)
 	for i, p := range pods {
-		other := pods[1-i]
-		for _, a := range other.Addresses {
-			if err := showPing(ctx, s, p, other.Name, a.Addr()); err != nil {
-				return err
-			}
-		}
-		for _, gw := range p.Gateways {
-			if err := showPing(ctx, s, p, "gateway", gw); err != nil {
-				return err
-			}
+		if err := pingAll(ctx, s, p, pods[1-i], h.Facts()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func showPing(ctx context.Context, s streams, from *verify.Pod, name string, to netip.Addr) error {
-	took, err := from.Ping(ctx, to)
-	if err != nil {
-		return err
+// pingAll lets a pod ping the other, its gateways and the node on its uplink,
+// each in the families that the pod has.
+func pingAll(ctx context.Context, s streams, p, other *verify.Pod, facts *host.Facts) error {
+	type target struct {
+		what string
+		addr netip.Addr
 	}
-	fmt.Fprintf(s.out, "  ✓ %s (%s) → %s (%s)  %s\n", from.Name, sameFamily(from, to), name, to, took.Round(10*time.Microsecond))
+	var targets []target
+	for _, a := range other.Addresses {
+		targets = append(targets, target{other.Name, a.Addr()})
+	}
+	for _, gw := range p.Gateways {
+		targets = append(targets, target{"gateway", gw})
+	}
+	for _, link := range facts.Links {
+		for _, a := range link.Addresses {
+			if link.Name == facts.Uplink && !a.Addr().IsLinkLocalUnicast() {
+				targets = append(targets, target{"node's " + link.Name, a.Addr()})
+			}
+		}
+	}
+	for _, to := range targets {
+		from := sameFamily(p, to.addr)
+		if !from.IsValid() {
+			continue
+		}
+		took, err := p.Ping(ctx, to.addr)
+		if err != nil {
+			return fmt.Errorf("ping the %s: %w", to.what, err)
+		}
+		fmt.Fprintf(s.out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr, took.Round(10*time.Microsecond))
+	}
 	return nil
 }
 
-// sameFamily is the pod's address from which it talks to another.
+// sameFamily is the pod's address from which it talks to another, if it has one.
 func sameFamily(p *verify.Pod, to netip.Addr) netip.Addr {
 	for _, a := range p.Addresses {
 		if a.Addr().Is4() == to.Is4() {

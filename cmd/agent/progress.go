@@ -19,7 +19,7 @@ type progress struct {
 	live   bool
 	mu     sync.Mutex
 	since  map[graph.Key]time.Time
-	shown  bool // the plan was printed
+	shown  bool // the plan was printed, or need not be
 	line   bool // a progress line stands on the terminal
 	stop   chan struct{}
 	ended  chan struct{} // closed by the goroutine that draws
@@ -29,8 +29,8 @@ type progress struct {
 // slow is how long a key is worked on before a terminal hears of it.
 const slow = 500 * time.Millisecond
 
-func newProgress(f *flags, s streams) *progress {
-	return &progress{f: f, s: s, live: f.output == "text" && isTerminal(s.err), since: map[graph.Key]time.Time{}}
+func newProgress(f *flags, s streams, again bool) *progress {
+	return &progress{f: f, s: s, shown: again, live: f.output == "text" && isTerminal(s.err), since: map[graph.Key]time.Time{}}
 }
 
 func (p *progress) hooks() agent.Hooks {

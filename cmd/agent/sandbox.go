@@ -44,7 +44,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return fmt.Errorf("find the store: %w", err)
 		}
-		box.Keep, args = append(box.Keep, dir), append(args, "--store", dir)
+		box.Keep, args = append(box.Keep, dir), append(args, "--store", dir, "--cluster", f.cluster)
 	}
 	if f.conf != "" {
 		conf, err := filepath.Abs(f.conf)
@@ -98,8 +98,13 @@ func insideSandbox(ctx context.Context, f *flags, s streams) error {
 	if err := provePods(ctx, s, w.pass.Host, d.Node); err != nil {
 		return fmt.Errorf("prove that pods can talk: %w", err)
 	}
-	fmt.Fprintln(s.out, "\nOnce more:")
-	return w.converge(ctx, f, s)
+	fmt.Fprintln(s.out, "\nOnce more, on the node as it is now:")
+	w.again = true
+	if err := w.converge(ctx, f, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, "\nAll of this was in namespaces that are gone now: this host is as it was.")
+	return nil
 }
 
 // uplink is where the node stands in the sandbox: its address, in a subnet

@@ -31,6 +31,7 @@ type wired struct {
 	sel      config.Select
 	pass     agent.Pass
 	interval time.Duration
+	again    bool // a run that follows another one: its end alone is of interest
 }
 
 // wire fills the flags from the agent's file and opens the store.

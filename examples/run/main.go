@@ -29,6 +29,10 @@ func main() {
 	defer stop()
 	err := run(ctx, *agent, *example, *cluster, *node, *cache)
 	var exited *exec.ExitError
+	if errors.As(err, &exited) && os.Geteuid() != 0 {
+		fmt.Println("\nTo see it done, run it as root: sudo make run")
+		return // what a user may see was shown
+	}
 	if errors.As(err, &exited) {
 		stop()
 		os.Exit(exited.ExitCode()) // stopped above

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,7 @@ func RunSandbox(ctx context.Context, box Sandbox, args []string, in io.Reader, o
 		return 0, fmt.Errorf("encode the sandbox: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) // ourselves
+	cmd.Args[0] = os.Args[0]                                   // as ps shows us
 	cmd.Env = append(os.Environ(), SandboxEnv+"="+string(setup))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errOut
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -50,6 +52,9 @@ func RunSandbox(ctx context.Context, box Sandbox, args []string, in io.Reader, o
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWPID,
 		Pdeathsig:  syscall.SIGKILL,
 	}
+	// The signal would come at the death of the thread that started it, not of the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err = cmd.Run()
 	var exited *exec.ExitError
 	switch {
