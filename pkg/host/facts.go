@@ -16,6 +16,7 @@ type Facts struct {
 	Links    []LinkFact   `json:"links"`
 	Uplink   string       `json:"uplink"` // the default route's link, "" if none
 	Address  netip.Addr   `json:"address"`
+	RALinks  []string     `json:"raLinks,omitempty"` // links on which the kernel takes router advertisements
 	Runtime  RuntimeFacts `json:"runtime"`
 	Kubelet  KubeletFacts `json:"kubelet"`
 	// Forward is the verdict of the FORWARD hook's base chains: "drop" when any

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // links lists the links with their addresses and managers, and finds the
@@ -21,7 +23,7 @@ func (g gatherer) links(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	routes, err := g.Routes(ctx, MainTable)
+	defaults, err := g.defaultRoutes(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,26 +38,32 @@ func (g gatherer) links(ctx context.Context) error {
 			Physical: l.Physical, Master: l.Master, Addresses: of[l.Name], Manager: manager(l.Index),
 		})
 	}
-	if best, ok := defaultRoute(routes); ok {
-		g.facts.Uplink = best.Link
-		g.facts.Address = uplinkAddress(best, addresses)
+	if len(defaults) > 0 {
+		g.facts.Uplink = defaults[0].Link
+		g.facts.Address = uplinkAddress(defaults[0], addresses)
 	}
+	g.facts.RALinks = g.listening(links, defaults)
 	return nil
 }
 
-// defaultRoute is the route that most traffic takes: IPv4 before IPv6, then
-// the smallest metric.
-func defaultRoute(routes []Route) (best Route, ok bool) {
-	for _, r := range routes {
-		if r.Dst.Bits() != 0 || r.Link == "" {
+// listening names the links on which the kernel takes router advertisements
+// (accept_ra 1, or 2: though it forwards) and may get them: devices, what is
+// made of devices, and what a default route goes through. Links of pods and
+// bridges for them are none: nothing there shall tell the node its routes.
+func (g gatherer) listening(links []Link, defaults []Route) []string {
+	var out []string
+	for _, l := range links {
+		of := l.Physical || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind) ||
+			slices.ContainsFunc(defaults, func(r Route) bool { return r.Link == l.Name })
+		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
-		four, bestFour := r.Dst.Addr().Is4(), best.Dst.Addr().Is4()
-		if !ok || four && !bestFour || four == bestFour && r.Metric < best.Metric {
-			best, ok = r, true
+		switch value, _ := g.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
+		case "1", "2":
+			out = append(out, l.Name)
 		}
 	}
-	return best, ok
+	return out
 }
 
 // uplinkAddress is the node's address: the route's own source, else the

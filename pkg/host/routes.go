@@ -73,23 +73,58 @@ func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error
 // Uplinks names the links that a default route of the main table goes through,
 // the preferred one first (IPv4 before IPv6, then by metric).
 func (n *network) Uplinks(ctx context.Context) ([]string, error) {
-	routes, err := n.Routes(ctx, MainTable)
+	routes, err := n.defaultRoutes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find the default route: %w", err)
+		return nil, err
 	}
-	routes = slices.DeleteFunc(routes, func(r Route) bool { return r.Dst.Bits() != 0 || r.Link == "" })
-	slices.SortStableFunc(routes, func(a, b Route) int {
-		if a.Dst != b.Dst {
-			return a.Dst.Addr().BitLen() - b.Dst.Addr().BitLen()
-		}
-		return a.Metric - b.Metric
-	})
 	var out []string
 	for _, r := range routes {
 		if !slices.Contains(out, r.Link) {
 			out = append(out, r.Link)
 		}
 	}
+	return out, nil
+}
+
+// defaultRoutes are the default routes of the main table that lead to a link,
+// the preferred one first. One with several next hops (ECMP) is a route for
+// each of them.
+func (n *network) defaultRoutes(ctx context.Context) ([]Route, error) {
+	links, err := n.Links(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find the default route: %w", err)
+	}
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	list, err := n.routes(ctx, MainTable)
+	if err != nil {
+		return nil, fmt.Errorf("find the default route: %w", err)
+	}
+	var out []Route
+	for _, r := range list {
+		if r.Type != unix.RTN_UNICAST {
+			continue
+		}
+		hops := []netlink.Route{r}
+		for _, hop := range r.MultiPath {
+			one := r
+			one.LinkIndex, one.Gw, one.Via, one.Flags = hop.LinkIndex, hop.Gw, hop.Via, hop.Flags
+			hops = append(hops, one)
+		}
+		for _, hop := range hops {
+			if route := routeFrom(hop, names); route.Dst.Bits() == 0 && route.Link != "" {
+				out = append(out, route)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Route) int {
+		if a.Dst != b.Dst {
+			return a.Dst.Addr().BitLen() - b.Dst.Addr().BitLen()
+		}
+		return a.Metric - b.Metric
+	})
 	return out, nil
 }
 

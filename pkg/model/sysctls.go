@@ -65,7 +65,7 @@ func (b *builder) decide() ([]sysctl, error) {
 		}
 		out[i] = s
 	}
-	for _, s := range append(routerAdvertisements(b.view), nodeSysctls(b.view)...) {
+	for _, s := range append(b.routerAdvertisements(), nodeSysctls(b.view)...) {
 		put(sysctl{Sysctl: s, origin: config.NodeDefault})
 	}
 	for _, s := range b.networkSysctls() {
@@ -100,13 +100,24 @@ func (b *builder) networkSysctls() []network.Sysctl {
 }
 
 // routerAdvertisements keeps the default route of a node that has it from router advertisements: a forwarding host ignores them
-// unless accept_ra is 2. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
-func routerAdvertisements(in network.Input) []network.Sysctl {
-	if !in.V6 || in.Facts.Uplink == "" {
+// unless accept_ra is 2. IPv6 may come in by another link than IPv4, and an advertisement later than we look: so this is for the uplink and for every
+// link on which the kernel takes them now. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
+func (b *builder) routerAdvertisements() []network.Sysctl {
+	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s config.Sysctl) bool {
+		return strings.HasPrefix(s.Key, "net.ipv6.conf.") && strings.HasSuffix(s.Key, ".forwarding") && s.Value != "0"
+	})
+	if !b.view.V6 && !forwards {
 		return nil
 	}
-	return []network.Sysctl{{Key: acceptRA(in.Facts.Uplink), Value: "2", Optional: true,
-		Why: "a router keeps its own default route only so"}}
+	var out []network.Sysctl
+	for _, link := range append([]string{b.in.Facts.Uplink}, b.in.Facts.RALinks...) {
+		key := acceptRA(link)
+		if link == "" || slices.ContainsFunc(out, func(s network.Sysctl) bool { return s.Key == key }) {
+			continue
+		}
+		out = append(out, network.Sysctl{Key: key, Value: "2", Optional: true, Why: "a router keeps its own default route only so"})
+	}
+	return out
 }
 
 func acceptRA(link string) string {
