@@ -22,12 +22,6 @@ import (
 //go:embed base.go
 var recipe string // whatever is written here decides what a base holds
 
-var basePackages = []string{
-	"systemd-sysv", "dbus", "kmod", "procps", "ca-certificates",
-	"iproute2", "iptables", "nftables", "ipset", "conntrack", "ethtool", "iputils-ping", "socat", "tcpdump", "curl", "jq",
-	"containerd", "runc",
-}
-
 var baseFiles = map[string]string{
 	// nspawn mounts cgroup v1 controllers read-only; runc must write there. The node has a cgroup namespace: it sees its own subtree only.
 	"etc/systemd/system/lab-cgroup-rw.service": `[Unit]
@@ -71,25 +65,21 @@ systemctl -q enable lab-cgroup-rw.service lab-network.service
 systemctl -q mask console-getty.service apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
 	e2scrub_reap.service fstrim.timer systemd-tmpfiles-clean.timer
 truncate -s0 /etc/machine-id
-rm -rf /etc/hostname /etc/resolv.conf /debootstrap /var/log/bootstrap.log /var/cache/apt/* /var/lib/apt/lists/* /usr/share/doc/* /usr/share/man/*
+rm -rf /boot/* /lib/modules/* /etc/hostname /etc/resolv.conf /debootstrap /var/log/bootstrap.log /var/cache/apt/* /var/lib/apt/lists/* /usr/share/doc/* /usr/share/man/*
 mkdir -p /var/log/journal /var/lib/containerd /etc/cni/net.d
 `
 
 // Base returns the root file system that all nodes lie over: this machine's own release with systemd and containerd. It is built
-// once (about a minute) and cached; nobody may write to it. Fails or skips the test where it cannot be had.
+// once and cached; nobody may write to it. Fails or skips the test where it cannot be had.
 func Base(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
-	needs.Tool(t, "debootstrap", "systemd-nspawn", "depmod", "ip", "nsenter")
+	needs.Tool(t, "systemd-nspawn", "depmod", "ip", "nft", "nsenter")
 	builtin := builtinModules(t)
-	kernel := kernelRelease()
-	return cache.Built(t, "node", cache.Key(recipe, kernel, builtin), func(dir string) error {
-		ctx := context.Background() // not the test's: half a build is lost, and the next test would begin anew
-		release, err := rootfs.Own(ctx)
-		if err != nil {
-			return err
-		}
-		if err := release.Debootstrap(ctx, dir, basePackages...); err != nil {
+	kernel, system := kernelRelease(), rootfs.System(t)
+	return cache.Built(t, "node", cache.Key(recipe, kernel, builtin, system), func(dir string) error {
+		ctx := context.Background()
+		if err := rootfs.Copy(ctx, system, dir); err != nil {
 			return err
 		}
 		if err := rootfs.WriteFiles(dir, baseFiles); err != nil {

@@ -188,7 +188,7 @@ func (n *Node) cable() string { return "vb-" + n.machine() }
 // journal is the end of what the node said, for whoever must find out why a test failed.
 func (n *Node) journal() string {
 	console, _ := os.ReadFile(n.console())
-	journal, _ := exec.Command("journalctl", "--no-pager", "--lines=400", "--output=short-monotonic",
+	journal, _ := exec.Command("journalctl", "--no-pager", "--lines=200", "--output=short-monotonic",
 		"--directory="+filepath.Join(n.Root(), "var/log/journal")).CombinedOutput()
 	var shown strings.Builder
 	for line := range strings.Lines(string(journal)) {

@@ -32,6 +32,7 @@ type Fabric struct {
 	lab   *lab
 	netns string // name
 	nodes []*Node
+	taps  int
 }
 
 // NewFabric makes a fabric. When the test ends, its nodes' journals are shown if it failed, and all is torn down, also what a test that
@@ -70,6 +71,18 @@ link set br0 up
 		t.Fatalf("setting up the fabric: %v\n%s", err, out)
 	}
 	return f
+}
+
+// Tap makes another port of the bridge, for a virtual machine, and returns the name of its tap device.
+func (f *Fabric) Tap() (string, error) {
+	f.taps++
+	name := fmt.Sprintf("tap%d", f.taps)
+	for _, args := range [][]string{{"tuntap", "add", name, "mode", "tap"}, {"link", "set", name, "master", "br0", "up"}} {
+		if err := command("ip", append([]string{"-n", f.netns}, args...)...); err != nil {
+			return "", fmt.Errorf("making a tap device: %w", err)
+		}
+	}
+	return name, nil
 }
 
 // Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or Outside4 run there.

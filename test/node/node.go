@@ -147,10 +147,13 @@ func (n *Node) links() error {
 	return nil
 }
 
-// Address6 is the node's IPv6 address: fd00:77:: and the last byte of the IPv4 address, as one reads it.
-func (n *Node) Address6() string {
-	return "fd00:77::" + n.options.Address[strings.LastIndexByte(n.options.Address, '.')+1:]
+// Address6 is the IPv6 address that goes with an IPv4 address in a fabric: fd00:77:: and its last byte, as one reads it.
+func Address6(address string) string {
+	return "fd00:77::" + address[strings.LastIndexByte(address, '.')+1:]
 }
+
+// Address6 is the node's IPv6 address.
+func (n *Node) Address6() string { return Address6(n.options.Address) }
 
 func (n *Node) network() map[string]string {
 	r := strings.NewReplacer("A4", n.options.Address, "A6", n.Address6(), "GW4", Gateway4, "GW6", Gateway6)

@@ -19,7 +19,7 @@ func TestTwoNodesTalkAndReboot(t *testing.T) {
 
 	for _, n := range []*node.Node{one, two} {
 		for _, to := range []string{one.Address(), one.Address6(), two.Address(), two.Address6(), node.Gateway4, node.Outside4, node.Outside6} {
-			n.Must(ctx, "ping", "-c1", "-W5", to)
+			n.Must(ctx, "ping", "-c1", "-w20", to)
 		}
 		if got := strings.TrimSpace(n.Must(ctx, "hostname")); got != n.Name() {
 			t.Errorf("the node calls itself %q, want %q", got, n.Name())
@@ -31,7 +31,7 @@ func TestTwoNodesTalkAndReboot(t *testing.T) {
 	one.Reboot(ctx)
 	one.Must(ctx, "test", "-e", "/etc/kept")
 	one.Must(ctx, "test", "!", "-e", "/run/lost")
-	one.Must(ctx, "ping", "-c1", "-W5", two.Address())
+	one.Must(ctx, "ping", "-c1", "-w20", two.Address())
 	if one.Read("/proc/sys/kernel/random/boot_id") == boot {
 		t.Error("the node did not reboot")
 	}

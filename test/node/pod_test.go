@@ -41,7 +41,7 @@ func TestPodsAcrossNodes(t *testing.T) {
 		t.Fatalf("addresses are %v and %v, want one of each family", one.Addresses, two.Addresses)
 	}
 	for _, to := range two.Addresses {
-		one.Must(ctx, "ping", "-c1", "-W5", to.String())
+		one.Must(ctx, "ping", "-c1", "-w20", to.String())
 	}
 	serve(t, two)
 	for _, address := range []string{net.JoinHostPort(two.Addresses[0].String(), "80"), net.JoinHostPort(two.Addresses[1].String(), "80"),
