@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -99,7 +98,7 @@ func printChecked(s streams, all []*agent.Checked) {
 }
 
 func readFacts(path string) (*host.Facts, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the saved facts: %w: save them on a node with `agent facts -o json`", err)
 	}

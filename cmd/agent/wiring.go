@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (f *flags) readConf() error {
 	if path == "" {
 		path = defaultConf
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) && f.conf == "" {
 		return nil
 	}
@@ -112,6 +113,21 @@ func (f *flags) readConf() error {
 		f.interval = own.Interval
 	}
 	return nil
+}
+
+// readFile reads a small file of this machine. It never waits for the other
+// end of a pipe, nor takes in what is no file of settings.
+func readFile(path string) ([]byte, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	files, err := host.OpenFiles(host.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close() // only read from
+	return files.ReadFile(full)
 }
 
 // logger writes to stderr: key and value for the journal, which has times of its own.
