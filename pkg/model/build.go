@@ -39,6 +39,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 			b.errs = append(b.errs, err)
 		}
 	}
+	b.problems()
 	b.peers()
 	b.conf()
 	b.effects()
