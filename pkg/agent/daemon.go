@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/report"
@@ -59,7 +60,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	}()
 
 	var desired *Desired
-	ready, failures := false, 0
+	ready, failures, told := false, 0, map[string]bool(nil)
 	for {
 		passSince.Store(time.Now().UnixNano())
 		plan, err := d.once(ctx, &desired)
@@ -70,6 +71,7 @@ func (d Daemon) Run(ctx context.Context) error {
 		if failures++; err == nil {
 			failures = 0
 		}
+		told = tell(d.Pass.Log, plan, told)
 		status := statusLine(plan, err)
 		tell := d.Manager.Status
 		if !ready && prepared(plan) {
@@ -144,6 +146,33 @@ func prepared(p *report.Plan) bool {
 		}
 	}
 	return true
+}
+
+// levels are the log's for those of a note.
+var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel}
+
+// tell logs what waits and what a person should know, when it comes up and not
+// at every pass. It returns what is known now; told is that of the last pass.
+func tell(log *zap.Logger, p *report.Plan, told map[string]bool) map[string]bool {
+	if p == nil {
+		return told
+	}
+	now := map[string]bool{}
+	for _, s := range p.Steps {
+		if id := s.Key + " " + s.Message; s.State == report.Waits && !now[id] {
+			if now[id] = true; !told[id] {
+				log.Info("waiting", zap.String("key", s.Key), zap.String("for", s.Message))
+			}
+		}
+	}
+	for _, n := range p.Notes {
+		if id := n.Origin + " " + n.Text; !now[id] {
+			if now[id] = true; !told[id] {
+				log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))
+			}
+		}
+	}
+	return now
 }
 
 func statusLine(p *report.Plan, err error) string {
