@@ -29,7 +29,7 @@ type FileSpec struct {
 // all others, and a power cut can tear it.
 //
 // A batch holds a descriptor for each of its files. It is for one goroutine;
-// several batches may be under way at a time, and share their syncs.
+// several batches may be under way at a time.
 type Batch struct {
 	h    *Host
 	all  []*Staged
@@ -196,7 +196,7 @@ func (b *Batch) syncFiles() error {
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
 	}
-	return b.h.files.syncs.sync(group)
+	return syncAll(group)
 }
 
 func (b *Batch) syncDirs() error {
@@ -204,5 +204,5 @@ func (b *Batch) syncDirs() error {
 	for _, d := range b.dirs {
 		group = append(group, syncItem{fd: d.fd, name: d.name})
 	}
-	return b.h.files.syncs.sync(group)
+	return syncAll(group)
 }

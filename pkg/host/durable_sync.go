@@ -7,79 +7,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncer makes what was written durable. While one round of syncs runs, those
-// who come next gather for a round of their own: many small commits at a time cost
-// few flushes, and a single one waits for nobody.
-type syncer struct {
-	mu      sync.Mutex
-	next    *syncRound // those who gather; nil when nobody does
-	running sync.Mutex
-}
-
+// syncItem is an open file or directory that shall be on the disk.
 type syncItem struct {
 	fd   int
 	name string // for the message
 	err  error
 }
 
-type syncRound struct {
-	groups [][]syncItem
-	done   chan struct{}
-}
+// manyFiles is from where a batch is synced with one syncfs. On an idle disk that is cheaper from a few files on,
+// but it waits for all that others have written as well, and a node that boots pulls images.
+const (
+	manyFiles   = 64
+	syncWorkers = 16
+)
 
-// sync returns when all items of the group are on the disk.
-func (s *syncer) sync(group []syncItem) error {
-	if len(group) == 0 {
-		return nil
+// syncAll returns when all items are on the disk. Several callers do not wait for one another: the
+// file system's journal joins their syncs by itself.
+func syncAll(items []syncItem) error {
+	if len(items) >= manyFiles {
+		syncFileSystems(items)
+	} else {
+		syncEach(items)
 	}
-	s.mu.Lock()
-	r := s.next
-	leads := r == nil
-	if leads {
-		r = &syncRound{done: make(chan struct{})}
-		s.next = r
-	}
-	r.groups = append(r.groups, group)
-	s.mu.Unlock()
-
-	if leads {
-		s.running.Lock()
-		s.mu.Lock()
-		s.next = nil
-		s.mu.Unlock()
-		r.run()
-		s.running.Unlock()
-		close(r.done)
-	}
-	<-r.done
 	var errs []error
-	for _, it := range group {
+	for _, it := range items {
 		errs = append(errs, explain("sync", it.name, it.err))
 	}
 	return errors.Join(errs...)
 }
 
-const (
-	// manyFiles is from where one syncfs is cheaper than an fsync each, even when
-	// others have written hundreds of megabytes that it has to wait for.
-	manyFiles   = 64
-	syncWorkers = 16
-)
-
-func (r *syncRound) run() {
-	var items []*syncItem
-	for _, group := range r.groups {
-		for i := range group {
-			items = append(items, &group[i])
-		}
-	}
-	if len(items) >= manyFiles {
-		syncFileSystems(items)
-		return
-	}
+func syncEach(items []syncItem) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, syncWorkers)
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
+		if len(items) == 1 {
+			it.err = again(func() error { return unix.Fsync(it.fd) })
+			return
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			it.err = again(func() error { return unix.Fsync(it.fd) })
@@ -91,9 +56,10 @@ func (r *syncRound) run() {
 
 // syncFileSystems syncs each file system that an item is on, once. An error
 // of the write-back is reported since Linux 5.8; before, only the kernel's log has it.
-func syncFileSystems(items []*syncItem) {
+func syncFileSystems(items []syncItem) {
 	done := map[uint64]error{}
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
 		info, err := statx(it.fd, "", unix.AT_EMPTY_PATH)
 		if err != nil {
 			it.err = err
@@ -101,7 +67,7 @@ func syncFileSystems(items []*syncItem) {
 		}
 		result, ok := done[info.Dev]
 		if !ok {
-			result = unix.Syncfs(it.fd)
+			result = again(func() error { return unix.Syncfs(it.fd) })
 			done[info.Dev] = result
 		}
 		it.err = result

@@ -20,7 +20,6 @@ type files struct {
 	noOpen bool // the kernel has no openat2
 	owners owners
 
-	syncs syncer
 	edits sync.Mutex // one read-modify-write at a time, see [Host.EditFile]
 	sweep sweeper
 }

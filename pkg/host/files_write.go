@@ -155,7 +155,7 @@ func (h *Host) Symlink(name, target string) error {
 	if err := unix.Renameat(dir, temp, dir, base); err != nil {
 		return errors.Join(explain("link", name, err), unix.Unlinkat(dir, temp, 0))
 	}
-	if err := h.files.syncs.sync([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
+	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
 		return err
 	}
 	h.wrote("symlink", name, zap.String("target", target))

@@ -102,8 +102,8 @@ func (t File) look(v host.View) (*Item, access, error) {
 	return item, want, nil
 }
 
-// holds says whether the path has the wanted content. To compare a small file costs half of hashing both sides; of a
-// large one the view may know the digest.
+// holds says whether the path has the wanted content. To compare a small file is cheaper than to hash both sides
+// (10,000 of 2 kB: 84 against 106 ms); of a large one the view may know the digest.
 func (t File) holds(v host.View, info host.FileInfo) (bool, error) {
 	if info.Size != int64(len(t.Content)) {
 		return false, nil
