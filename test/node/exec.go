@@ -68,7 +68,7 @@ func (n *Node) Copy(from, to string, mode fs.FileMode) {
 		err = n.copy(from, to)
 	}
 	if err == nil && !info.IsDir() {
-		err = os.Chmod(n.path(to), mode)
+		err = os.Chmod(n.Path(to), mode)
 	}
 	if err != nil {
 		n.t.Fatalf("node %s: copying %s to %s: %v", n.name, from, to, err)
@@ -86,7 +86,7 @@ func (n *Node) Write(path, content string, mode fs.FileMode) {
 // Read reads a file of the node as its processes see it, also below /proc and /run; a file that is absent ends the test.
 func (n *Node) Read(path string) string {
 	n.t.Helper()
-	content, err := os.ReadFile(n.path(path))
+	content, err := os.ReadFile(n.Path(path))
 	if err != nil {
 		n.t.Fatalf("node %s: %v", n.name, err)
 	}

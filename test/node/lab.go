@@ -95,6 +95,18 @@ func wipe(id, dir string) error {
 	if err != nil {
 		return err // not the directory: it is how the next sweep finds the rest
 	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("listing what a run left: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == "lock" {
+			continue // last: without it another process would wipe what we are wiping
+		}
+		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("removing what a run left: %w", err)
+		}
+	}
 	return os.RemoveAll(dir)
 }
 

@@ -136,7 +136,7 @@ func (n *Node) links() error {
 		links["/etc/systemd/system/multi-user.target.wants/systemd-networkd.service"] = "/lib/systemd/system/systemd-networkd.service"
 	}
 	for _, link := range slices.Sorted(maps.Keys(links)) {
-		path := n.path(link)
+		path := n.Path(link)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("making a directory: %w", err)
 		}
@@ -192,8 +192,9 @@ func (n *Node) Upper() string { return filepath.Join(n.dir, "upper") }
 // Root is the node's root file system as seen from this machine, without what the node mounted over it (/run, /tmp, /proc).
 func (n *Node) Root() string { return filepath.Join(n.dir, "root") }
 
-// path is a file of the node as its processes see it, if it is on, by a path of this machine. Absolute symlinks on the way lead astray.
-func (n *Node) path(path string) string {
+// Path is the path on this machine of a file, a directory or a socket of the node, as its processes see it if it is on: also below /run
+// and /proc. Absolute symlinks on the way lead astray.
+func (n *Node) Path(path string) string {
 	if n.process != nil {
 		return filepath.Join(fmt.Sprintf("/proc/%d/root", n.process.leader), path)
 	}
@@ -223,7 +224,7 @@ func (n *Node) Boot(ctx context.Context) {
 
 // write puts a file into the node's root, over a symlink if need be.
 func (n *Node) write(path string, content io.Reader, mode fs.FileMode) error {
-	full := n.path(path)
+	full := n.Path(path)
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 		return fmt.Errorf("making the parent of a file: %w", err)
 	}
@@ -261,7 +262,7 @@ func (n *Node) copy(from, to string) error {
 			return fmt.Errorf("reading what to copy: %w", err)
 		}
 		if info.IsDir() {
-			return os.MkdirAll(n.path(target), info.Mode().Perm())
+			return os.MkdirAll(n.Path(target), info.Mode().Perm())
 		}
 		file, err := os.Open(path)
 		if err != nil {

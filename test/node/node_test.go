@@ -87,9 +87,10 @@ func TestContainerd(t *testing.T) {
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11"})
 	n.Must(ctx, "systemctl", "is-active", "containerd")
-	version := n.Must(ctx, "ctr", "version")
-	if !strings.Contains(version, "Server:") {
-		t.Errorf("containerd does not answer: %s", version)
+	n.Shell(ctx, "mkdir -p /srv/root/bin && cp /bin/busybox /srv/root/bin/")
+	out := n.Must(ctx, "ctr", "run", "--rm", "--rootfs", "--memory-limit=67108864", "/srv/root", "lab", "/bin/busybox", "cat", "/proc/self/cgroup")
+	if !strings.Contains(out, "memory:/") || strings.Contains(out, "containerd.service") {
+		t.Errorf("the container has no cgroup of its own:\n%s", out)
 	}
 }
 

@@ -73,7 +73,7 @@ func (n *Node) AddPod(ctx context.Context, name string, options PodOptions) *Pod
 
 // cniNetwork is the name of the network whose configuration comes first.
 func (n *Node) cniNetwork(confDir string) (string, error) {
-	entries, err := os.ReadDir(n.path(confDir))
+	entries, err := os.ReadDir(n.Path(confDir))
 	if err != nil {
 		return "", fmt.Errorf("reading the CNI configurations: %w", err)
 	}
@@ -81,7 +81,7 @@ func (n *Node) cniNetwork(confDir string) (string, error) {
 		if !slices.Contains([]string{".conflist", ".conf", ".json"}, filepath.Ext(entry.Name())) {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(n.path(confDir), entry.Name()))
+		content, err := os.ReadFile(filepath.Join(n.Path(confDir), entry.Name()))
 		if err != nil {
 			return "", fmt.Errorf("reading a CNI configuration: %w", err)
 		}
@@ -135,7 +135,7 @@ func (p *Pod) Must(ctx context.Context, command string, args ...string) string {
 }
 
 // Netns is the path of the pod's network namespace, as this machine sees it.
-func (p *Pod) Netns() string { return p.node.path("/run/netns/" + p.Name) }
+func (p *Pod) Netns() string { return p.node.Path("/run/netns/" + p.Name) }
 
 // Do calls do inside of the pod's network namespace: a test listens or dials there with Go's own sockets and sees who is on the other side.
 func (p *Pod) Do(do func() error) error { return netns.In(p.Netns(), do) }

@@ -83,7 +83,7 @@ func (n *Node) Snapshot() Snapshot {
 	s := Snapshot{}
 	err := errors.Join(
 		s.files(n.Upper(), "/"), // whatever was changed of the base was copied up
-		s.files(n.path("/run"), "/run"),
+		s.files(n.Path("/run"), "/run"),
 		s.objects(n, "link", "ip", "-json", "-details", "link", "show"),
 		s.objects(n, "address", "ip", "-json", "-details", "address", "show"),
 		s.objects(n, "route", "ip", "-json", "-details", "-4", "route", "show", "table", "all"),
