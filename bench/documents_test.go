@@ -19,14 +19,25 @@ const (
 	assetURL = "http://" + listen + "/" + archiveName
 )
 
+// inlined is how many small files the cluster's document holds itself; more of them it names by their directory in the store.
+const inlined = 100
+
 // documents are the job as a state store's: path in the node → content.
 func (j job) documents() map[string]string {
 	dir := path.Join(storeDir, cluster)
-	return map[string]string{
+	documents := map[string]string{
 		dir + "/cluster.yaml":                  j.clusterDocument(),
 		dir + "/nodegroups/" + group + ".yaml": head("NodeGroup", group) + "spec: {role: Node}\n",
 		dir + "/nodes/" + nodeName + ".yaml":   head("Node", nodeName) + "spec: {nodeGroup: " + group + "}\n",
 	}
+	if j.small > inlined {
+		for _, f := range j.files {
+			if path.Dir(f.path) == smallDir {
+				documents[dir+"/files"+f.path] = f.content
+			}
+		}
+	}
+	return documents
 }
 
 func head(kind, name string) string {
@@ -47,9 +58,12 @@ func (j job) clusterDocument() string {
 	}
 	out.WriteString("  fileAssets:\n")
 	for _, f := range j.files {
-		if path.Base(f.path) != j.unit {
+		if path.Base(f.path) != j.unit && (path.Dir(f.path) != smallDir || j.small <= inlined) {
 			fmt.Fprintf(&out, "  - path: %s\n    mode: \"%04o\"\n    owner: root:root\n    content: |\n%s", f.path, f.mode, indent(f.content, 6))
 		}
+	}
+	if j.small > inlined {
+		fmt.Fprintf(&out, "  - path: %s\n    source: files%s/\n    mode: \"0644\"\n    owner: root:root\n", smallDir, smallDir)
 	}
 	out.WriteString("  hooks:\n")
 	for _, f := range j.files {

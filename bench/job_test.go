@@ -19,6 +19,7 @@ import (
 type job struct {
 	archive archive
 	files   []file
+	small   int // how many of them are the small ones
 	sysctls []sysctl
 	unit    string // enabled and active
 }
@@ -40,7 +41,7 @@ const (
 // newJob is the node job with so many small files. But for the certificates it is the same on every machine.
 func newJob(t testing.TB, a archive, small int) job {
 	t.Helper()
-	j := job{archive: a, sysctls: sysctls(), unit: service}
+	j := job{archive: a, sysctls: sysctls(), unit: service, small: small}
 	add := func(path string, mode fs.FileMode, content string) {
 		j.files = append(j.files, file{path, content, mode})
 	}

@@ -52,11 +52,11 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	return d, nil
 }
 
-// Sources picks the documents out of a snapshot, leaving certificates and assets.
+// Sources picks the documents out of a snapshot, and the files that they name, leaving certificates and assets.
 func Sources(snap *statestore.Snapshot) []config.Source {
 	var sources []config.Source
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
-		if strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
+		if strings.HasPrefix(path, "files/") || strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
 			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})
 		}
 	}

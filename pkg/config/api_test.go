@@ -80,6 +80,7 @@ func TestDocumentation(t *testing.T) {
 	if len(sources) != 3 {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
+	sources = append(sources, Source{"files/app/settings", []byte("a=b\n")}) // which one of them names
 	if diags := CheckAll(sources); len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}

@@ -12,6 +12,7 @@ import (
 type decoder struct {
 	doc     *document
 	origins origins
+	files   map[string][]byte // of the store, by path: what fileAssets name by source
 }
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong itself.

@@ -55,6 +55,7 @@ func CheckAll(sources []Source) Diagnostics {
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	docs          map[string]*document
+	files         map[string][]byte // by path: no documents, but what documents name by source
 	cluster       *document
 	groups, nodes []*document // by path
 	members       map[*document]Peer
@@ -63,8 +64,12 @@ type loader struct {
 }
 
 func newLoader(sources []Source) *loader {
-	l := &loader{docs: make(map[string]*document, len(sources)), members: make(map[*document]Peer)}
+	l := &loader{docs: make(map[string]*document), files: make(map[string][]byte), members: make(map[*document]Peer)}
 	for _, s := range sources {
+		if strings.HasPrefix(s.Path, filesDir) {
+			l.files[s.Path] = s.Data
+			continue
+		}
 		kind, _ := kindOf(s.Path)
 		doc := newDocument(s)
 		switch {
@@ -213,7 +218,7 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	if !doc.header(kind) {
 		return false
 	}
-	d := decoder{doc: doc, origins: n.origins}
+	d := decoder{doc: doc, origins: n.origins, files: l.files}
 	before := doc.errors
 	_, fileName := kindOf(doc.path)
 	var name string

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Source is one document as the store gave it.
+// Source is one document as the store gave it, or a file below files/ that documents name by source.
 type Source struct {
-	Path string // relative to the cluster: "cluster.yaml", "nodegroups/nodes.yaml", "nodes/node-1.yaml"
+	Path string // relative to the cluster: "cluster.yaml", "nodegroups/nodes.yaml", "nodes/node-1.yaml", "files/motd"
 	Data []byte
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -21,24 +22,23 @@ const (
 func (d *decoder) fileAssets(n *Node) set {
 	return func(v *value, at string) {
 		seen := make(keys)
+		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
 		d.list(func(v *value, item string) {
-			f, ok := d.fileAsset(v, item, n)
-			if !ok {
-				return
-			}
-			where := &value{kind: kindString, text: f.Path, pos: v.pos}
-			if d.unique(seen, where, item+".path") {
-				d.origins[fmt.Sprintf("%s[%s]", at, f.Path)] = f.Origin
-				upsert(&n.FileAssets, f, func(f FileAsset) string { return f.Path })
+			for _, f := range d.fileAsset(v, item, n) {
+				where := &value{kind: kindString, text: f.Path, pos: v.pos}
+				if d.unique(seen, where, item+".path") {
+					d.origins[at+"["+f.Path+"]"] = f.Origin
+					put(f)
+				}
 			}
 		})(v, at)
 	}
 }
 
-// fileAsset reads one entry; false when it is wrong, or meant for other nodes.
-func (d *decoder) fileAsset(v *value, at string, n *Node) (FileAsset, bool) {
+// fileAsset reads one entry: a file, or each file of a directory of the store; none when it is wrong, or meant for other nodes.
+func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.origin(v.pos)}
-	var content string
+	var content, source string
 	var isBase64 bool
 	var secret *bool
 	var roles, groups []string
@@ -46,6 +46,7 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) (FileAsset, bool) {
 		{name: "name", set: d.text(&f.Name, validFileName)},
 		{name: "path", set: d.absolutePath(&f.Path)},
 		{name: "content", set: d.text(&content, nil)},
+		{name: "source", set: d.text(&source, validFileSource)},
 		{name: "isBase64", set: d.boolean(&isBase64)},
 		{name: "mode", set: d.fileMode(&f.Mode)},
 		{name: "owner", set: d.text(&f.Owner, validOwner)},
@@ -53,31 +54,83 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) (FileAsset, bool) {
 		{name: "roles", set: d.roleList(&roles)},
 		{name: "nodeGroups", set: d.texts(&groups, validName)},
 	})
-	if !d.required(v, at, "content") {
-		return f, false
+	if v.get("source") == nil && !d.required(v, at, "content") {
+		return nil
 	}
 	if f.Path == "" && f.Name != "" {
 		f.Path = defaultFileDir + f.Name
 	}
 	if f.Path == "" {
 		d.required(v, at, "path")
-		return f, false
+		return nil
 	}
+	f.Secret = f.Mode&othersMayRead == 0
+	if secret != nil {
+		f.Secret = *secret
+	}
+	var all []FileAsset
+	switch {
+	case v.get("source") == nil:
+		all = d.writtenFile(f, v, at, content, isBase64)
+	case v.get("content") != nil || v.get("isBase64") != nil:
+		d.doc.errorAt(v.get("source").pos, Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
+	case source != "":
+		all = d.storedFiles(f, v, at, source)
+	}
+	if !meant(roles, n.Role) || !meant(groups, n.NodeGroup) {
+		return nil
+	}
+	return all
+}
+
+// writtenFile is the file whose content the document holds.
+func (d *decoder) writtenFile(f FileAsset, v *value, at, content string, isBase64 bool) []FileAsset {
 	f.Content = []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
 		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "="))
 		if err != nil {
 			d.bad(v.get("content"), at+".content", "base64, because isBase64 is true", "")
-			return f, false
+			return nil
 		}
 		f.Content = raw
 	}
-	f.Secret = f.Mode&othersMayRead == 0
-	if secret != nil {
-		f.Secret = *secret
+	return []FileAsset{f}
+}
+
+// storedFiles are the file of the store that source names, or all that are below it.
+func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAsset {
+	if content, ok := d.files[source]; ok {
+		f.Content = content
+		return []FileAsset{f}
 	}
-	return f, meant(roles, n.Role) && meant(groups, n.NodeGroup)
+	dir := strings.TrimSuffix(source, "/") + "/"
+	var all []FileAsset
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		if below, ok := strings.CutPrefix(name, dir); ok {
+			one := f
+			one.Path, one.Content = path.Join(f.Path, below), d.files[name]
+			all = append(all, one)
+		}
+	}
+	if len(all) == 0 {
+		hint := ""
+		if near := nearest(source, slices.Collect(maps.Keys(d.files))); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		d.bad(v.get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
+	}
+	return all
+}
+
+// filesDir is where the store keeps the files that documents name by source.
+const filesDir = "files/"
+
+func validFileSource(s string) string {
+	if !strings.HasPrefix(s, filesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !printable(s) {
+		return "a path in the store such as " + filesDir + "motd, or a directory such as " + filesDir + "conf.d/"
+	}
+	return ""
 }
 
 // meant tells whether a list of roles or groups (none: all) holds this one.
@@ -145,13 +198,14 @@ func validAccount(s string) bool {
 func (d *decoder) hooks(n *Node) set {
 	return func(v *value, at string) {
 		seen := make(keys)
+		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
 		d.list(func(v *value, item string) {
 			h, ok := d.hook(v, item, n)
 			if !ok || !d.unique(seen, &value{kind: kindString, text: h.Name, pos: v.pos}, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
-			upsert(&n.Hooks, h, func(h Hook) string { return h.Name })
+			put(h)
 		})(v, at)
 	}
 }

@@ -37,28 +37,35 @@ func (d *decoder) required(v *value, at string, names ...string) bool {
 	return ok
 }
 
-// upsert replaces the element of the same key, or appends: how lists merge over cluster, node group and node.
-func upsert[T any](list *[]T, x T, key func(T) string) {
-	for i := range *list {
-		if key((*list)[i]) == key(x) {
+// merging returns a function that puts an element into the list: over the one of the same key, or at its end. So lists merge over cluster,
+// node group and node. The keys of what is there are read once.
+func merging[T any](list *[]T, key func(T) string) func(T) {
+	index := make(map[string]int, len(*list))
+	for i, x := range *list {
+		index[key(x)] = i
+	}
+	return func(x T) {
+		if i, ok := index[key(x)]; ok {
 			(*list)[i] = x
 			return
 		}
+		index[key(x)] = len(*list)
+		*list = append(*list, x)
 	}
-	*list = append(*list, x)
 }
 
 // sysctls reads kOps' form: a list of "key=value".
 func (d *decoder) sysctls(n *Node) set {
 	return func(v *value, at string) {
 		seen := make(keys)
+		put := merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
 		d.list(func(v *value, item string) {
 			s, ok := d.sysctl(v, item)
 			if !ok || !d.unique(seen, &value{kind: kindString, text: s.Key, pos: v.pos}, item) {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
-			upsert(&n.SysctlParameters, s, func(s Sysctl) string { return s.Key })
+			put(s)
 		})(v, at)
 	}
 }
@@ -136,6 +143,7 @@ func sysctlKey(key string) (canonical, hint string) {
 func (d *decoder) assets(n *Node) set {
 	return func(v *value, at string) {
 		seen := make(keys)
+		put := merging(&n.Assets, func(a Asset) string { return a.Name })
 		d.list(func(v *value, item string) {
 			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.origin(v.pos)}
 			d.mapping(v, item, []field{
@@ -150,7 +158,7 @@ func (d *decoder) assets(n *Node) set {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
-			upsert(&n.Assets, a, func(a Asset) string { return a.Name })
+			put(a)
 		})(v, at)
 	}
 }

@@ -67,6 +67,7 @@ func (d *decoder) bridge(b *Bridge) []field {
 func (d *decoder) bridgeNodes(to *[]Peer) set {
 	return func(v *value, at string) {
 		seen := make(keys)
+		put := merging(to, func(p Peer) string { return p.Name })
 		d.list(func(v *value, at string) {
 			p := Peer{Origin: d.doc.origin(v.pos)}
 			d.mapping(v, at, []field{
@@ -75,7 +76,7 @@ func (d *decoder) bridgeNodes(to *[]Peer) set {
 				{name: "podCIDRs", set: d.cidrList(&p.PodCIDRs)},
 			})
 			if d.required(v, at, "name") && d.unique(seen, v.get("name"), at+".name") {
-				upsert(to, p, func(p Peer) string { return p.Name })
+				put(p)
 			}
 		})(v, at)
 	}

@@ -242,3 +242,23 @@ func link(t *testing.T, target, path string) {
 		t.Fatal(err)
 	}
 }
+
+// Whatever lies below files/ is part of the snapshot, whatever it is called; a link may lead to a file or a directory within the store.
+func TestFilesBelongToTheSnapshot(t *testing.T) {
+	dir, cluster := plain(t)
+	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))
+	put(t, filepath.Join(cluster, "files/app/conf.d/cluster.yaml"), []byte("1"))
+	link(t, "app/conf.d", filepath.Join(cluster, "files/same"))
+	got, err := fetch(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"files/motd": "hello", "files/app/conf.d/cluster.yaml": "1", "files/same/cluster.yaml": "1"} {
+		if string(got.Objects[name]) != want {
+			t.Errorf("%s is %q, want %q", name, got.Objects[name], want)
+		}
+	}
+	if len(got.Objects) != 4 || len(got.Notes) != 0 {
+		t.Errorf("%d objects, notes %q", len(got.Objects), got.Notes)
+	}
+}

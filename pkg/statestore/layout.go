@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Layout is every name that an object of a snapshot may have, relative to the cluster's directory; a star is any name. The pki
-// files have kOps' names, older (a file for each certificate and key) and newer (keyset.yaml).
+// Layout is every name that an object of a snapshot may have, relative to the cluster's directory; a star is any name, two at the end
+// are any path. The pki files have kOps' names, older (a file for each certificate and key) and newer (keyset.yaml).
 var Layout = []string{
 	clusterDocument,
 	"nodegroups/*.yaml",
 	"nodes/*.yaml",
+	filesDir + "/**",
 	"pki/issued/*/*.crt",
 	"pki/issued/*/" + keysetName,
 	"pki/private/*/*.key",
@@ -24,6 +25,7 @@ const (
 	manifestName    = "manifest"
 	objectsDir      = "objects/sha256"
 	keysetName      = "keyset.yaml"
+	filesDir        = "files" // what fileAssets name by source: any names, any depth
 )
 
 // apart are the names beside the documents that are part of a store and of no snapshot.
@@ -31,6 +33,9 @@ var apart = []string{manifestName, "objects", "assets"}
 
 // isObject tells that name belongs into a snapshot.
 func isObject(name string) bool {
+	if strings.HasPrefix(name, filesDir+"/") {
+		return true
+	}
 	for _, pattern := range Layout {
 		if ok, _ := path.Match(pattern, name); ok {
 			return true
@@ -41,6 +46,9 @@ func isObject(name string) bool {
 
 // leadsToObjects tells that a directory of this name may hold objects, at any depth.
 func leadsToObjects(dir string) bool {
+	if dir == filesDir || strings.HasPrefix(dir, filesDir+"/") {
+		return true
+	}
 	depth := strings.Count(dir, "/") + 1
 	for _, pattern := range Layout {
 		parts := strings.Split(pattern, "/")

@@ -123,10 +123,10 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 // visit sorts one directory entry in.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, info fs.FileInfo) error {
 	switch {
-	case isObject(name):
-		return l.add(name, info)
 	case info.IsDir() && leadsToObjects(name):
 		return l.walk(ctx, root, cluster, name)
+	case isObject(name):
+		return l.add(name, info)
 	case !slices.Contains(apart, name):
 		l.notes = append(l.notes, noteIgnored(name, info.IsDir()))
 	}
