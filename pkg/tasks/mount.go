@@ -111,10 +111,40 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 			return err
 		}
 	}
+	if err := t.accepted(ctx, h, file.Path, c != nil); err != nil {
+		return fmt.Errorf("mount %s: %w", t.Where, err)
+	}
 	if err := t.state().Apply(ctx, h, nil); err != nil {
 		return fmt.Errorf("mount %s: %w", t.Where, err)
 	}
 	return nil
+}
+
+// accepted sees to it that systemd takes the unit. For the file systems of the
+// kernel's own interfaces (/sys/fs/bpf since systemd 238) it takes none, because it
+// mounts them itself at boot; then a file that was just written goes again.
+func (t Mount) accepted(ctx context.Context, h *host.Host, file string, written bool) error {
+	have, err := h.Unit(ctx, t.unitName())
+	if err == nil && have.NeedReload {
+		if err = h.DaemonReload(ctx); err == nil {
+			have, err = h.Unit(ctx, t.unitName())
+		}
+	}
+	switch {
+	case errors.Is(err, host.ErrNotHere): // an image
+		return nil
+	case err != nil:
+		return err
+	case have.Load != "bad-setting" && have.Load != "error":
+		return nil
+	}
+	if written {
+		if err := h.Remove(file); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("systemd takes no unit for it (%s), since it mounts such file systems itself at boot: reboot, or run `mount -t %s %s %s`",
+		have.Load, t.Type, t.What, t.Where)
 }
 
 // file is the unit's file.
