@@ -136,10 +136,8 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
-	switch c := a.done.get(key); {
-	case res.State == graph.Failed:
-		a.log.Error("failed", zap.String("key", string(key)), zap.Error(res.Err), zap.Duration("took", res.Took))
-	case res.State == graph.Done && c != nil && c.NotHere == "":
+	// What failed is told by whoever made the pass: once, and not at every pass.
+	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" {
 		a.log.Info("changed", zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took))
 	}
 	if a.hooks.OnDone != nil {

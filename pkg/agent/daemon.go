@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/report"
@@ -40,18 +40,22 @@ const (
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )
 
+// life is what a daemon knows while it lives.
+type life struct {
+	Daemon
+	desired *Desired // the last documents that could be used
+	health  health
+	begun   time.Time
+	pass    atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+}
+
 // Run converges until ctx ends, and then returns nil: to be stopped is no
 // error. READY is said once, when everything that kubelet needs is right.
 func (d Daemon) Run(ctx context.Context) error {
-	var passSince atomic.Int64 // when the running pass began, in nanoseconds; 0 between passes
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now()}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
-	go func() {
-		petted <- d.Manager.Watchdog(watched, func() bool {
-			since := passSince.Load()
-			return since == 0 || time.Since(time.Unix(0, since)) < passLimit
-		})
-	}()
+	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
 	defer func() {
 		stop(errors.New("the daemon stops"))
 		if err := <-petted; err != nil {
@@ -59,26 +63,23 @@ func (d Daemon) Run(ctx context.Context) error {
 		}
 	}()
 
-	var desired *Desired
-	ready, failures, told := false, 0, map[string]bool(nil)
+	ready, failures := false, 0
 	for {
-		passSince.Store(time.Now().UnixNano())
-		plan, err := d.once(ctx, &desired)
-		passSince.Store(0)
+		l.pass.Store(int64(max(time.Since(l.begun), 1)))
+		out := l.once(ctx)
+		l.pass.Store(0)
 		if ctx.Err() != nil {
 			return d.Manager.Stopping()
 		}
-		if failures++; err == nil {
+		if failures++; out.load == nil && out.err == nil {
 			failures = 0
 		}
-		told = tell(d.Pass.Log, plan, told)
-		status := statusLine(plan, err)
 		tell := d.Manager.Status
-		if !ready && prepared(plan) {
+		if !ready && prepared(out.plan) {
 			tell, ready = d.Manager.Ready, true
 			d.Pass.Log.Info("prepared: kubelet may start")
 		}
-		if err := tell(status); err != nil {
+		if err := tell(out.status(l.desired)); err != nil {
 			d.Pass.Log.Warn("systemd was not told", zap.Error(err))
 		}
 		if !pause(ctx, d.delay(failures)) {
@@ -87,30 +88,47 @@ func (d Daemon) Run(ctx context.Context) error {
 	}
 }
 
+// alive says that no pass hangs.
+func (l *life) alive() bool {
+	since := time.Duration(l.pass.Load())
+	return since == 0 || time.Since(l.begun)-since < passLimit
+}
+
+// outcome is what became of a pass.
+type outcome struct {
+	plan *report.Plan // nil when there was none
+	load error        // why there are no newer documents
+	err  error        // of the pass
+}
+
 // once makes one pass with the newest documents. A store that cannot be
-// reached does not stop the repair of what is already known.
-func (d Daemon) once(ctx context.Context, desired **Desired) (*report.Plan, error) {
+// reached, and documents that cannot be used, do not stop the repair of what is
+// already known.
+func (l *life) once(ctx context.Context) (out outcome) {
 	var last statestore.Revision
-	if *desired != nil {
-		last = (*desired).Snapshot.Revision
+	if l.desired != nil {
+		last = l.desired.Snapshot.Revision
 	}
-	fresh, loadErr := Load(ctx, d.Store, d.Select, last)
+	fresh, err := Load(ctx, l.Store, l.Select, last)
 	switch {
-	case loadErr == nil:
-		*desired = fresh
-	case errors.Is(loadErr, statestore.ErrNotModified):
-		loadErr = nil
-	default:
-		d.Pass.Log.Error("the configuration could not be loaded", zap.Error(loadErr), zap.Bool("going on with the last one", *desired != nil))
+	case err == nil:
+		l.desired = fresh
+	case !errors.Is(err, statestore.ErrNotModified):
+		out.load = err
 	}
-	if *desired == nil {
-		return nil, loadErr
+	if ctx.Err() != nil {
+		return out
 	}
-	plan, err := d.Pass.Converge(ctx, *desired)
-	if err != nil && !asRunError(err) { // the tasks' own errors are logged where they happen
-		d.Pass.Log.Error("the pass failed", zap.Error(err))
+	l.health.store(out.load, l.desired != nil)
+	if l.desired == nil {
+		return out
 	}
-	return plan, errors.Join(loadErr, err)
+	out.plan, out.err = l.Pass.Converge(ctx, l.desired)
+	if ctx.Err() == nil {
+		l.health.pass(out.err)
+		l.health.plan(out.plan)
+	}
+	return out
 }
 
 // delay is the pause before the next pass: the interval, or after failures a
@@ -148,44 +166,42 @@ func prepared(p *report.Plan) bool {
 	return true
 }
 
-// levels are the log's for those of a note.
-var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel}
-
-// tell logs what waits and what a person should know, when it comes up and not
-// at every pass. It returns what is known now; told is that of the last pass.
-func tell(log *zap.Logger, p *report.Plan, told map[string]bool) map[string]bool {
-	if p == nil {
-		return told
+// status is the outcome in one line, for `systemctl status`: what is wrong comes first.
+func (o outcome) status(desired *Desired) string {
+	var parts []string
+	if o.load != nil && desired != nil {
+		parts = append(parts, fmt.Sprintf("going on with generation %d (%.12s), for there is no newer one: %s", desired.Snapshot.Generation, desired.Snapshot.Digest, short(o.load)))
+	} else if o.load != nil {
+		parts = append(parts, "not converged: "+short(o.load))
 	}
-	now := map[string]bool{}
-	for _, s := range p.Steps {
-		if id := s.Key + " " + s.Message; s.State == report.Waits && !now[id] {
-			if now[id] = true; !told[id] {
-				log.Info("waiting", zap.String("key", s.Key), zap.String("for", s.Message))
-			}
+	if o.plan == nil {
+		if o.err != nil {
+			parts = append(parts, "not converged: "+short(o.err))
 		}
+		return strings.Join(parts, "; ")
 	}
-	for _, n := range p.Notes {
-		if id := n.Origin + " " + n.Text; !now[id] {
-			if now[id] = true; !told[id] {
-				log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))
-			}
-		}
+	s := o.plan.Summary
+	if s.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
 	}
-	return now
-}
-
-func statusLine(p *report.Plan, err error) string {
-	if p == nil {
-		return fmt.Sprintf("not converged: %.200v", err)
-	}
-	s := p.Summary
-	line := fmt.Sprintf("%s: %d of %d right, %d changed now", p.Network, s.Right, s.Tasks, s.Changes())
+	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
-	if s.Failed > 0 {
-		line += fmt.Sprintf(", %d failed", s.Failed)
+	return strings.Join(append(parts, line), "; ")
+}
+
+// short is an error on one line of bounded length.
+func short(err error) string {
+	const most = 240
+	words := err.Error()
+	var documents *DocumentError
+	if errors.As(err, &documents) {
+		words = documents.first()
 	}
-	return line
+	text := []rune(strings.Join(strings.Fields(words), " "))
+	if len(text) > most {
+		return string(text[:most]) + " …"
+	}
+	return string(text)
 }

@@ -73,6 +73,24 @@ func (e *DocumentError) Error() string {
 	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
 }
 
+// first is the first error in one line, with how many more there are.
+func (e *DocumentError) first() string {
+	var errs []config.Diagnostic
+	for _, d := range e.Diagnostics {
+		if d.Severity == config.SeverityError {
+			errs = append(errs, d)
+		}
+	}
+	if len(errs) == 0 {
+		return "the documents have errors"
+	}
+	text := errs[0].Origin.String() + ": " + errs[0].Summary
+	if len(errs) > 1 {
+		text += fmt.Sprintf(" (and %d more)", len(errs)-1)
+	}
+	return text
+}
+
 // Graph builds the tasks of d for a host and orders them. Duplicate owners and
 // cycles are reported here, before anything runs.
 func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {

@@ -107,7 +107,6 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		logFailed(p.Log, rep)
 		return before, failure(rep)
 	}
 	done, rep, err := apply(ctx, g, h, led, planned, p.Log, p.Hooks)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"go.uber.org/zap"
-
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
@@ -113,16 +111,6 @@ func gateName(g graph.Gate) string {
 		return "after kubelet"
 	}
 	return "before kubelet"
-}
-
-// logFailed tells of tasks that could not be planned, where no apply follows
-// that would.
-func logFailed(log *zap.Logger, rep graph.Report[tasks.Task]) {
-	for i := range rep.Results {
-		if res := &rep.Results[i]; res.State == graph.Failed {
-			log.Error("failed", zap.String("key", string(res.Node.Owns()[0])), zap.Error(res.Err))
-		}
-	}
 }
 
 // failure is the error of a run without the noise of what it skipped.

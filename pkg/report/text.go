@@ -129,7 +129,7 @@ func (t *text) summary(p *Plan) {
 	}
 	add(s.Unknown, "unknown until later")
 	add(s.Waiting, "waiting")
-	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks))
+	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks-s.NotHere))
 	add(s.NotHere, "not set here")
 	color := ""
 	switch {

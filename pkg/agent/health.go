@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// health logs what is wrong when it begins, when it changes and when it is
+// over, and not at every pass in between.
+type health struct {
+	log  *zap.Logger
+	said map[string]string // by key, what was logged last
+}
+
+// store notes why there are no newer documents; nil: there is no reason to complain.
+func (h *health) store(err error, goingOn bool) {
+	const key = "the configuration"
+	if err == nil {
+		h.over(key)
+		return
+	}
+	if !h.news(key, err.Error()) {
+		return
+	}
+	var documents *DocumentError
+	if !errors.As(err, &documents) {
+		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.Bool("going on with the last one", goingOn))
+		return
+	}
+	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.Bool("going on with the last ones", goingOn))
+	for _, d := range documents.Diagnostics {
+		if d.Severity == config.SeverityError {
+			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected), zap.String("hint", d.Hint))
+		}
+	}
+}
+
+// pass notes what a pass itself met before or beside its tasks.
+func (h *health) pass(err error) {
+	const key = "the pass"
+	switch {
+	case err == nil || asRunError(err):
+		h.over(key)
+	case h.news(key, err.Error()):
+		h.log.Error("the pass failed", zap.Error(err))
+	}
+}
+
+// levels are the log's for those of a note.
+var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel}
+
+// plan notes the tasks that fail and wait, and what a person should know. What
+// these hold up is not told: it ends with them.
+func (h *health) plan(plan *report.Plan) {
+	if plan == nil {
+		return
+	}
+	now := map[string]bool{}
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		if s.Because != "" || s.State != report.Failed && s.State != report.Waits {
+			continue
+		}
+		now[s.Key] = true
+		if !h.news(s.Key, string(s.State)+s.Message) {
+			continue
+		}
+		if s.State == report.Failed {
+			h.log.Error("failed", zap.String("key", s.Key), zap.String("error", s.Message), zap.String("origin", s.Origin))
+		} else {
+			h.log.Info("waiting", zap.String("key", s.Key), zap.String("for", strings.TrimPrefix(s.Message, "waiting for ")))
+		}
+	}
+	for _, n := range plan.Notes {
+		key := "note: " + n.Origin + " " + n.Text
+		if now[key] = true; h.news(key, n.Text) {
+			h.log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.said)) {
+		if !now[key] && !strings.HasPrefix(key, "the ") {
+			h.over(key)
+		}
+	}
+}
+
+// news says whether a complaint is another one than before.
+func (h *health) news(key, text string) bool {
+	if h.said[key] == text {
+		return false
+	}
+	h.said[key] = text
+	return true
+}
+
+func (h *health) over(key string) {
+	if _, was := h.said[key]; !was {
+		return
+	}
+	delete(h.said, key)
+	if !strings.HasPrefix(key, "note: ") {
+		h.log.Info("right again", zap.String("key", key))
+	}
+}
