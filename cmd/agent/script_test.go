@@ -5,13 +5,16 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,6 +65,7 @@ func params(dir string) testscript.Params {
 			"unchanged": unchanged,
 			"access":    access,
 			"await":     await,
+			"jsonkeys":  jsonkeys,
 		},
 	}
 }
@@ -212,4 +216,30 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("%s did not appear", args[0])
+}
+
+// jsonkeys prints the paths of all keys in a JSON file, sorted: jsonkeys FILE. Lists are [].
+func jsonkeys(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: jsonkeys FILE")
+	}
+	var doc any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &doc))
+	paths := map[string]bool{}
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, value := range v {
+				paths[at+"."+key] = true
+				walk(at+"."+key, value)
+			}
+		case []any:
+			for _, value := range v {
+				walk(at+"[]", value)
+			}
+		}
+	}
+	walk("", doc)
+	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(paths)), "\n"))
 }

@@ -52,7 +52,10 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap))}
+	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap)), Nodes: []CheckedNode{}}
+	if out.Diagnostics == nil {
+		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
+	}
 	if out.Diagnostics.HasErrors() {
 		return out, nil
 	}
