@@ -95,8 +95,11 @@ func (f *flags) readConf() error {
 	if errors.Is(err, fs.ErrNotExist) && f.conf == "" {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read the agent's file: %w: give --conf its path, or let this user read it", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read the agent's file: %w: give --conf its path", err)
+	case err != nil:
+		return fmt.Errorf("read the agent's file: %w", err) // it says what to do
 	}
 	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
