@@ -112,7 +112,7 @@ func exitCode(err error) int {
 func leftovers(plan report.Plan) map[string]string {
 	out := map[string]string{}
 	for _, args := range [][]string{
-		{"ip", "-o", "link"}, {"ip", "-o", "addr"}, {"ip", "route", "show", "table", "all"}, {"ip", "rule"}, {"ip", "netns"}, {"nft", "list", "ruleset"},
+		{"ip", "-o", "link"}, {"ip", "-o", "addr"}, {"ip", "route", "show", "table", "all"}, {"ip", "rule"}, {"nft", "list", "ruleset"},
 	} {
 		text, err := exec.Command(needs.Path(args[0]), args[1:]...).CombinedOutput()
 		out[strings.Join(args, " ")] = fmt.Sprint(string(text), err)
