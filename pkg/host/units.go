@@ -117,10 +117,13 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 		ID   uint32
 		Path dbus.ObjectPath
 	}
+	var started, judged uint64
+	var allowed bool
 	for property, into := range map[string]any{
 		"LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
 		"NeedDaemonReload": &state.NeedReload, "FragmentPath": &state.FragmentPath, "DropInPaths": &state.DropIns,
 		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job,
+		"InactiveExitTimestampMonotonic": &started, "ConditionTimestampMonotonic": &judged, "ConditionResult": &allowed,
 	} {
 		if err := p[property].Store(into); err != nil {
 			return UnitState{}, fmt.Errorf("read property %s: %w", property, err)
@@ -128,7 +131,10 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 	}
 	state.Job = job.ID != 0
 	if state.Active == "failed" {
-		state.Result = unitResult(ctx, object, name)
+		state.Result = ownProperty(ctx, object, name, "Result")
+	}
+	if state.Active == "inactive" && judged != 0 { // it was to be started since it was loaded
+		state.Ran = !allowed || started != 0 && ownProperty(ctx, object, name, "Type") == "oneshot"
 	}
 	if u.relinked.Load() {
 		// UnitFileState is remembered by systemd since it loaded the unit, which
@@ -141,20 +147,20 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 	return state, nil
 }
 
-// unitResult is how a failed unit's last run ended, or "" where the kind of
-// unit has no such property.
-func unitResult(ctx context.Context, object dbus.BusObject, name string) string {
+// ownProperty is a text that only units of one's kind have, as the Type of a
+// service and the Result of its last run, or "" where the kind has none.
+func ownProperty(ctx context.Context, object dbus.BusObject, name, property string) string {
 	kind := name[strings.LastIndexByte(name, '.')+1:]
 	if kind == "" {
 		return ""
 	}
 	iface := managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
 	var v dbus.Variant
-	var result string
-	if object.CallWithContext(ctx, properties+"Get", quiet, iface, "Result").Store(&v) != nil || v.Store(&result) != nil {
+	var text string
+	if object.CallWithContext(ctx, properties+"Get", quiet, iface, property).Store(&v) != nil || v.Store(&text) != nil {
 		return ""
 	}
-	return result
+	return text
 }
 
 // unitPath is a unit's object: every byte that is no letter or digit becomes

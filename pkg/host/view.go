@@ -215,4 +215,7 @@ type UnitState struct {
 	Result        string // how the last run of a failed one ended: exit-code, timeout …
 	Job           bool   // a job is queued for it or running
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
+	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
+	// loaded, or a condition in its file kept it from running.
+	Ran bool
 }

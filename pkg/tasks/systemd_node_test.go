@@ -31,7 +31,7 @@ func TestSystemdInANode(t *testing.T) {
 		name string
 		run  func(*testing.T)
 	}{
-		{"unit", testUnit}, {"unit state", testUnitState}, {"no block", testNoBlock}, {"masked", testMasked},
+		{"unit", testUnit}, {"unit state", testUnitState}, {"no block", testNoBlock}, {"masked", testMasked}, {"oneshot", testOneshot},
 		{"unit errors", testUnitErrors}, {"drop-in and restart", testDropIn}, {"mount", testMount}, {"foreign mount", testForeignMount},
 	} {
 		t.Run(test.name, test.run)
@@ -136,6 +136,28 @@ func testNoBlock(t *testing.T) {
 	}
 	if got := systemctl(t, "is-active", "late"); got != "active" {
 		t.Errorf("it is %s", got)
+	}
+}
+
+// testOneshot asks for units that run to their end, or may not run: each is started once and not at every pass.
+func testOneshot(t *testing.T) {
+	h := onNode(t)
+	ok(t, os.WriteFile(unitDir+"/o.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'echo ran >>/run/ran'\n[Install]\nWantedBy=multi-user.target\n"), 0o644))
+	ok(t, os.WriteFile(unitDir+"/never.service", []byte("[Unit]\nConditionPathExists=/nowhere\n"+sleeper), 0o644))
+	ok(t, h.DaemonReload(t.Context()))
+	for _, name := range []string{"o.service", "never.service"} {
+		task := UnitState{Name: name, Enabled: new(true), Active: new(true)}
+		converge(t, h, task)
+		if c := plan(t, task, h); c != nil {
+			t.Errorf("%s would be started again: %+v", name, c)
+		}
+		off := UnitState{Name: name, Active: new(false)}
+		if c := plan(t, off, h); c != nil {
+			t.Errorf("%s, which does not run, would be stopped: %+v", name, c)
+		}
+	}
+	if ran, err := os.ReadFile("/run/ran"); string(ran) != "ran\n" {
+		t.Errorf("the oneshot ran: %q %v", ran, err)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // UnitState is whether a unit is enabled, masked and running. Below an image's
-// root only links are made. A oneshot unit must have RemainAfterExit= to be
-// asked for as active.
+// root only links are made. A oneshot that ran and ended well counts as running,
+// and so does a unit that a condition of its own keeps from it.
 type UnitState struct {
 	Meta
 	Name    string
@@ -98,7 +98,7 @@ func isEnabled(file string) bool {
 	return file == "enabled" || file == "alias" || file == "generated" || file == "indirect"
 }
 
-// isActive says that a unit runs or, where nobody waits for it, is about to.
+// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about to.
 func (t UnitState) isActive(have host.UnitState) bool {
 	switch have.Active {
 	case "active", "reloading", "refreshing":
@@ -106,7 +106,8 @@ func (t UnitState) isActive(have host.UnitState) bool {
 	case "activating":
 		return t.NoBlock
 	}
-	return t.NoBlock && have.Job && t.Active != nil && *t.Active
+	wanted := t.Active != nil && *t.Active
+	return wanted && (have.Ran || t.NoBlock && have.Job)
 }
 
 // then is the unit as it will be.
@@ -160,6 +161,8 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		{wrong["active"] && !*t.Active, func() error { return h.StopUnit(ctx, t.Name, !t.NoBlock) }},
 		{wrong["masked"] && !*t.Masked, func() error { return h.MaskUnit(ctx, t.Name, false) }},
 		{wrong["enabled"] && *t.Enabled, func() error { return h.EnableUnit(ctx, t.Name) }},
+		// Until systemd knows who wants it, it forgets a unit that ran to its end, and that it ran.
+		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.DaemonReload(ctx) }},
 		{wrong["enabled"] && !*t.Enabled, func() error { return h.DisableUnit(ctx, t.Name) }},
 		{wrong["masked"] && *t.Masked, func() error { return h.MaskUnit(ctx, t.Name, true) }},
 		{wrong["active"] && *t.Active, func() error { return h.StartUnit(ctx, t.Name, !t.NoBlock) }},
