@@ -15,6 +15,8 @@ func (b *builder) userHooks() error {
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
 		if h.Manifest != "" && h.Enabled {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
+			unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
+			state.After = append(state.After, tasks.Restart(h.Name))
 			unit.Secret = true // Environment= may hold what nobody should read in a plan
 			b.add(unit)
 		}

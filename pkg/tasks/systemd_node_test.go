@@ -62,7 +62,7 @@ func asked(h *host.Host, effect graph.Key, by ...string) host.View {
 
 func testUnit(t *testing.T) {
 	h := onNode(t)
-	file := Unit{Name: "u.service", Content: []byte(sleeper)}
+	file := Unit{Name: "u.service", Content: []byte(sleeper), Meta: Meta{Then: []graph.Key{Restart("u.service")}}}
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}
 
 	// The plan knows the unit before its file is there.
@@ -74,7 +74,12 @@ func testUnit(t *testing.T) {
 	wantError(t, state, h, "u.service", "no such unit")
 
 	if c := converge(t, h, file); len(c.Asks) != 1 || c.Asks[0] != DaemonReload {
-		t.Errorf("asks for %v", c.Asks)
+		t.Errorf("a new unit asks for %v, and nothing runs from an old one", c.Asks)
+	}
+	edited := file
+	edited.Content = []byte("# edited\n" + sleeper)
+	if c := plan(t, edited, h); len(c.Asks) != 2 || c.Asks[1] != Restart("u.service") {
+		t.Errorf("an edited unit asks for %v", c.Asks)
 	}
 	reload := Effect{Action: ActionDaemonReload}
 	if c := plan(t, reload, h); c != nil {

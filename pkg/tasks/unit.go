@@ -28,8 +28,14 @@ func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 // Asks implements [Task].
 func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
 
-// Plan implements [Task].
-func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) { return t.file().Plan(ctx, v) }
+// Plan implements [Task]. A unit that is new does not run yet: nobody need restart it.
+func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
+	c, err := t.file().Plan(ctx, v)
+	if c != nil && c.Items[len(c.Items)-1].Op == Create {
+		c.Asks = askReload(nil)
+	}
+	return c, err
+}
 
 // Apply implements [Task].
 func (t Unit) Apply(ctx context.Context, h *host.Host, c *Change) error {
