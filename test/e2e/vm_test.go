@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/vm"
+)
+
+// In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are set, and a reboot changes nothing.
+func TestMachine(t *testing.T) {
+	s := newStore(t, bridgeSpec, nil)
+	path, text := nodeDocument("node-1", "10.0.2.15", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, bridgeSpec+s.pluginSpec(t)))
+	check := `
+		systemctl is-active netwright-agent
+		stat -fc %T /sys/fs/cgroup | grep -x cgroup2fs
+		for m in br_netfilter bridge; do grep -q "^$m " /proc/modules || { echo "$m is not loaded"; exit 1; }; done
+		for kv in net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 net.bridge.bridge-nf-call-ip6tables=1 \
+			kernel.panic=10 kernel.panic_on_oops=1 vm.overcommit_memory=1 vm.max_map_count=1048576 fs.inotify.max_user_instances=8192 \
+			net.core.somaxconn=32768 net.core.rmem_max=16777216; do
+			got=$(sysctl -n "${kv%=*}"); [ "$got" = "${kv#*=}" ] || { echo "${kv%=*} is $got"; exit 1; }
+		done
+		ip -br link show cbr0
+		nft list table ip netwright | grep masquerade
+		netwright --once | tee /tmp/once; grep -q "nothing to do" /tmp/once
+		netwright --dry-run >/dev/null`
+	boots := vm.Run(t, vm.Options{
+		Payload: map[string]string{"netwright": agent(t), "store": s.dir, "unit": "../../systemd/netwright-agent.service"},
+		Boots: []string{`
+			set -x
+			test ! -e /proc/sys/net/bridge
+			install -m 0755 netwright /usr/bin/netwright
+			install -m 0644 unit /etc/systemd/system/netwright-agent.service
+			mkdir -p /etc/netwright; cp -r store /srv/netwright
+			printf 'store: /srv/netwright\ncluster: ` + cluster + `\nnode: node-1\n' >/etc/netwright/agent.yaml
+			netwright --dry-run >/tmp/plan 2>&1 && exit 1 || test $? = 2 || { cat /tmp/plan; exit 1; }
+			test ! -e /proc/sys/net/bridge
+			# A module that the kernel does not have: one clear error, the rest is done.
+			ko=$(find /lib/modules -name 'br_netfilter.ko*'); mv $ko /root/; depmod
+			netwright --once -o json >/tmp/fault && exit 1 || test $? = 1
+			grep -q '"failed": 1,' /tmp/fault; grep -q 'br_netfilter' /tmp/fault; test -s /etc/sysctl.d/99-netwright.conf; test -x /usr/lib/cni/bridge 
+			mv /root/${ko##*/} $ko; depmod
+			systemctl enable --now netwright-agent || { journalctl -u netwright-agent --no-pager; exit 1; }` + check,
+			check,
+		},
+	})
+	for i, boot := range boots {
+		if boot.State != "running" || boot.Code != 0 || !strings.Contains(boot.Output, "nothing to do") {
+			t.Errorf("boot %d: systemd is %s, the script ended with %d:\n%s", i+1, boot.State, boot.Code, boot.Output)
+		}
+	}
+}
