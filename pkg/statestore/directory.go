@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,8 +28,8 @@ type Directory struct {
 
 // knowledge is what the last reading found, so that the next one need not read.
 type knowledge struct {
-	fingerprint string
-	revision    Revision
+	stamps   map[string]stamp // of all files; equal when nothing happened to any
+	revision Revision
 }
 
 var _ Store = (*Directory)(nil)
@@ -103,22 +104,21 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	if err != nil {
 		return nil, err
 	}
-	fingerprint := before.fingerprint()
-	if d.knows(fingerprint, last) {
+	if d.knows(before.stamps, last) {
 		return nil, ErrNotModified
 	}
 	snapshot, err := read(ctx, root, before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if after, again := see(ctx, root, d.cluster); again != nil || after.fingerprint() != fingerprint {
+	if after, again := see(ctx, root, d.cluster); again != nil || !maps.Equal(after.stamps, before.stamps) {
 		return nil, errChanged // whatever was read, or went wrong, was of no one moment
 	}
 	if err != nil {
 		return nil, err
 	}
 	if before.newest < start.Add(-settled).UnixNano() {
-		d.remember(fingerprint, snapshot.Revision)
+		d.remember(before.stamps, snapshot.Revision)
 	}
 	if snapshot.Revision == last {
 		return nil, ErrNotModified
@@ -127,16 +127,16 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 }
 
 // knows tells that the files are those of which last was read.
-func (d *Directory) knows(fingerprint string, last Revision) bool {
+func (d *Directory) knows(stamps map[string]stamp, last Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return last != Revision{} && d.known == knowledge{fingerprint, last}
+	return last != Revision{} && d.known.revision == last && maps.Equal(d.known.stamps, stamps)
 }
 
-func (d *Directory) remember(fingerprint string, r Revision) {
+func (d *Directory) remember(stamps map[string]stamp, r Revision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.known = knowledge{fingerprint, r}
+	d.known = knowledge{stamps, r}
 }
 
 // openRoot opens the store's directory and makes sure that the cluster is in it.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
@@ -36,17 +38,48 @@ const maxManifestSize = 200 * MaxObjects
 
 // NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes one.
 func NewManifest(cluster string, generation int64, objects map[string][]byte) *Manifest {
-	m := &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, len(objects))}
+	m := newManifest(cluster, generation, len(objects))
 	for name, data := range objects {
 		m.Objects[name] = Object{SHA256: sum(data), Size: int64(len(data))}
 	}
 	return m
 }
 
+func newManifest(cluster string, generation int64, objects int) *Manifest {
+	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, objects)}
+}
+
 // Encode is the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
-	data, _ := json.MarshalIndent(m, "", "  ") // map keys come sorted; strings and numbers always encode
-	return append(data, '\n')
+	const each = 160 // bytes for an object with a name of ordinary length
+	out := make([]byte, 0, 200+each*len(m.Objects))
+	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,\n  \"objects\": {",
+		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
+	// By hand: package json takes longer for the entries of a big store than it takes to read and hash its files.
+	for i, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		o := m.Objects[name]
+		out = append(append(append(out, "\n    "...), quote(name)...), ": {\n      \"sha256\": "...)
+		out = append(append(append(out, quote(o.SHA256)...), ",\n      \"size\": "...), strconv.FormatInt(o.Size, 10)...)
+		out = append(out, "\n    }"...)
+	}
+	if len(m.Objects) > 0 {
+		out = append(out, "\n  "...)
+	}
+	return append(out, "}\n}\n"...)
+}
+
+// quote is a string in JSON.
+func quote(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			quoted, _ := json.Marshal(s) // a string always encodes
+			return string(quoted)
+		}
+	}
+	return `"` + s + `"`
 }
 
 // ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the same bytes fail again.
@@ -94,12 +127,12 @@ func (m *Manifest) check() error {
 }
 
 // verify checks an object's content against its entry.
-func (o Object) verify(name string, data []byte) error {
-	if int64(len(data)) == o.Size && sum(data) == o.SHA256 {
+func (o Object) verify(name string, c content) error {
+	if int64(len(c.data)) == o.Size && c.sum == o.SHA256 {
 		return nil
 	}
 	return fmt.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
-		name, len(data), sum(data), o.Size, o.SHA256)
+		name, len(c.data), c.sum, o.Size, o.SHA256)
 }
 
 func sum(data []byte) string {

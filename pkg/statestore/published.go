@@ -23,32 +23,39 @@ func scanManifest(_ context.Context, root *os.Root, cluster string) (*listing, e
 
 // readPublished reads the manifest and the objects that it names, and verifies each.
 func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing) (*Snapshot, error) {
-	raw, err := d.read(ctx, root, manifestName, maxManifestSize)
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	raw := r.read(manifestName, maxManifestSize)
+	if raw.err != nil {
+		return nil, raw.err
+	}
+	m, err := ParseManifest(raw.data, d.cluster)
 	if err != nil {
 		return nil, err
 	}
-	m, err := ParseManifest(raw, d.cluster)
-	if err != nil {
-		return nil, err
-	}
-	objects := make(map[string][]byte, len(m.Objects))
-	var notes []string
+	var names, paths, notes []string
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !isObject(name) {
 			notes = append(notes, noteIgnored(name, false))
 			continue
 		}
-		o := m.Objects[name]
-		data, err := d.read(ctx, root, path.Join(objectsDir, o.SHA256), MaxObjectSize)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, err)
-		} else if err != nil {
-			return nil, err
-		}
-		if err := o.verify(name, data); err != nil {
-			return nil, err
-		}
-		objects[name] = data
+		names, paths = append(names, name), append(paths, path.Join(objectsDir, m.Objects[name].SHA256))
 	}
-	return d.snapshot(Revision{Generation: m.Generation, Digest: sum(raw)}, objects, notes)
+	objects := make(map[string][]byte, len(names))
+	for i, c := range d.readAll(ctx, root, paths) {
+		name := names[i]
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(c.err, fs.ErrNotExist):
+			return nil, fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
+		case c.err != nil:
+			return nil, c.err
+		}
+		if err := m.Objects[name].verify(name, c); err != nil {
+			return nil, err
+		}
+		objects[name] = c.data
+	}
+	return d.snapshot(Revision{Generation: m.Generation, Digest: raw.sum}, objects, notes)
 }

@@ -2,8 +2,6 @@ package statestore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,15 +23,6 @@ type listing struct {
 	stamps map[string]stamp // by name relative to the cluster
 	notes  []string
 	newest int64 // the youngest ctime, nanoseconds since the epoch
-}
-
-// fingerprint is equal for two listings when nothing happened in between.
-func (l *listing) fingerprint() string {
-	h := sha256.New()
-	for _, name := range l.names() {
-		fmt.Fprintf(h, "%q %v\n", name, l.stamps[name])
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (l *listing) names() []string {
@@ -93,16 +82,17 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if err != nil {
 		return explain("list", dir, err)
 	}
-	for _, base := range names {
-		if strings.HasPrefix(base, ".") { // .git, ..data, an editor's swap file: never a document's name
-			continue
-		}
+	names = slices.DeleteFunc(names, func(base string) bool {
+		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
+	})
+	infos, errs := lstatAll(here, names)
+	for i, base := range names {
 		name := path.Join(dir, base)
 		if !validName(name) {
 			l.notes = append(l.notes, noteIgnored(name, false))
 			continue
 		}
-		info, err := here.Lstat(base)
+		info, err := infos[i], errs[i]
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = root.Stat(path.Join(cluster, name))
 		}
@@ -118,6 +108,17 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		}
 	}
 	return nil
+}
+
+// lstatAll describes the names in the directory that root is.
+func lstatAll(root *os.Root, names []string) ([]fs.FileInfo, []error) {
+	infos, errs := make([]fs.FileInfo, len(names)), make([]error, len(names))
+	inShares(len(names), func(from, to int) {
+		for i := from; i < to; i++ {
+			infos[i], errs[i] = root.Lstat(names[i])
+		}
+	})
+	return infos, errs
 }
 
 // visit sorts one directory entry in.
