@@ -88,17 +88,26 @@ type RuntimeFacts struct {
 	LoadedConf string `json:"loadedConf,omitempty"`
 }
 
+// VariableFact is a variable of a unit and the file that sets it.
+type VariableFact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	File  string `json:"file"`
+}
+
 // KubeletFacts is how the kubelet on this host takes its flags.
 type KubeletFacts struct {
 	Unit    string `json:"unit,omitempty"` // kubelet.service, "" if none
 	Program string `json:"program,omitempty"`
 	// Version is what the program said in an earlier pass, see [Host.LearnVersions].
-	Version    string   `json:"version,omitempty"`
-	ExecStart  string   `json:"execStart,omitempty"`
-	Variables  []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS
-	EnvFiles   []string `json:"envFiles,omitempty"`
-	ConfigFile string   `json:"configFile,omitempty"`
-	ConfigDir  string   `json:"configDir,omitempty"` // --config-dir, if it is given
+	Version   string   `json:"version,omitempty"`
+	ExecStart string   `json:"execStart,omitempty"`
+	Variables []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS
+	// Set is what files of others say by Environment= of those variables: the last of systemd's wins, whole.
+	Set        []VariableFact `json:"set,omitempty"`
+	EnvFiles   []string       `json:"envFiles,omitempty"`
+	ConfigFile string         `json:"configFile,omitempty"`
+	ConfigDir  string         `json:"configDir,omitempty"` // --config-dir, if it is given
 	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 }

@@ -2,6 +2,8 @@ package host
 
 import (
 	"errors"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,7 @@ func (g gatherer) kubelet() {
 			k.Version = g.knownVersion(k.Program)
 		}
 		k.Variables = command.variables
+		k.Set = g.setByOthers(unit, k.Variables)
 		k.EnvFiles = command.envFiles
 		k.ConfigFile = command.flag("config", "")
 		k.ConfigDir = command.flag("config-dir", "")
@@ -37,6 +40,34 @@ func (g gatherer) kubelet() {
 		}
 		return
 	}
+}
+
+// OwnDropIn is the name of our drop-ins: after a distribution's 10-…, before a
+// person's 99-….
+const OwnDropIn = "50-netwright.conf"
+
+// setByOthers finds who else sets a unit's variables; of one variable the last.
+func (g gatherer) setByOthers(unit UnitFile, variables []string) []VariableFact {
+	var out []VariableFact
+	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
+		raw, err := g.ReadFile(file)
+		if err != nil || path.Base(file) == OwnDropIn {
+			continue
+		}
+		one := UnitFile{settings: map[string][]string{}}
+		one.merge(raw)
+		for _, line := range one.Values("Service", "Environment") {
+			for _, word := range splitWords(line) {
+				name, value, ok := strings.Cut(word, "=")
+				if !ok || !slices.Contains(variables, name) {
+					continue
+				}
+				out = slices.DeleteFunc(out, func(v VariableFact) bool { return v.Name == name })
+				out = append(out, VariableFact{Name: name, Value: value, File: file})
+			}
+		}
+	}
+	return out
 }
 
 // configuredEndpoint is containerRuntimeEndpoint of a KubeletConfiguration

@@ -51,6 +51,8 @@ func TestFactsOfNothing(t *testing.T) {
 	}
 }
 
+const kubeadmDropIn = "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"
+
 func TestKubeletFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -58,8 +60,10 @@ func TestKubeletFacts(t *testing.T) {
 	}{
 		"kubeadm": {
 			files: map[string]string{
-				"/usr/lib/systemd/system/kubelet.service": "[Unit]\nDescription=kubelet\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n",
-				"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": "# Note\n[Service]\n" +
+				"/usr/lib/systemd/system/kubelet.service":                 "[Unit]\nDescription=kubelet\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n",
+				"/etc/systemd/system/kubelet.service.d/20-cloud.conf":     "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=--node-ip=192.0.2.2\n",
+				"/etc/systemd/system/kubelet.service.d/50-netwright.conf": "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=ours\n",
+				kubeadmDropIn: "# Note\n[Service]\n" +
 					"Environment=\"KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/b.conf --kubeconfig=/etc/kubernetes/kubelet.conf\"\n" +
 					"Environment=\"KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml\"\n" +
 					"EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\n" +
@@ -74,6 +78,11 @@ func TestKubeletFacts(t *testing.T) {
 				EnvFiles:        []string{"/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"},
 				ConfigFile:      "/var/lib/kubelet/config.yaml",
 				RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+				Set: []VariableFact{
+					{"KUBELET_KUBECONFIG_ARGS", "--bootstrap-kubeconfig=/etc/kubernetes/b.conf --kubeconfig=/etc/kubernetes/kubelet.conf", kubeadmDropIn},
+					{"KUBELET_CONFIG_ARGS", "--config=/var/lib/kubelet/config.yaml", kubeadmDropIn},
+					{"KUBELET_EXTRA_ARGS", "--node-ip=192.0.2.2", "/etc/systemd/system/kubelet.service.d/20-cloud.conf"},
+				},
 			},
 		},
 		"nodeup": {
@@ -97,6 +106,8 @@ func TestKubeletFacts(t *testing.T) {
 			want: KubeletFacts{
 				Unit: "kubelet.service", Program: "/usr/bin/kubelet", ExecStart: "@-/usr/bin/kubelet kubelet --v=${A} --x=${B}/${C} $NODE_ARGS",
 				Variables: []string{"A", "B", "C", "NODE_ARGS"},
+				Set: []VariableFact{{"A", "1", "/etc/systemd/system/kubelet.service"}, {"B", "two words", "/etc/systemd/system/kubelet.service"},
+					{"C", "3", "/etc/systemd/system/kubelet.service"}},
 			},
 		},
 		"none": {},

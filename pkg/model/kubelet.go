@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// kubeletDropIn is the name of our drop-ins, for the unit and for --config-dir: after a distribution's 10-…, before a person's 99-….
-const kubeletDropIn = "50-netwright.conf"
 
 // setting is one flag with its value, and why.
 type setting struct {
@@ -36,18 +34,33 @@ func (b *builder) kubelet() error {
 	variable := chosenVariable(k.Variables)
 	switch {
 	case fields && k.ConfigDir != "":
-		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, kubeletDropIn), Content: configDropIn(settings), Mode: 0o644})
+		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, host.OwnDropIn), Content: configDropIn(settings), Mode: 0o644})
 	case k.Unit != "" && variable != "":
-		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: kubeletDropIn, Content: environmentDropIn(variable, settings)})
+		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: host.OwnDropIn, Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
 		if len(k.EnvFiles) > 0 {
 			b.note(network.Warning, k.Unit, "systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
-				strings.Join(k.EnvFiles, ", "), kubeletDropIn, variable, flagLine(settings))
+				strings.Join(k.EnvFiles, ", "), host.OwnDropIn, variable, flagLine(settings))
 		}
 	default:
 		b.note(network.Warning, settings[0].origin, "kubelet takes no flags from us because %s: start it with %s",
 			whyNot(k.Unit, fields), flagLine(settings))
 	}
 	return nil
+}
+
+// setByOthers is what another file of kubelet's unit has in the variable. systemd takes the whole variable from the last file, so ours must
+// say again what those before it say; one that comes after ours wins over it.
+func (b *builder) setByOthers(variable string, settings []setting) string {
+	for _, v := range b.in.Facts.Kubelet.Set {
+		switch {
+		case v.Name != variable:
+		case path.Base(v.File) > host.OwnDropIn && path.Base(v.File) != b.in.Facts.Kubelet.Unit:
+			b.note(network.Warning, v.File, "it sets %s and wins by its name over our %s: add `%s` to what it sets", variable, host.OwnDropIn, flagLine(settings))
+		default:
+			return v.Value
+		}
+	}
+	return ""
 }
 
 // kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that this release does not have is an error.
@@ -133,9 +146,11 @@ func flagLine(settings []setting) string {
 	return strings.Join(words, " ")
 }
 
-// environmentDropIn sets a variable; systemd's specifiers and quotes are escaped (systemd.unit(5), systemd.syntax(7)).
-func environmentDropIn(variable string, settings []setting) []byte {
-	escaped := strings.NewReplacer(`%`, `%%`, `\`, `\\`, `"`, `\"`).Replace(flagLine(settings))
+// environmentDropIn sets a variable to what others have in it and our flags; quotes are escaped, and in what is ours systemd's specifiers too
+// (systemd.unit(5), systemd.syntax(7)).
+func environmentDropIn(variable, others string, settings []setting) []byte {
+	value := strings.TrimSpace(others + " " + strings.ReplaceAll(flagLine(settings), "%", "%%"))
+	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)
 	return []byte(header + "[Service]\nEnvironment=\"" + variable + "=" + escaped + "\"\n")
 }
 

@@ -45,7 +45,7 @@ func TestKubeletFlagRanges(t *testing.T) {
 }
 
 func TestEnvironmentDropIn(t *testing.T) {
-	got := string(environmentDropIn("X", []setting{{flag: kubeletFlag{Name: "a"}, value: `1%"\`}}))
+	got := string(environmentDropIn("X", "", []setting{{flag: kubeletFlag{Name: "a"}, value: `1%"\`}}))
 	if want := header + "[Service]\nEnvironment=\"X=--a=1%%\\\"\\\\\"\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
