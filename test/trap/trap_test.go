@@ -1,0 +1,66 @@
+package trap
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+func TestMain(m *testing.M) {
+	if err := Main(); err != nil {
+		fmt.Fprintln(os.Stderr, "trap:", err)
+		os.Exit(126)
+	}
+	os.Exit(m.Run())
+}
+
+func TestCallsAreCounted(t *testing.T) {
+	needs.Root(t)
+	dir := t.TempDir()
+	for range 2 { // the second changes times only
+		o, err := Run(t.Context(), []string{"touch", dir + "/a", dir + "/b"}, os.Environ(), func(Call) Decision { return Decision{} })
+		if err != nil || o.Code != 0 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		var opened []string
+		for i, c := range o.Calls {
+			if c.N != i+1 {
+				t.Errorf("call %d is numbered %d", i+1, c.N)
+			}
+			if c.Name == "openat" {
+				opened = append(opened, filepath.Base(c.Target))
+			}
+		}
+		if !slices.Equal(opened, []string{"a", "b"}) {
+			t.Errorf("opened to write: %q", opened)
+		}
+	}
+}
+
+func TestErrnoAndKill(t *testing.T) {
+	needs.Root(t)
+	dir := t.TempDir()
+	touch := []string{"touch", dir + "/f"}
+	o, err := Run(t.Context(), touch, os.Environ(), func(c Call) Decision {
+		if c.Target == dir+"/f" {
+			return Decision{Errno: int(unix.EROFS)}
+		}
+		return Decision{}
+	})
+	if err != nil || o.Code != 1 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	o, err = Run(t.Context(), touch, os.Environ(), func(c Call) Decision { return Decision{Kill: c.Target == dir+"/f"} })
+	if err != nil || !o.Killed || len(o.Calls) == 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if _, err := os.Stat(dir + "/f"); err == nil {
+		t.Error("the call at which it was killed was done")
+	}
+}
