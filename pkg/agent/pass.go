@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -101,6 +104,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err != nil {
 		return nil, err
 	}
+	h.ClearLeftovers(directories(g))
 	planned, rep := plan(ctx, g, h, led.Owed())
 	before := d.report(notes, led, steps(rep, planned, report.Planned), len(rep.Results))
 	if p.Hooks.OnPlan != nil {
@@ -114,6 +118,19 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return before, err
 	}
 	return d.report(notes, led, steps(rep, done, report.Done), len(rep.Results)), failure(rep)
+}
+
+// directories are those that the tasks have files in, and the ledger's own.
+func directories(g *graph.Graph[tasks.Task]) []string {
+	dirs := map[string]bool{ledger.Dir: true}
+	for _, t := range g.Order() {
+		for _, key := range t.Owns() {
+			if key.Kind() == tasks.KindFile {
+				dirs[path.Dir(key.Name())] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 // loadLedger reads the ledger through the root, before the host is opened with it.

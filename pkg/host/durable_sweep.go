@@ -30,6 +30,20 @@ func (s *sweeper) first(name string) bool {
 	return true
 }
 
+// ClearLeftovers removes what a killed run left staged in directories: new content that never got to its place, or, where it was swapped in,
+// the old. A pass calls it for all directories that it has files in, since a run that died after its last rename left nothing else to do there.
+// A directory that is not there has none, and one that cannot be read is its tasks' to report.
+func (h *Host) ClearLeftovers(dirs []string) {
+	for _, name := range dirs {
+		fd, err := h.files.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			continue
+		}
+		h.clearLeftovers(fd, name)
+		unix.Close(fd)
+	}
+}
+
 // clearLeftovers removes staged files that a killed run left in a directory, the
 // first time that this pass writes into it.
 func (h *Host) clearLeftovers(dir int, name string) {
