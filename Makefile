@@ -8,7 +8,7 @@ TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.su
 RACE := ./pkg/graph/... ./pkg/statestore/...
 TESTFLAGS ?=
 
-.PHONY: build run test lint bench e2e clean houselint
+.PHONY: build run test lint bench e2e torture clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -51,6 +51,12 @@ bench:
 e2e: build
 	test/setup.sh
 	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
+
+# What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
+FUZZTIME ?= 10m
+torture: build
+	test/setup.sh
+	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -count 1 -timeout 12h $(TESTFLAGS) ./test/torture
 
 clean:
 	rm -rf bin $(CACHE)

@@ -11,6 +11,7 @@ debootstrap         debootstrap         root file systems of nodes and VMs
 ip                  iproute2            namespaces, independent reading of links and routes
 nft                 nftables            independent reading of the ruleset
 iptables-nft        iptables            hosts whose firewall drops what they forward
+mkfs.xfs            xfsprogs            a file system that loses what is not synced (test/torture)
 strace              strace              proof that a dry run does not write
 nsenter             util-linux          running inside of nodes
 depmod              kmod                list of built-in modules

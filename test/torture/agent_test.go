@@ -1,0 +1,109 @@
+package torture
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const cluster = "torture.example.com"
+
+var binaries sync.Map // build tags → path
+
+// agent is the binary as it ships; tags build another.
+func agent(t testing.TB, tags ...string) string {
+	t.Helper()
+	key := strings.Join(tags, ",")
+	if path, ok := binaries.Load(key); ok {
+		return path.(string)
+	}
+	dir, err := os.MkdirTemp("", "netwright-torture-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "agent")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+key, "-ldflags=-s -w", "-o", path, "./cmd/agent")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent: %v\n%s", err, out)
+	}
+	binaries.Store(key, path)
+	return path
+}
+
+// documents are a state store: path below the cluster's directory → content.
+type documents map[string]string
+
+func document(kind, name, spec string) string {
+	return fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: %s\nmetadata:\n  name: %s\nspec:\n%s", kind, name, spec)
+}
+
+// with adds documents to a copy.
+func (d documents) with(more documents) documents {
+	out := maps.Clone(d)
+	maps.Copy(out, more)
+	return out
+}
+
+// plugins is an archive of programs of a release: small, so that a matrix of hundreds of runs is quick, and different in each release.
+func plugins(t testing.TB, release string) (name, content, sum string) {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, member := range []string{"bridge", "host-local", "loopback", "portmap"} {
+		body := "#!/bin/sh\n# " + member + " " + release + "\n"
+		for sum := sha256.Sum256([]byte(body)); len(body) < 60<<10; sum = sha256.Sum256(sum[:]) {
+			body += "# " + hex.EncodeToString(sum[:]) + "\n"
+		}
+		if err := w.WriteHeader(&tar.Header{Name: "./" + member, Mode: 0o755, Size: int64(len(body))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return "assets/plugins-" + release + ".tgz", b.String(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
+}
+
+// nodeDocuments are a cluster of two nodes whose network is spec, with plugins of a release.
+func nodeDocuments(t testing.TB, release, spec string) documents {
+	t.Helper()
+	name, content, sum := plugins(t, release)
+	assets := fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s:\n        sha256: %s\n        urls: [%s]\n", runtime.GOARCH, sum, name)
+	node := func(address, cidr string) string {
+		return fmt.Sprintf("  nodeGroup: nodes\n  address: %s\n  podCIDRs: [%s]\n", address, cidr)
+	}
+	return documents{
+		name: content, "cluster.yaml": document("Cluster", cluster, spec+assets), "nodegroups/nodes.yaml": document("NodeGroup", "nodes", "  role: Node\n"),
+		"nodes/node-1.yaml": document("Node", "node-1", node("10.77.0.11", "10.244.1.0/24")),
+		"nodes/node-2.yaml": document("Node", "node-2", node("10.77.0.12", "10.244.2.0/24")),
+	}
+}
+
+const baseSpec = `  kubernetesVersion: 1.36.0
+  podCIDR: 10.244.0.0/16
+  serviceClusterIPRange: 10.96.0.0/16
+  nonMasqueradeCIDR: 10.0.0.0/8
+`
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

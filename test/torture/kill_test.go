@@ -1,0 +1,326 @@
+package torture
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/trap"
+)
+
+// scenario is one way of life of a node in which the agent is killed. A further one is a line in [scenarios].
+type scenario struct {
+	name  string
+	store documents                       // what the agent is started with
+	from  documents                       // what the node was converged to before; nil: nothing, a fresh node
+	args  []string                        // of the agent; nil: --once
+	sets  [][]string                      // files that appear together or not at all
+	needs map[string][]string             // file → files that are in place first
+	ready func(*bench, testing.TB) string // more that must hold in the end: "" is well
+}
+
+// bench is a booted node that is killed on, over and over.
+type bench struct {
+	t      *testing.T
+	n      *node.Node
+	leader string
+	halves int // kills that left a set partly old and partly new, until the next run
+}
+
+// The agent's own binary is killed at every mutating system call on a booted node: in the first converge, and in changes that replace
+// programs, certificates, units and a unit's settings. At the kill, before anything runs again, each file is the old or the new one, whole;
+// what belongs together is together, but for a kill between two adjacent renames of one batch (the next run completes that); then the next run ends as if nothing had been, with each restart that was asked for, and the one after
+// that changes nothing.
+//
+// What keeps it: pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it red), pkg/host/durable.go
+// publish, pkg/host/durable_sweep.go ClearLeftovers (staged files), pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
+func TestKillMatrix(t *testing.T) {
+	needs.Root(t)
+	b := newBench(t)
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) { b.kill(t, s) })
+	}
+}
+
+func scenarios(t testing.TB) []scenario {
+	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+extras("one", "128"))
+	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+extras("two", "256"))
+	ca := pki.New(t, "etcd")
+	calico := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))
+	other := pki.New(t, "etcd two")
+	rotated := calicoDocuments(t, "v1", other.PEM, other.Client("calico-client"))
+	dir := "/srv/kubernetes/calico/"
+	certificates := [][]string{{dir + "ca.pem", dir + "calico-client.pem", dir + "calico-client-key.pem"}}
+	return []scenario{
+		{name: "cold converge", store: bridge, needs: confNeeds("/etc/cni/net.d")},
+		{name: "change", store: changed, from: bridge, needs: confNeeds("/etc/cni/conf.d"), ready: (*bench).restarted},
+		{name: "cold certificates", store: calico, sets: certificates},
+		{name: "certificates rotated", store: rotated, from: calico, sets: certificates},
+	}
+}
+
+// extras are files and a unit that the user wants besides.
+func extras(word, backlog string) string {
+	return fmt.Sprintf(`  sysctlParameters: [net.core.somaxconn=%s]
+  fileAssets:
+  - {name: motd, path: /etc/motd.d/cluster, content: %q, mode: "0640"}
+  - {name: new-%s, path: /etc/netwright.d/%s, content: x}
+  hooks:
+  - name: settle.service
+    manifest: |
+      Type=oneshot
+      RemainAfterExit=yes
+      ExecStart=/bin/echo %s
+`, backlog, strings.Repeat(word+" ", 3000), word, word, word)
+}
+
+func confNeeds(dir string) map[string][]string {
+	bin := "/opt/cni/bin/"
+	return map[string][]string{dir + "/05-netwright-bridge.conflist": {bin + "bridge", bin + "host-local", bin + "portmap"}}
+}
+
+func calicoDocuments(t testing.TB, release, ca string, client pki.Pair) documents {
+	spec := strings.Replace(baseSpec, "1.36.0", "1.18.20", 1) +
+		"  networking:\n    calico:\n      datastore: etcd\n      etcd:\n        endpoints: [\"https://10.77.0.1:2379\"]\n"
+	return nodeDocuments(t, release, spec).with(documents{
+		"pki/issued/ca/1.crt": ca, "pki/issued/calico-client/1.crt": client.Cert, "pki/private/calico-client/1.key": client.Key,
+	})
+}
+
+// startsFile counts the starts of containerd.
+const startsFile = "/run/lab/containerd-starts"
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	n := node.NewFabric(t).Node(t, node.Options{
+		Name: "node-1", Address: "10.77.0.11",
+		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
+		Files: map[string]string{
+			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\n", cluster),
+			"/etc/systemd/system/containerd.service.d/count.conf": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStartPre=/bin/sh -c 'mkdir -p /run/lab; echo start >>" + startsFile + "'\n",
+		},
+	})
+	b := &bench{t: t, n: n, leader: strings.Split(n.Netns(), "/")[2]}
+	b.shell(t, "cp -a /etc/containerd/config.toml /root/config.toml; cp /root/config.toml /etc/containerd/config.toml")
+	return b
+}
+
+// tree reads the node's files from outside: the upper layer of its overlay.
+func (b *bench) tree(t testing.TB) tree {
+	return readTree(t, b.n.Upper(), "/var/log", "/var/lib/systemd", "/var/lib/containerd", "/var/tmp", "/tmp", "/run", "/srv/netwright", "/var/cache", "/root")
+}
+
+// shell runs a script in the node's namespaces.
+func (b *bench) shell(t testing.TB, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "nsenter", "--target="+b.leader, "--all", "--", "/bin/sh", "-euc", script)
+	cmd.Env = nodeEnv
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("in the node: %v\n%s\n%s%s", err, script, out, errs.String())
+	}
+	return string(out)
+}
+
+var nodeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
+
+// live is the node's network as ip and nft tell it, without what differs between two equal nodes.
+func (b *bench) live(t testing.TB) string {
+	t.Helper()
+	out := b.shell(t, `ip -o addr show | grep -v ' fe80' | sed 's/^[0-9]*: //'; ip route show table all | grep -v fe80; ip rule; nft list ruleset;
+		for k in ip_forward conf/all/forwarding conf/all/rp_filter tcp_max_syn_backlog; do cat /proc/sys/net/ipv4/$k; done; cat /proc/sys/net/core/somaxconn`)
+	var lines []string
+	for line := range strings.Lines(out) {
+		if !strings.Contains(line, "fe80") && !strings.Contains(line, "ff00") {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// wipe makes the node fresh again.
+func (b *bench) wipe(t testing.TB) {
+	t.Helper()
+	b.shell(t, `cmp -s /root/config.toml /etc/containerd/config.toml || { cat /root/config.toml >/etc/containerd/config.toml; systemctl restart containerd; }
+		systemctl disable -q --now settle.service 2>/dev/null || true
+		rm -rf /opt/cni /etc/cni /etc/motd.d /etc/netwright.d /var/lib/netwright /srv/kubernetes /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf \
+			/etc/systemd/system/settle.service /run/netwright /var/lib/calico /var/run/calico /etc/calico
+		mkdir -p /run/lab
+		ip link del cbr0 2>/dev/null || true
+		nft flush ruleset; ip route flush proto 99 2>/dev/null || true
+		sysctl -qw net.ipv4.ip_forward=0 net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=512; systemctl daemon-reload`)
+}
+
+// put replaces the node's store.
+func (b *bench) put(d documents) {
+	b.t.Helper()
+	for name, content := range d {
+		b.n.Write("/srv/netwright/"+cluster+"/"+name, content, 0o644)
+	}
+}
+
+// run runs the agent in the node, in the trap.
+func (b *bench) run(t testing.TB, args []string, decide func(trap.Call) trap.Decision) trap.Outcome {
+	t.Helper()
+	if args == nil {
+		args = []string{"--once"}
+	}
+	command := append([]string{"nsenter", "--target=" + b.leader, "--all", "--", "/usr/bin/netwright"}, args...)
+	o, err := trap.Run(t.Context(), command, nodeEnv, decide)
+	if err != nil {
+		t.Fatalf("run the agent: %v\n%s", err, o.Stderr)
+	}
+	return o
+}
+
+func pass(trap.Call) trap.Decision { return trap.Decision{} }
+
+// prepare brings the node to where a scenario starts.
+func (b *bench) prepare(t testing.TB, s scenario) {
+	t.Helper()
+	b.wipe(t)
+	if s.from != nil {
+		b.put(s.from)
+		if o := b.run(t, nil, pass); o.Code != 0 {
+			t.Fatalf("converge to the start: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+		}
+	}
+	b.put(s.store)
+	b.shell(t, ": >"+startsFile)
+}
+
+// want is a run of a scenario that nothing disturbs.
+type want struct {
+	before, after tree
+	live          string
+	calls         []trap.Call
+	starts        int
+}
+
+// starts is how often containerd was started, when nothing is queued any more.
+func (b *bench) starts(t testing.TB) int {
+	t.Helper()
+	return strings.Count(b.shell(t, "while systemctl list-jobs --no-legend | grep -q .; do sleep 0.02; done; cat "+startsFile), "start")
+}
+
+func (b *bench) kill(t *testing.T, s scenario) {
+	b.halves = 0
+	b.prepare(t, s)
+	w := want{before: b.tree(t)}
+	o := b.run(t, s.args, pass)
+	if o.Code != 0 {
+		t.Fatalf("undisturbed: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+	}
+	w.after, w.live, w.calls, w.starts = b.tree(t), b.live(t), o.Calls, b.starts(t)
+	if len(w.calls) < 20 || len(differs(w.before, w.after)) == 0 {
+		t.Fatalf("nothing happens in this scenario: %d calls", len(w.calls))
+	}
+	tried, lost, at := 0, 0, map[string]int{}
+	for _, n := range points(w.calls) {
+		call, broken := b.killAt(t, s, w, n)
+		if call == "" {
+			continue // this time it made fewer calls
+		}
+		tried++
+		at[call]++
+		if len(broken) > 0 {
+			lost++
+			t.Errorf("killed at call %d of %d, %s:\n%s", n, len(w.calls), call, strings.Join(broken, "\n"))
+		}
+	}
+	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next run: %d; %s", len(w.calls), b.halves, counts(at))
+}
+
+// points are the calls to be killed at: all, or a sample with every kind of call in it.
+func points(calls []trap.Call) []int {
+	most := either(len(calls), 8)
+	byName := map[string][]int{}
+	for _, c := range calls {
+		byName[c.Name] = append(byName[c.Name], c.N)
+	}
+	var out []int
+	for len(out) < most && len(byName) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			list := byName[name]
+			i := rand.IntN(len(list))
+			out = append(out, list[i])
+			if byName[name] = slices.Delete(list, i, i+1); len(byName[name]) == 0 {
+				delete(byName, name)
+			}
+		}
+	}
+	return out[:min(len(out), most)]
+}
+
+func counts(at map[string]int) string {
+	var list []string
+	for _, name := range sortedKeys(at) {
+		list = append(list, name+" "+strconv.Itoa(at[name]))
+	}
+	return strings.Join(list, ", ")
+}
+
+// killAt kills the agent at its n-th call and says what is broken, then and after the next runs.
+func (b *bench) killAt(t *testing.T, s scenario, w want, n int) (at string, broken []string) {
+	t.Helper()
+	b.prepare(t, s)
+	o := b.run(t, s.args, func(c trap.Call) trap.Decision { return trap.Decision{Kill: c.N == n} })
+	if !o.Killed {
+		return "", nil
+	}
+	call := o.Calls[len(o.Calls)-1]
+	at = call.Name
+	now := b.tree(t)
+	broken = append(broken, torn(w.before, now, w.after)...)
+	if half := mixed(w.before, now, w.after, s.sets); len(half) > 0 && strings.HasPrefix(at, "rename") {
+		b.halves++ // between two renames of one batch, which no call does at once: the next run must make it whole
+	} else {
+		broken = append(broken, half...)
+	}
+	broken = append(broken, early(w.before, now, w.after, s.needs)...)
+
+	if o := b.run(t, s.args, pass); o.Code != 0 {
+		return at, append(broken, fmt.Sprintf("the next run: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr))
+	}
+	for _, d := range differs(b.tree(t), w.after) {
+		broken = append(broken, "after the next run: "+d)
+	}
+	if live := b.live(t); live != w.live {
+		broken = append(broken, "after the next run the network is\n"+live+"not\n"+w.live)
+	}
+	if s.ready != nil {
+		if problem := s.ready(b, t); problem != "" {
+			broken = append(broken, problem)
+		}
+	}
+	before := b.n.Snapshot()
+	if o := b.run(t, s.args, pass); o.Code != 0 {
+		broken = append(broken, fmt.Sprintf("the third run: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr))
+	}
+	for _, d := range node.Diff(before, b.n.Snapshot()) {
+		if !strings.Contains(d, "file /run/systemd: mode=4") {
+			broken = append(broken, "the third run changed: "+d)
+		}
+	}
+	return at, broken
+}
+
+// restarted: containerd was asked to read its new settings, and was not restarted for nothing. A kill between the restart and the note that it
+// was done makes it two.
+func (b *bench) restarted(t testing.TB) string {
+	if n := b.starts(t); n < 1 || n > 2 {
+		return fmt.Sprintf("containerd was restarted %d times, want once", n)
+	}
+	return ""
+}

@@ -1,0 +1,63 @@
+package torture
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/netwright/netwright/test/trap"
+)
+
+func TestMain(m *testing.M) {
+	if err := trap.Main(); err != nil {
+		fmt.Fprintln(os.Stderr, "trap:", err)
+		os.Exit(126)
+	}
+	code := m.Run()
+	printTable()
+	os.Exit(code)
+}
+
+// full says that nothing is sampled: `make torture`.
+var full = os.Getenv("NETWRIGHT_TORTURE") == "full"
+
+// either picks the amount of work.
+func either[T any](whenFull, whenShort T) T {
+	if full {
+		return whenFull
+	}
+	return whenShort
+}
+
+// row is what a suite tried, and how often a promise was broken.
+type row struct {
+	suite       string
+	tried, lost int
+	note        string
+}
+
+var table struct {
+	sync.Mutex
+	rows []row
+}
+
+// report adds a row to the table that the run ends with.
+func report(t testing.TB, suite string, tried, lost int, note string, args ...any) {
+	t.Helper()
+	r := row{suite, tried, lost, fmt.Sprintf(note, args...)}
+	table.Lock()
+	table.rows = append(table.rows, r)
+	table.Unlock()
+	t.Logf("%s: tried %d, lost %d; %s", r.suite, r.tried, r.lost, r.note)
+}
+
+func printTable() {
+	if !full || len(table.rows) == 0 {
+		return
+	}
+	fmt.Printf("\n%-34s %6s %5s  %s\n", "suite", "tried", "lost", "")
+	for _, r := range table.rows {
+		fmt.Printf("%-34s %6d %5d  %s\n", r.suite, r.tried, r.lost, r.note)
+	}
+}
