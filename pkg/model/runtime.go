@@ -85,8 +85,11 @@ func listsBinDirs(rt host.RuntimeFacts) bool {
 // containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys in its own file, with every other byte kept.
 func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) {
 	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
-	if rt.ConfigVersion >= 3 {
+	switch {
+	case rt.ConfigVersion >= 3:
 		table[1] = "io.containerd.cri.v1.runtime"
+	case rt.ConfigVersion == 1: // a file without a version: the long names mean nothing in it
+		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
 		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"), Mode: 0o644,
