@@ -55,7 +55,13 @@ func run(ctx context.Context, agent, example, cluster, node, cache string) error
 	}
 	cmd := exec.CommandContext(ctx, agent, "--store", store, "--cluster", cluster, "--node", node, "--once", "--sandbox")
 	fmt.Printf("$ %s\n\n", strings.Join(cmd.Args, " "))
-	return stream(cmd)
+	err = stream(cmd)
+	var exited *exec.ExitError
+	if os.Geteuid() != 0 && errors.As(err, &exited) {
+		fmt.Println("\nThe plan is as far as an ordinary user gets: `sudo make run` shows the rest.")
+		return nil
+	}
+	return err
 }
 
 // plugins builds the CNI plugins from the module proxy, once, and returns the
