@@ -1,0 +1,223 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Recorder is a disk that remembers the order in which it was written.
+type Recorder struct {
+	size   int64
+	base   string // the disk as it was when recording began
+	file   *os.File
+	conn   *os.File
+	served chan error
+
+	mu        sync.Mutex
+	recording bool
+	broken    unix.Errno
+	events    []event
+}
+
+// event is a write, or a flush, which has no data.
+type event struct {
+	at   int64
+	data []byte
+}
+
+// New makes a disk from an image: the file itself is not written to. What it needs goes into dir.
+func New(dir, image string) (*Recorder, error) {
+	r := &Recorder{base: filepath.Join(dir, "base"), served: make(chan error, 1)}
+	now, front := filepath.Join(dir, "now"), filepath.Join(dir, "disk")
+	if err := errors.Join(CopySparse(image, now), os.WriteFile(front, nil, 0o600)); err != nil {
+		return nil, fmt.Errorf("prepare the disk: %w", err)
+	}
+	var err error
+	if r.file, err = os.OpenFile(now, os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("open the disk: %w", err)
+	}
+	info, err := r.file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at the disk: %w", err)
+	}
+	r.size = info.Size()
+	if r.conn, err = mountFile(front); err != nil {
+		return nil, errors.Join(err, r.file.Close())
+	}
+	go func() { r.served <- r.serve() }()
+	return r, nil
+}
+
+// Path is the file to put under a loop device.
+func (r *Recorder) Path() string { return filepath.Join(filepath.Dir(r.base), "disk") }
+
+// Close ends a disk that nothing is mounted from any more.
+func (r *Recorder) Close() error {
+	err := unix.Unmount(r.Path(), unix.MNT_DETACH)
+	select {
+	case serr := <-r.served:
+		err = errors.Join(err, serr)
+	case <-time.After(10 * time.Second):
+		err = errors.Join(err, errors.New("close the disk: something still uses it"))
+	}
+	return errors.Join(err, r.conn.Close(), r.file.Close())
+}
+
+// Record begins a recording: what is on the disk now is where every image starts.
+func (r *Recorder) Record() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events, r.recording = nil, true
+	return CopySparse(r.file.Name(), r.base)
+}
+
+// Len is how many events were recorded until now: a moment in the recording.
+func (r *Recorder) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+// Stop ends the recording.
+func (r *Recorder) Stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recording = false
+}
+
+// Break makes every write and flush from now on fail with an errno; 0 mends the disk.
+func (r *Recorder) Break(errno unix.Errno) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = errno
+}
+
+func (r *Recorder) write(at int64, data []byte) unix.Errno {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != 0 {
+		return r.broken
+	}
+	if _, err := r.file.WriteAt(data, at); err != nil {
+		return unix.EIO
+	}
+	if r.recording {
+		r.events = append(r.events, event{at, append([]byte(nil), data...)})
+	}
+	return 0
+}
+
+func (r *Recorder) flush() unix.Errno {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken == 0 && r.recording {
+		r.events = append(r.events, event{})
+	}
+	return r.broken
+}
+
+// Image writes the disk as it is when the power goes at a moment: what was flushed is there. Of what was written since the last flush,
+// cache says whether all of it is there (nil), or each write by chance.
+func (r *Recorder) Image(path string, moment int, cache *rand.Rand) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := CopySparse(r.base, path); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("open the image: %w", err)
+	}
+	flushed := 0
+	for i, e := range r.events[:moment] {
+		if e.data == nil {
+			flushed = i
+		}
+	}
+	for i, e := range r.events[:moment] {
+		if e.data == nil || i > flushed && cache != nil && cache.IntN(2) == 0 {
+			continue
+		}
+		if _, err := f.WriteAt(e.data, e.at); err != nil {
+			return errors.Join(fmt.Errorf("write the image: %w", err), f.Close())
+		}
+	}
+	return f.Close()
+}
+
+// CopySparse copies a file and keeps its holes.
+func CopySparse(from, to string) error {
+	if out, err := exec.Command("cp", "--sparse=always", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	return nil
+}
+
+// Make makes an image with a file system on it: "ext4" or "xfs".
+func Make(path, kind string, size int64) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	args := map[string][]string{"ext4": {"-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, "xfs": {"-q", "-f"}}[kind]
+	if out, err := exec.Command("mkfs."+kind, append(args, path)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("make a file system: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Mount mounts a file system that lies in a file, by a loop device that goes away with the mount.
+func Mount(file, at, kind, options string) error {
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("open the loop devices: %w", err)
+	}
+	defer control.Close()
+	backing, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("open the disk's file: %w", err)
+	}
+	defer backing.Close()
+	for range 50 { // another process may take the free one first
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return fmt.Errorf("find a free loop device: %w", err)
+		}
+		name := fmt.Sprintf("/dev/loop%d", n)
+		loop, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return fmt.Errorf("open a loop device: %w", err)
+		}
+		err = unix.IoctlLoopConfigure(int(loop.Fd()), &unix.LoopConfig{Fd: uint32(backing.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}})
+		if errors.Is(err, unix.EBUSY) {
+			_ = loop.Close()
+			continue
+		}
+		if err == nil {
+			err = unix.Mount(name, at, kind, 0, options)
+		}
+		return errors.Join(wrap(err, "mount "+file), closed(loop))
+	}
+	return errors.New("find a free loop device: all are taken")
+}
+
+func closed(c io.Closer) error { return c.Close() }
+
+func wrap(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
