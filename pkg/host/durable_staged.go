@@ -89,7 +89,7 @@ func (s *Staged) Close() error {
 		return explain("set owner and mode of", s.name, err)
 	}
 	if s.size >= largeFile {
-		_ = unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WRITE) // a hint; the sync is what counts
+		startWriting(fd)
 	}
 	s.sum, s.closed = digestOf(s.hash), true
 	return nil
@@ -186,7 +186,7 @@ func (s *Staged) overwrite() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return err
 	}
-	return unwrapPath(target.Sync())
+	return fsync(fd)
 }
 
 // dropOld removes the file that was replaced.

@@ -42,12 +42,12 @@ func syncEach(items []syncItem) {
 	for i := range items {
 		it := &items[i]
 		if len(items) == 1 {
-			it.err = again(func() error { return unix.Fsync(it.fd) })
+			it.err = fsync(it.fd)
 			return
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
-			it.err = again(func() error { return unix.Fsync(it.fd) })
+			it.err = fsync(it.fd)
 			<-slots
 		})
 	}
@@ -67,7 +67,7 @@ func syncFileSystems(items []syncItem) {
 		}
 		result, ok := done[info.Dev]
 		if !ok {
-			result = again(func() error { return unix.Syncfs(it.fd) })
+			result = syncfs(it.fd)
 			done[info.Dev] = result
 		}
 		it.err = result
