@@ -58,6 +58,20 @@ func (d documents) with(more documents) documents {
 	return out
 }
 
+// write makes a plain directory store of the documents.
+func (d documents) write(t testing.TB, dir string) {
+	t.Helper()
+	for name, content := range d {
+		path := filepath.Join(dir, cluster, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // plugins is an archive of programs of a release: small, so that a matrix of hundreds of runs is quick, and different in each release.
 func plugins(t testing.TB, release string) (name, content, sum string) {
 	t.Helper()

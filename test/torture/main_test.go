@@ -32,9 +32,9 @@ func either[T any](whenFull, whenShort T) T {
 
 // row is what a suite tried, and how often a promise was broken.
 type row struct {
-	suite       string
-	tried, lost int
-	note        string
+	Suite       string
+	Tried, Lost int
+	Note        string
 }
 
 var table struct {
@@ -49,15 +49,15 @@ func report(t testing.TB, suite string, tried, lost int, note string, args ...an
 	table.Lock()
 	table.rows = append(table.rows, r)
 	table.Unlock()
-	t.Logf("%s: tried %d, lost %d; %s", r.suite, r.tried, r.lost, r.note)
+	t.Logf("%s: tried %d, lost %d; %s", r.Suite, r.Tried, r.Lost, r.Note)
 }
 
 func printTable() {
-	if !full || len(table.rows) == 0 {
+	if !full || os.Getenv(mountsEnv) != "" || len(table.rows) == 0 {
 		return
 	}
 	fmt.Printf("\n%-34s %6s %5s  %s\n", "suite", "tried", "lost", "")
 	for _, r := range table.rows {
-		fmt.Printf("%-34s %6d %5d  %s\n", r.suite, r.tried, r.lost, r.note)
+		fmt.Printf("%-34s %6d %5d  %s\n", r.Suite, r.Tried, r.Lost, r.Note)
 	}
 }

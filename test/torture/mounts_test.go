@@ -1,0 +1,64 @@
+package torture
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountsEnv marks a process that runs one test in a mount namespace of its own; its value is where its rows go.
+const mountsEnv = "NETWRIGHT_TORTURE_MOUNTS"
+
+// inOwnMounts runs the calling test once more in a process with a mount namespace of its own, with the machine's mounts out of its reach,
+// so that whatever it mounts is gone with it, however it ends. It says whether this is that process: the caller returns if not.
+func inOwnMounts(t *testing.T) bool {
+	t.Helper()
+	if rows := os.Getenv(mountsEnv); rows != "" {
+		t.Cleanup(func() {
+			data, err := json.Marshal(table.rows)
+			if err == nil {
+				err = os.WriteFile(rows, data, 0o600)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		return true
+	}
+	rows := filepath.Join(t.TempDir(), "rows")
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.timeout=6h", "-test.v")
+	cmd.Env = append(os.Environ(), mountsEnv+"="+rows)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
+	}
+	var list []row
+	if data, err := os.ReadFile(rows); err == nil {
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Error(err)
+		}
+	}
+	table.Lock()
+	table.rows = append(table.rows, list...)
+	table.Unlock()
+	return false
+}
+
+// tmpfs mounts memory for the length of the test.
+func tmpfs(t testing.TB, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}

@@ -1,0 +1,221 @@
+package torture
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/disk"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// The power goes while the agent writes, at every write of the disk in turn, with and without what the disk had in its cache. Each time
+// the file system is mounted again, as a machine does that boots, and every file is the old or the new one, whole; once the agent has said that it
+// is done, the new one.
+//
+// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it. The control is the same agent with its syncs compiled
+// out (pkg/host/durable_flush_off.go): it must lose files here, or the test sees nothing.
+func TestPowerCut(t *testing.T) {
+	needs.Root(t)
+	needs.Tool(t, "mkfs.ext4", "mkfs.xfs")
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		needs.Missing(t, "needs FUSE: "+err.Error())
+	}
+	agent(t)
+	agent(t, "nofsync")
+	if !inOwnMounts(t) {
+		return
+	}
+	for _, c := range []struct {
+		kind string
+		tags []string
+	}{{"ext4", nil}, {"xfs", nil}, {"xfs", []string{"nofsync"}}} {
+		name := strings.Join(append([]string{c.kind}, c.tags...), " ")
+		t.Run(name, func(t *testing.T) {
+			p := newPowerTest(t, c.kind, agent(t, c.tags...))
+			tried, lost := p.cut(t, either(220, 40), c.tags == nil)
+			note := fmt.Sprintf("when the power went: %s", p.histogram())
+			if c.tags != nil {
+				if lost == 0 {
+					t.Error("without syncs nothing is lost: the harness does not see what they prevent")
+				}
+				report(t, "power cut: "+c.kind+", control", tried, 0, "no syncs: lost files in %d, as it must; %s", lost, note)
+				return
+			}
+			report(t, "power cut: "+c.kind, tried, lost, "%s", note)
+		})
+	}
+}
+
+// powerTest is an image of a node that the agent changes from one state to another, again and again.
+type powerTest struct {
+	kind, dir, at string
+	agent         string
+	stores        [2]string
+	r             *disk.Recorder
+	buckets       [6]int // of the moments, fifths of the agent's time; the last: when it was done
+}
+
+func newPowerTest(t *testing.T, kind, agent string) *powerTest {
+	t.Helper()
+	p := &powerTest{kind: kind, dir: tmpfs(t, "size=2g"), agent: agent}
+	p.at = filepath.Join(p.dir, "root")
+	ca := pki.New(t, "etcd")
+	for i, release := range []string{"v1", "v2"} {
+		d := calicoDocuments(t, release, ca.PEM, ca.Client("calico-client"))
+		d["cluster.yaml"] = strings.Replace(d["cluster.yaml"], "  networking:", extras(release, "128")+"  networking:", 1)
+		p.stores[i] = filepath.Join(p.dir, release)
+		d.write(t, p.stores[i])
+	}
+	image := filepath.Join(p.dir, "image")
+	if err := disk.Make(image, kind, map[string]int64{"ext4": 96 << 20, "xfs": 320 << 20}[kind]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(p.at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if p.r, err = disk.New(p.dir, image); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p.mount(t, p.r.Path())
+	return p
+}
+
+func (p *powerTest) mount(t testing.TB, file string) {
+	t.Helper()
+	options := map[string]string{"ext4": "", "xfs": "nouuid"}[p.kind]
+	if err := disk.Mount(file, p.at, p.kind, options); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *powerTest) unmount(t testing.TB) {
+	t.Helper()
+	if err := unix.Unmount(p.at, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// converge runs the agent on the image.
+func (p *powerTest) converge(t testing.TB, store int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), p.agent, "--store", p.stores[store], "--cluster", cluster, "--node", "node-1", "--root", p.at, "--once")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("converge: %v\n%s", err, out)
+	}
+}
+
+func (p *powerTest) tree(t testing.TB) tree {
+	return readTree(t, p.at, "/run", "/lost+found", "/other")
+}
+
+// cut lets the agent go to and fro until there were enough cuts, and returns how many lost something.
+func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int) {
+	t.Helper()
+	before, state := tree{}, 0
+	for round := 0; tried < enough; round++ {
+		unix.Sync() // the last round is on the disk
+		if err := p.r.Record(); err != nil {
+			t.Fatal(err)
+		}
+		p.converge(t, state)
+		done := p.r.Len()
+		p.foreignSync(t)
+		after := p.tree(t)
+		p.r.Stop()
+		end := p.r.Len()
+		p.unmount(t)
+		if len(differs(before, after)) == 0 || done < 5 && strict {
+			t.Fatalf("the agent wrote nothing: %d writes", done)
+		}
+		for _, moment := range moments(end, min(either(end, 20), enough-tried)) {
+			cache := (*rand.Rand)(nil)
+			if tried%2 == 1 {
+				cache = rand.New(rand.NewPCG(uint64(round), uint64(moment)))
+			}
+			tried++
+			p.buckets[min(5, moment*5/max(done, 1))]++
+			want := before
+			if moment >= done && strict {
+				want = after // in the control only torn files count, not those that are late
+			}
+			if broken := p.judge(t, moment, cache, want, after); len(broken) > 0 {
+				lost++
+				if strict {
+					t.Errorf("power cut at write %d of %d (the agent was done at %d):\n%s", moment, end, done, strings.Join(broken, "\n"))
+				}
+			}
+		}
+		p.mount(t, p.r.Path())
+		before, state = after, 1-state
+	}
+	p.unmount(t)
+	return tried, lost
+}
+
+// moments are n of the moments of a recording, evenly, with its end.
+func moments(end, n int) []int {
+	out := []int{end}
+	for i := 1; i < n; i++ {
+		out = append(out, i*end/n)
+	}
+	return out
+}
+
+// foreignSync is another program that syncs a file of its own: the journal that it commits has our renames in it.
+func (p *powerTest) foreignSync(t testing.TB) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(p.at, "other"))
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judge mounts the disk as it was at a moment and compares.
+func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, after tree) []string {
+	t.Helper()
+	image := filepath.Join(p.dir, "cut")
+	if err := p.r.Image(image, moment, cache); err != nil {
+		t.Fatal(err)
+	}
+	p.mount(t, image)
+	defer p.unmount(t)
+	now := p.tree(t)
+	broken := torn(before, now, after)
+	for path, is := range now {
+		if memory(path) && !isDir(is) && strings.Contains(is, " 0 ") && !staged.MatchString(path) {
+			broken = append(broken, path+" is empty")
+		}
+	}
+	return broken
+}
+
+func (p *powerTest) histogram() string {
+	var out []string
+	for i, n := range p.buckets[:5] {
+		out = append(out, fmt.Sprintf("%d-%d%% %d", 20*i, 20*i+20, n))
+	}
+	return strings.Join(out, ", ") + fmt.Sprintf(" of the agent's time, %d when it was done", p.buckets[5])
+}
