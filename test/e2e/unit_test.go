@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/node"
+)
+
+// The unit is one that systemd has nothing to say about, and its capabilities are the fewest with which a node is made right: all
+// of them suffice, and without any one of them something is left undone.
+func TestUnit(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	doc, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "cluster.yaml", string(doc)+`  fileAssets:
+  - {name: new, path: /srv/foreign/new, content: one, owner: "daemon:daemon", mode: "0755"}
+  - {name: old, path: /srv/foreign/old, content: two, owner: "daemon:daemon", mode: "0440"}
+  hooks:
+  - name: settle.service
+    manifest: |
+      Type=oneshot
+      RemainAfterExit=yes
+      ExecStart=/bin/true
+`)
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	if said := n.Must(ctx, "systemd-analyze", "verify", "/etc/systemd/system/netwright-agent.service"); said != "" {
+		t.Errorf("systemd-analyze verify: %s", said)
+	}
+
+	service := directives(t)
+	caps := strings.Fields(service["CapabilityBoundingSet"])
+	for i := range len(caps) + 1 { // at last with all
+		n.Shell(ctx, `set +e
+iptables-legacy -S FORWARD # from now on there are tables of ip_tables to be read
+systemctl stop settle.service; systemctl reset-failed; ip link del cbr0; nft delete table ip netwright; ip route del 10.244.2.0/24
+rm -rf /opt/cni /etc/cni /var/lib/netwright /srv/foreign /etc/modules-load.d/netwright.conf /etc/sysctl.d/99-netwright.conf
+rm -rf /etc/systemd/system/settle.service /etc/systemd/system/multi-user.target.wants/settle.service
+set -e
+mkdir /srv/foreign; echo old > /srv/foreign/old; chmod 0600 /srv/foreign/old; chmod 0700 /srv/foreign; chown -R daemon:daemon /srv/foreign
+sysctl -qw net.ipv4.ip_forward=0; systemctl daemon-reload`)
+		have, without := strings.Join(caps, " "), ""
+		if i < len(caps) {
+			without = caps[i]
+			have = strings.TrimSpace(strings.Replace(have, without, "", 1))
+		}
+		args := []string{"--quiet", "--wait", "--pipe", "--property=CapabilityBoundingSet=" + have}
+		for _, name := range []string{
+			"NoNewPrivileges", "RestrictAddressFamilies", "RestrictNamespaces", "RestrictRealtime", "LockPersonality", "MemoryDenyWriteExecute", "SystemCallArchitectures",
+		} {
+			if service[name] == "" {
+				t.Errorf("the unit has no %s", name)
+			}
+			args = append(args, "--property="+name+"="+service[name])
+		}
+		res := n.Run(ctx, "systemd-run", append(args, "/usr/bin/netwright", "--once", "-o", "json")...)
+		p := planOf(t, res, res.Code)
+		switch {
+		case without == "" && (res.Code != 0 || p.Summary.Failed > 0):
+			t.Errorf("the unit's capabilities do not suffice:\n%s", messages(p, report.Failed))
+		case without != "" && (res.Code != 1 || p.Summary.Failed == 0):
+			t.Errorf("nothing fails without %s (exit code %d): take it out of the unit", without, res.Code)
+		}
+	}
+	checkBridgeNode(t, n)
+}
+
+// directives are those of the unit's section Service.
+func directives(t *testing.T) map[string]string {
+	t.Helper()
+	unit, err := os.ReadFile("../../systemd/netwright-agent.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, service, _ := strings.Cut(string(unit), "\n[Service]\n")
+	service, _, _ = strings.Cut(service, "\n[Install]\n")
+	out := map[string]string{}
+	for line := range strings.Lines(service) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(name, "#") {
+			out[name] = value
+		}
+	}
+	return out
+}
