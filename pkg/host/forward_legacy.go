@@ -77,11 +77,12 @@ func legacyForward() ([]ForwardChain, error) {
 }
 
 // read asks the kernel for the table as it is. The size is asked for first;
-// when the table grows meanwhile the kernel says EAGAIN.
+// when the table grows meanwhile the kernel says EAGAIN. Any socket of the
+// family will do: a raw one, as iptables uses, would cost CAP_NET_RAW.
 func (f legacyFamily) read() (legacyInfo, []byte, error) {
-	fd, err := unix.Socket(f.domain, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
+	fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
 	if err != nil {
-		return legacyInfo{}, nil, fmt.Errorf("open a raw socket: %w", err)
+		return legacyInfo{}, nil, fmt.Errorf("open a socket: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }()
 	for range dumpTries {

@@ -84,6 +84,10 @@ func explainSysctl(key string, err error) error {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
 		hint = "the kernel refuses this value: correct it, or set the key on the host if this is " +
 			"a network namespace that may not change it"
+	case errors.Is(err, unix.EPERM) && ScopeOf(key) == ScopeHost:
+		// kptr_restrict, dmesg_restrict and a few more; root alone may write the others.
+		hint = "the kernel wants CAP_SYS_ADMIN for this key, which netwright-agent.service goes without: " +
+			"give it with `systemctl edit netwright-agent` ([Service] CapabilityBoundingSet=CAP_SYS_ADMIN)"
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		hint = "not permitted: run as root with CAP_NET_ADMIN; in a container set it on the host"
 	case errors.Is(err, unix.EROFS):
