@@ -40,25 +40,27 @@ type bus struct {
 	closed   bool
 }
 
+// busTimeout bounds what a pass waits for a systemd that takes no calls.
+const busTimeout = 10 * time.Second
+
+var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
+
 // dialBus connects and authenticates. Private sockets get no Hello.
 func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
+	defer cancel()
 	var d net.Dialer
 	sock, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("connect to systemd: %w", err)
+		return nil, fmt.Errorf("connect to systemd: %w", because(ctx, err))
 	}
 	// Authentication and Hello take no context: the socket's deadline stands in.
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(10 * time.Second)
-	}
-	if err := sock.SetDeadline(deadline); err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to systemd at %s: %w", path, err), sock.Close())
-	}
+	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
+	defer expire()
 	b := &bus{waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, err), sock.Close())
+		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, because(ctx, err)), sock.Close())
 	}
 	// The context of a connection ends it; ours lives until Close.
 	b.conn, err = dbus.NewConn(known, dbus.WithSignalHandler(b))
@@ -69,8 +71,8 @@ func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
 	if err == nil && !private {
 		err = b.conn.Hello()
 	}
-	if err == nil {
-		err = sock.SetDeadline(time.Time{})
+	if !expire() {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("greet systemd at %s: %w", path, err), b.conn.Close())

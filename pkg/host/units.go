@@ -21,6 +21,7 @@ type units struct {
 
 	mu       sync.Mutex
 	bus      *bus
+	silent   error       // systemd took a connection and did not answer: it is not waited for again
 	relinked atomic.Bool // unit files were enabled, disabled or masked by us
 }
 
@@ -60,8 +61,14 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 	if u.bus != nil && u.bus.conn.Connected() {
 		return u.bus, nil
 	}
+	if u.silent != nil {
+		return nil, u.silent
+	}
 	b, err := dialBus(ctx, u.socket, u.private)
 	switch {
+	case errors.Is(err, errBusSilent):
+		u.silent = fmt.Errorf("%w: see what holds it up with `journalctl _PID=1`", err)
+		return nil, u.silent
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%w: run as root, or as a user whom the system bus lets in", err)
 	case err != nil:

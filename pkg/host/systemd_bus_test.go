@@ -1,0 +1,30 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"testing"
+)
+
+// A systemd that takes connections and answers nobody holds up no one who is told to stop.
+func TestASilentSystemdIsLeftWhenToldTo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "private")
+	l, err := net.Listen("unix", path)
+	ok(t, err)
+	defer l.Close()
+	ctx, stop := context.WithCancelCause(t.Context())
+	told := errors.New("told to stop")
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			stop(told)
+			defer c.Close()
+			<-t.Context().Done()
+		}
+	}()
+	u := &units{here: true, socket: path, private: true}
+	if _, err := u.connect(ctx); !errors.Is(err, told) {
+		t.Errorf("connect: %v, want %v", err, told)
+	}
+}
