@@ -101,3 +101,9 @@ func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	}
 	return fmt.Errorf("effect %q: no such action", t.Action)
 }
+
+// EffectOf is the effect that a key names, for sets of tasks that are made from the ledger.
+func EffectOf(key graph.Key) Effect {
+	action, unit, _ := strings.Cut(key.Name(), " ")
+	return Effect{Meta: Meta{From: "ledger"}, Action: EffectAction(action), Unit: unit}
+}

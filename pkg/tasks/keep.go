@@ -1,0 +1,54 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Keeper looks after one key that a task owns, or once owned.
+type Keeper interface {
+	// Live describes what the host has at the key; only its equality means
+	// something. "" says that nothing is there. It says no secret and writes nothing.
+	Live(ctx context.Context, v host.View) (string, error)
+}
+
+// Remover can take its key off the host. Kinds without it stay where they are
+// when nobody wants them any more: a sysctl has no absence, a module or a mount may be in use.
+type Remover interface {
+	Keeper
+	// Remove takes the key off the host; absent is success. It never removes
+	// a device of the machine, the default route's link or what is marked as
+	// somebody else's. It may be retried.
+	Remove(ctx context.Context, h *host.Host) error
+}
+
+// Restorer can bring back what was at its key before the agent came.
+type Restorer interface {
+	Keeper
+	// Baseline takes down what there is. Called once, before the first Apply.
+	Baseline(ctx context.Context, v host.View) (Baseline, error)
+	// Restore makes it so again. It may be retried.
+	Restore(ctx context.Context, h *host.Host, b Baseline) error
+}
+
+// Baseline is what was at a key before the agent first touched it.
+type Baseline struct {
+	Live string          `json:"live"` // as Keeper.Live said
+	Data json.RawMessage `json:"data,omitempty"`
+	Blob *host.Digest    `json:"blob,omitempty"` // names the content
+	// Content is kept apart, by Blob; nil where the kind has none.
+	Content []byte `json:"-"`
+}
+
+// KeeperOf finds who looks after a key of a task; nil if nobody can. Keys of
+// paths need no task.
+func KeeperOf(t Task, key graph.Key) Keeper {
+	if key.Kind() == KindFile {
+		return heldPath(key.Name())
+	}
+	k, _ := t.(Keeper)
+	return k
+}

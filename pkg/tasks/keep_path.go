@@ -1,0 +1,134 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// heldPath looks after a path, whichever kind of task put something there.
+type heldPath string
+
+var (
+	_ Remover  = heldPath("")
+	_ Restorer = heldPath("")
+)
+
+// Live implements [Keeper]. A directory is its owner and mode: what is in it is other keys'.
+func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
+	info, there, err := lstat(v, string(p))
+	if err != nil || !there {
+		return "", err
+	}
+	switch info.Type {
+	case host.Symlink:
+		target, err := v.Readlink(string(p))
+		return "symlink " + target, err
+	case host.Regular:
+		sum, err := v.Sum(string(p))
+		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
+	case host.Directory, host.Other:
+	}
+	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
+}
+
+// Remove implements [Remover]. A directory that is not empty stays. A unit is
+// disabled before its file goes, so that no link of systemd's dangles.
+func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
+	if name := p.unit(); name != "" {
+		if err := h.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+			return err
+		}
+	}
+	return h.Remove(string(p))
+}
+
+// unit is the unit whose file the path is, or "".
+func (p heldPath) unit() string {
+	if path.Dir(string(p)) != unitDir || path.Ext(string(p)) == "" || strings.HasSuffix(string(p), ".conf") {
+		return ""
+	}
+	return path.Base(string(p))
+}
+
+// pathBaseline is a path's metadata, besides its content.
+type pathBaseline struct {
+	Type   host.FileType `json:"type"`
+	Mode   fs.FileMode   `json:"mode"`
+	UID    int           `json:"uid"`
+	GID    int           `json:"gid"`
+	Mtime  int64         `json:"mtime"` // nanoseconds since the epoch
+	Target string        `json:"target,omitempty"`
+}
+
+// Baseline implements [Restorer].
+func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err error) {
+	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
+		return b, err
+	}
+	info, err := v.Lstat(string(p))
+	if err != nil {
+		return b, err
+	}
+	data := pathBaseline{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
+	switch info.Type {
+	case host.Symlink:
+		data.Target, err = v.Readlink(string(p))
+	case host.Regular:
+		if b.Content, err = v.ReadFile(string(p)); err == nil {
+			sum := host.Digest(sha256.Sum256(b.Content))
+			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
+		}
+	case host.Directory, host.Other:
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Data, err = json.Marshal(data)
+	return b, err
+}
+
+// Restore implements [Restorer]: content, owner, mode and time of change.
+func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	if b.Live == "" {
+		return p.Remove(ctx, h)
+	}
+	var was pathBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore %s: %w", p, err)
+	}
+	spec := host.FileSpec{Mode: was.Mode, UID: was.UID, GID: was.GID}
+	switch was.Type {
+	case host.Symlink:
+		if info, there, err := lstat(h, string(p)); err == nil && there && info.Type == host.Regular {
+			if err := h.Remove(string(p)); err != nil {
+				return err
+			}
+		}
+		return h.Symlink(string(p), was.Target)
+	case host.Regular:
+		if now, err := h.Sum(string(p)); err != nil || b.Blob == nil || now != *b.Blob {
+			if err := h.WriteFile(ctx, string(p), b.Content, spec); err != nil {
+				return err
+			}
+		}
+	case host.Directory:
+		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
+			return err
+		}
+	case host.Other:
+		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
+	}
+	if err := h.SetMeta(string(p), spec); err != nil {
+		return err
+	}
+	return h.SetMtime(string(p), was.Mtime)
+}

@@ -1,0 +1,203 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// How the kinds of the kernel and of systemd look after their keys.
+
+var (
+	_ Restorer = Sysctl{}
+	_ Keeper   = Module{}
+	_ Keeper   = Mount{}
+	_ Remover  = UnitState{}
+	_ Restorer = UnitState{}
+	_ Remover  = TOMLKey{}
+	_ Restorer = TOMLKey{}
+)
+
+// Live implements [Keeper].
+func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
+	have, err := v.Sysctl(SysctlKey(t.Key).Name())
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	return have, err
+}
+
+// Baseline implements [Restorer].
+func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	live, err := t.Live(ctx, v)
+	return Baseline{Live: live}, err
+}
+
+// Restore implements [Restorer].
+func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	return h.SetSysctl(ctx, t.Key, b.Live)
+}
+
+// Live implements [Keeper].
+func (t Module) Live(_ context.Context, v host.View) (string, error) {
+	state, err := v.Module(t.Name)
+	if state == host.ModuleLoaded || state == host.ModuleBuiltin {
+		return string(state), err
+	}
+	return "", err
+}
+
+// Live implements [Keeper]: of a mount, what is mounted there.
+func (t Mount) Live(_ context.Context, v host.View) (string, error) {
+	have, err := v.Mounted(t.Where)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	return have, err
+}
+
+// Live implements [Keeper]: of a unit, what the task sets.
+func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
+	have, err := v.Unit(ctx, t.Name)
+	if err != nil || have.Load == "not-found" {
+		return "", err
+	}
+	live := "unit"
+	if t.Masked != nil {
+		live += " " + word(have.File == "masked", "masked", "unmasked")
+	}
+	if t.Enabled != nil {
+		live += " " + word(isEnabled(have.File), "enabled", "disabled")
+	}
+	if t.Active != nil {
+		live += " " + word(t.isActive(have), "active", "inactive")
+	}
+	return live, nil
+}
+
+// Remove implements [Remover]: a unit that came with us stops and is disabled.
+// Its file is another key, and goes after it.
+func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
+	if err := h.StopUnit(ctx, t.Name, !t.NoBlock); err != nil {
+		return err
+	}
+	return h.DisableUnit(ctx, t.Name)
+}
+
+// Baseline implements [Restorer].
+func (t UnitState) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	have, err := v.Unit(ctx, t.Name)
+	if err != nil {
+		return Baseline{}, err
+	}
+	return baseline(ctx, v, t, have)
+}
+
+// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed it.
+func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	var was host.UnitState
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore unit %s: %w", t.Name, err)
+	}
+	back := UnitState{Meta: t.Meta, Name: t.Name, NoBlock: t.NoBlock}
+	set := func(asked *bool, is bool) *bool {
+		if asked == nil {
+			return nil
+		}
+		return &is
+	}
+	back.Masked = set(t.Masked, was.File == "masked")
+	back.Enabled = set(t.Enabled, isEnabled(was.File))
+	back.Active = set(t.Active, t.isActive(was))
+	return back.Apply(ctx, h, nil)
+}
+
+// Live implements [Keeper]: the key's value as it is written.
+func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
+	text, err := v.ReadFile(t.Path)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	st, there, err := t.statement(text)
+	if err != nil || !there {
+		return "", err
+	}
+	return string(text[st.value[0]:st.value[1]]), nil
+}
+
+// statement finds the line that sets the key.
+func (t TOMLKey) statement(text []byte) (tomlStatement, bool, error) {
+	statements, err := scanTOML(text)
+	if err != nil {
+		return tomlStatement{}, false, err
+	}
+	var table []string
+	for _, st := range statements {
+		switch {
+		case st.comment:
+		case st.header:
+			table = st.path
+		case slices.Equal(table, t.Table) && len(st.path) == 1 && st.path[0] == t.Key:
+			return st, true, nil
+		}
+	}
+	return tomlStatement{}, false, nil
+}
+
+// Remove implements [Remover]: the key's line goes, every other byte stays.
+func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
+	if _, err := h.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	return h.EditFile(ctx, t.Path, t.without)
+}
+
+func (t TOMLKey) without(text []byte) ([]byte, error) {
+	st, there, err := t.statement(text)
+	if err != nil || !there {
+		return text, err
+	}
+	return slices.Concat(text[:st.start], text[st.end:]), nil
+}
+
+// Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
+func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	b, err := heldPath(t.Path).Baseline(ctx, v)
+	if err != nil {
+		return b, err
+	}
+	b.Live, err = t.Live(ctx, v)
+	return b, err
+}
+
+// Restore implements [Restorer]. Where the file is the old one with our key in
+// it, the old one comes back; where somebody else wrote to it too, only the key does.
+func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	whole := false
+	err := h.EditFile(ctx, t.Path, func(now []byte) ([]byte, error) {
+		if e, err := t.edit(b.Content); err == nil && string(e.text) == string(now) {
+			whole = true
+			return b.Content, nil
+		}
+		if b.Live == "" {
+			return t.without(now)
+		}
+		st, there, err := t.statement(now)
+		if err != nil || !there {
+			return now, err
+		}
+		return slices.Concat(now[:st.value[0]], []byte(b.Live), now[st.value[1]:]), nil
+	})
+	var was pathBaseline
+	if err == nil && whole && json.Unmarshal(b.Data, &was) == nil {
+		err = h.SetMtime(t.Path, was.Mtime)
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// everyKind has one task of each kind with every parameter set.
+func everyKind() []Task {
+	yes := true
+	m := Meta{From: "cluster.yaml:1:2", Why: "for a test", At: graph.AfterKubelet, After: []graph.Key{"file:/x"}, Then: []graph.Key{"effect:restart x.service"}}
+	secret := m
+	secret.Secret = true
+	return []Task{
+		Directory{Meta: m, Path: "/a", Mode: 0o1777, Owner: "daemon:daemon"},
+		File{Meta: secret, Path: "/a/b", Content: []byte("x\x00y"), Mode: 0o600, Owner: "1:2"},
+		SymbolicLink{Meta: m, Path: "/a/c", Target: "../d"},
+		Archive{Meta: m, Name: "n", URLs: []string{"u"}, SHA256: host.Digest{1}, Dir: "/opt", Members: []string{"a", "b"}, Mode: 0o755, Owner: "0:0"},
+		CertificateSet{Meta: secret, Dir: "/c", CA: CertFile{"ca", []byte("1"), 0o644}, Cert: CertFile{"crt", []byte("2"), 0o644}, Key: CertFile{"key", []byte("3"), 0o600},
+			Owner: "1:1", CommonName: "cn", AllowExpired: true, RetainOnRelease: true},
+		TOMLKey{Meta: m, Path: "/t", Table: []string{"a", "b.c"}, Key: "k", Value: "v"},
+		TOMLKey{Meta: m, Path: "/t", Key: "n", Value: int64(7)},
+		TOMLKey{Meta: m, Path: "/t", Key: "l", Value: []string{"x", "y"}},
+		TOMLKey{Meta: m, Path: "/t", Key: "b", Value: true},
+		Sysctl{Meta: m, Key: "net.ipv4.ip_forward", Value: "1", Optional: true},
+		Module{Meta: m, Name: "br_netfilter", Optional: true},
+		Mount{Meta: m, What: "bpf", Where: "/sys/fs/bpf", Type: "bpf", Options: "nosuid", Description: "d"},
+		Unit{Meta: m, Name: "x.service", Content: []byte("[Unit]\n")},
+		DropIn{Meta: m, Unit: "y.service", Name: "50-x.conf", Content: []byte("[Service]\n")},
+		UnitState{Meta: m, Name: "x.service", Enabled: &yes, Active: &yes, NoBlock: true},
+		Link{Meta: m, Name: "cbr0", Kind: "bridge", MTU: 1400, Up: true, MAC: "0a:58:00:00:00:01"},
+		Address{Meta: m, Link: "cbr0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
+		Route{Meta: m, Route: host.Route{Dst: netip.MustParsePrefix("10.1.0.0/16"), Gateway: netip.MustParseAddr("10.0.0.2"), Link: "eth0", MTU: 1400, Metric: 5, OnLink: true}},
+		Rule{Meta: m, Rule: host.Rule{Priority: 100, Family: 4, Src: netip.MustParsePrefix("10.0.0.0/8"), Mark: 1, Mask: 3, Table: 7}},
+		Table{Meta: m, Table: host.Table{Family: "ip", Name: "netwright", Chains: []host.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
+			Rules: []host.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, DstLocal: &yes, Verdict: "masquerade"}}}}}},
+		ForwardAccept{Meta: m, Link: "cbr0", Families: []int{4, 6}},
+		Effect{Meta: m, Action: ActionRestart, Unit: "x.service", Wait: true},
+	}
+}
+
+// The line that keeps it: record.go, rebuild (each content comes back and is checked).
+func TestARecordRebuildsItsTask(t *testing.T) {
+	compare := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+	addr := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+	for _, task := range everyKind() {
+		t.Run(fmt.Sprintf("%T %s", task, task.Owns()[0]), func(t *testing.T) {
+			r, contents, err := Record(task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := map[host.Digest][]byte{}
+			for _, c := range contents {
+				kept[sha256.Sum256(c)] = c
+			}
+			blob := func(d host.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
+			got, err := Rebuild(r, blob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(task, got, compare, addr); diff != "" {
+				t.Error(diff)
+			}
+			again, _, err := Record(got)
+			if err != nil || !again.Same(r) {
+				t.Errorf("the record of what was rebuilt differs: %v\n%s\n%s", err, r.Params, again.Params)
+			}
+			if len(contents) > 0 {
+				if _, err := Rebuild(r, func(host.Digest) ([]byte, error) { return []byte("damaged"), nil }); err == nil {
+					t.Error("a damaged content was taken")
+				}
+			}
+			r.Version++
+			if _, err := Rebuild(r, blob); err == nil {
+				t.Error("a record of a version to come was taken")
+			}
+		})
+	}
+}
+
+// A new kind that the ledger forgets would never be pruned and never be rolled back to.
+func TestEveryKindIsRecorded(t *testing.T) {
+	known := map[string]bool{"WaitConf": true, "Await": true, "Removal": true, "Restoration": true} // they leave nothing behind
+	for _, task := range everyKind() {
+		known[fmt.Sprintf("%T", task)[len("tasks."):]] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`(?m)^var _ Task = (\w+)\{\}`)
+	count := 0
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
+			count++
+			if !known[m[1]] {
+				t.Errorf("%s: kind %s is not in Record, Rebuild and everyKind", name, m[1])
+			}
+		}
+	}
+	if count < 18 {
+		t.Errorf("only %d kinds were found in the sources", count)
+	}
+}

@@ -1,0 +1,213 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Removal takes a key of ours that nobody wants any more off the host. It is
+// planned and applied like any task: absent is right.
+type Removal struct {
+	Meta
+	Key    graph.Key
+	Keeper Remover
+	Last   string // as the agent left it; what differs is a person's and stays
+	// Links are those of ours that go in the same run: while one of them has
+	// ports, pods use it, and nothing of the network goes.
+	Links []string
+	// Confs, set for a CNI conf, says what must not be broken by its going.
+	Confs *ConfGuard
+}
+
+// ConfGuard keeps a CNI directory from being left without a conf while pods live.
+type ConfGuard struct {
+	Dir   string
+	Going []string // base names that go in this run
+	// Coming says that another conf of ours will be there.
+	Coming bool
+}
+
+var _ Task = Removal{}
+
+// Owns implements [Task].
+func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
+
+// Asks implements [Task]: systemd forgets the files that go.
+func (t Removal) Asks() []graph.Key {
+	if t.Key.Kind() == KindFile && strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
+		return askReload(t.Then)
+	}
+	return t.Then
+}
+
+// Plan implements [Task].
+func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
+	live, err := t.Keeper.Live(ctx, v)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(t.Key, Remove), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
+	}
+	switch {
+	case live == "":
+		return nil, nil
+	case live != t.Last:
+		return nil, &KeptError{Key: t.Key, Why: "somebody changed it since netwright wrote it"}
+	}
+	if t.Key.Kind() == KindFile {
+		others, err := t.holdsOthers(v)
+		if err != nil {
+			return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
+		}
+		if others {
+			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: there are files of others in it"}, nil
+		}
+	}
+	if err := t.inUse(ctx, v); err != nil {
+		return nil, err
+	}
+	return &Change{
+		Items:   []Item{{Key: t.Key, Op: Remove}},
+		Reason:  "no longer wanted",
+		Asks:    t.Asks(),
+		Pending: []host.Fact{{Key: string(t.Key), Gone: true}},
+	}, nil
+}
+
+// KeptError is a key that stays although nobody wants it any more.
+type KeptError struct {
+	Key graph.Key
+	Why string
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("%s stays: %s; remove it by hand if it is not needed", e.Key, e.Why)
+}
+
+// holdsOthers says that a directory of ours has something in it that stays.
+func (t Removal) holdsOthers(v host.View) (bool, error) {
+	dir := t.Key.Name()
+	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != host.Directory {
+		return false, err
+	}
+	names, err := v.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if _, there, err := lstat(v, path.Join(dir, name)); err != nil || there {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// inUse waits while pods use what would go.
+func (t Removal) inUse(ctx context.Context, v host.View) error {
+	if t.Confs != nil {
+		return t.Confs.check(v)
+	}
+	if len(t.Links) == 0 {
+		return nil
+	}
+	links, err := v.Links(ctx)
+	if err != nil {
+		return passing(err)
+	}
+	for _, l := range links {
+		if l.Master != "" && slices.Contains(t.Links, l.Master) {
+			return graph.Wait(fmt.Sprintf("the pods on %s, which still has the port %s: drain the node or delete its pods", l.Master, l.Name))
+		}
+	}
+	return nil
+}
+
+// check waits for another conf while pods live.
+func (g ConfGuard) check(v host.View) error {
+	names, err := v.ReadDir(g.Dir)
+	if err != nil {
+		return fmt.Errorf("list the CNI confs in %s: %w", g.Dir, err)
+	}
+	confs, err := confFiles(v, g.Dir, names)
+	if err != nil {
+		return err
+	}
+	left := slices.ContainsFunc(confs, func(name string) bool { return !slices.Contains(g.Going, name) })
+	if left || g.Coming {
+		return nil
+	}
+	pod, err := podSign(v)
+	if err != nil || pod == "" {
+		return err
+	}
+	return graph.Wait(fmt.Sprintf("another CNI conf in %s: pods live here (%s), and without a conf the runtime could not even remove them", g.Dir, pod))
+}
+
+// podSign is a trace of a living pod, or "": what a runtime keeps of the pods
+// that it attached. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
+func podSign(v host.View) (string, error) {
+	for _, dir := range []string{"/var/lib/cni/results", "/run/netns"} {
+		names, err := v.ReadDir(dir)
+		if errors.Is(err, host.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("look for living pods: %w", err)
+		}
+		for _, name := range names {
+			if dir != "/run/netns" || strings.HasPrefix(name, "cni-") {
+				return path.Join(dir, name), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// Apply implements [Task].
+func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return t.Keeper.Remove(ctx, h)
+}
+
+// Restoration brings back what was at a key before the agent came.
+type Restoration struct {
+	Meta
+	Key    graph.Key
+	Keeper Restorer
+	To     Baseline
+}
+
+var _ Task = Restoration{}
+
+// Owns implements [Task].
+func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }
+
+// Asks implements [Task].
+func (t Restoration) Asks() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.Asks() }
+
+// Plan implements [Task].
+func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
+	live, err := t.Keeper.Live(ctx, v)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(t.Key, Update), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
+	}
+	if live == t.To.Live || live == "" && t.Key.Kind() == KindSysctl { // its link is gone
+		return nil, nil
+	}
+	return &Change{Items: []Item{{Key: t.Key, Op: Update}}, Reason: "as it was before netwright came", Asks: t.Asks()}, nil
+}
+
+// Apply implements [Task].
+func (t Restoration) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return t.Keeper.Restore(ctx, h, t.To)
+}
