@@ -1,9 +1,11 @@
-// Package ledger is the agent's memory on disk, /var/lib/netwright: which
-// effects it owes, and stamps of the files that it has compared, so that the
-// next run need not read them again.
+// Package ledger is the agent's memory on disk, /var/lib/netwright: what it has
+// taken charge of and what was there before (the journal), the last ten sets of
+// tasks that it applied (revisions), contents by their digest (blobs), the
+// effects that it owes, and stamps of the files that it has compared, so that the next
+// run need not read them again.
 //
-// A lost or damaged file of it costs time (files are read again) and never
-// a wrong decision: stamps are believed only for the boot that wrote them.
+// It decides nothing. A lost or damaged part of it costs time or knowledge,
+// never a thing of somebody else's: without a journal all counts as found.
 package ledger
 
 import (
@@ -17,6 +19,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -32,6 +35,7 @@ const (
 // Reader is what the ledger reads through; host.View is one.
 type Reader interface {
 	ReadFile(path string) ([]byte, error)
+	ReadDir(path string) ([]string, error)
 }
 
 // Writer is what the ledger writes through; *host.Host is one. WriteFile
@@ -39,6 +43,15 @@ type Reader interface {
 type Writer interface {
 	Mkdir(path string, mode fs.FileMode, uid, gid int) error
 	WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error
+}
+
+// Host is what the journal, with what is kept beside it, is written through; *host.Host is one.
+type Host interface {
+	Reader
+	Writer
+	AppendFile(path string, data []byte, mode fs.FileMode) error
+	Batch() *host.Batch
+	Remove(path string) error
 }
 
 // Ledger is the memory of one node. Safe for several goroutines.
@@ -52,6 +65,17 @@ type Ledger struct {
 	saved string // owed as it is on disk
 	// Damage says what could not be read, for a note to the user.
 	damage []string
+
+	// Lost says that there was a journal, and that what it knew is gone.
+	Lost bool
+	// Unreadable says that there is a journal, and that it is not for us.
+	Unreadable bool
+	// Of the journal, used by one goroutine: the pass.
+	lines   []line
+	head    Head
+	rewrite bool
+	entries map[graph.Key]Entry
+	dirs    map[string]int64
 }
 
 // Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
@@ -60,6 +84,7 @@ func Load(r Reader) *Ledger {
 	if id, err := r.ReadFile(bootIDFile); err == nil {
 		l.boot = strings.TrimSpace(string(id))
 	}
+	l.loadJournal(r)
 	switch data, err := r.ReadFile(stampsFile); {
 	case err == nil:
 		if l.stamps, err = parseStamps(data, l.boot); err != nil {

@@ -22,6 +22,16 @@ func (d disk) ReadFile(path string) ([]byte, error) {
 	return []byte(s), nil
 }
 
+func (d disk) ReadDir(dir string) ([]string, error) {
+	var names []string
+	for path := range d {
+		if name, below := strings.CutPrefix(path, dir+"/"); below {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 func (d disk) WriteFile(_ context.Context, path string, content []byte, _ host.FileSpec) error {
 	d[path] = string(content)
 	return nil

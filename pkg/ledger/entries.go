@@ -1,0 +1,210 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Mode says whose a key is.
+type Mode string
+
+// The modes of an entry.
+const (
+	Owned    Mode = "owned"    // absent before us: prune removes it
+	Found    Mode = "found"    // there before us: repaired, never removed
+	Retained Mode = "retained" // ours, and stays when nobody wants it: reset alone removes it
+)
+
+// Entry is one key that the agent has taken charge of.
+type Entry struct {
+	Key  graph.Key `json:"key"`
+	Mode Mode      `json:"mode"`
+	// Task rebuilds the key's task. Keys of paths need none to be removed, so
+	// only the task's first key has it; the others name that one in Of.
+	Task  *tasks.Recorded `json:"task,omitempty"`
+	Of    graph.Key       `json:"of,omitempty"`
+	Needs []graph.Key     `json:"needs,omitempty"`
+	Asks  []graph.Key     `json:"asks,omitempty"` // effects that its going asks for
+	// Baseline is what was there before the first change; nil when we never changed it, or it was absent.
+	Baseline *tasks.Baseline `json:"baseline,omitempty"`
+	// Last is what the host had when the agent last left it right.
+	Last string `json:"last,omitempty"`
+	// Pending says that a change was about to be made, and nothing says how it ended.
+	Pending bool `json:"pending,omitempty"`
+	// Released says that nobody wants the key any more and that it stays; only reset still looks at it.
+	Released bool `json:"released,omitempty"`
+	// Parent says that it is a directory made on the way to a path.
+	Parent   bool `json:"parent,omitempty"`
+	Revision int  `json:"revision,omitempty"` // by which it was last recorded
+}
+
+// Head ends each batch: what must be known without reading the entries.
+type Head struct {
+	// Print names the desired set that the entries are in step with.
+	Print string `json:"print,omitempty"`
+	// Settled says that every entry is wanted by that set, or released: there is nothing to prune.
+	Settled bool `json:"settled,omitempty"`
+	Current int  `json:"current,omitempty"` // revision
+	Held    *Pin `json:"held,omitempty"`
+}
+
+// Pin holds a node at a revision until somebody resumes.
+type Pin struct {
+	Revision int       `json:"revision"`
+	By       string    `json:"by"`
+	Since    time.Time `json:"since"`
+}
+
+// Batch is what one commit changes.
+type Batch struct {
+	Put   []Entry
+	Drop  []graph.Key
+	Dirs  map[string]int64 // directories' times of change before us; the first that is noted stays
+	Head  Head
+	Blobs [][]byte
+	// Revision, if set, is kept beside the journal, before it.
+	Revision *Revision
+}
+
+const journalFile = Dir + "/journal"
+
+// loadJournal reads the journal's lines and its head; entries are decoded when somebody asks.
+func (l *Ledger) loadJournal(r Reader) {
+	data, err := r.ReadFile(journalFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if names, err := r.ReadDir(revisionDir); err == nil && len(names) > 0 {
+			l.lose(journalFile + " is gone") // a revision is written before the journal that names it
+		}
+		return
+	case errors.Is(err, fs.ErrPermission):
+		l.damage = append(l.damage, journalFile+" can be read by root only: what is no longer wanted is not listed")
+		l.Unreadable = true
+		return
+	case err == nil && len(data) == 0:
+		l.lose(journalFile + " is empty")
+		return
+	}
+	if err == nil {
+		l.lines, l.rewrite, err = readLines(data)
+	}
+	if err == nil {
+		err = json.Unmarshal(l.lines[len(l.lines)-1].value, &l.head)
+	}
+	if err != nil {
+		l.lose(fmt.Sprintf("%s: %v", journalFile, err))
+	}
+}
+
+// lose forgets all that was known: what is desired comes in again as found, so that nothing is removed for want of a memory.
+func (l *Ledger) lose(why string) {
+	l.damage = append(l.damage, why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
+	l.lines, l.head, l.rewrite, l.Lost = nil, Head{}, true, true
+	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
+}
+
+// Head returns what the last commit said.
+func (l *Ledger) Head() Head { return l.head }
+
+// Entries returns all entries; the caller must not change the map. Decoding them is put off until here, for a run in which nothing
+// changes does not need them.
+func (l *Ledger) Entries() map[graph.Key]Entry {
+	if l.entries == nil {
+		var err error
+		if l.entries, l.dirs, err = replay(l.lines); err != nil {
+			l.lose(fmt.Sprintf("%s: %v", journalFile, err))
+		}
+	}
+	return l.entries
+}
+
+// Dirs returns the times of change that directories had before the agent put something into them.
+func (l *Ledger) Dirs() map[string]int64 {
+	l.Entries()
+	return l.dirs
+}
+
+// Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that names them. On an
+// error the ledger on disk is as before.
+func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
+	l.Entries()
+	if err := l.saveBeside(ctx, w, b); err != nil {
+		return err
+	}
+	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)
+	text, err := l.apply(b, entries, dirs)
+	if err != nil {
+		return err
+	}
+	lines, _, err := readLines(text)
+	if err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
+	if l.rewrite || len(l.lines) == 0 || len(lines) > 2*len(entries)+64 {
+		if text, err = whole(entries, dirs, b.Head); err != nil {
+			return err
+		}
+		if lines, _, err = readLines(text); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+		if err := write(ctx, w, journalFile, text); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+	} else if err := w.AppendFile(journalFile, text, 0o600); err != nil {
+		l.rewrite = true // part of it may be there
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	l.lines, l.entries, l.dirs, l.head, l.rewrite = lines, entries, dirs, b.Head, false
+	return nil
+}
+
+// apply makes the batch's lines, and changes entries and dirs by it.
+func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int64) (text []byte, err error) {
+	for _, e := range b.Put {
+		entries[e.Key] = e
+		if text, err = appendLine(text, linePut, e); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range b.Drop {
+		delete(entries, key)
+		if text, err = appendLine(text, lineDrop, key); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(b.Dirs)) {
+		if _, known := dirs[path]; known {
+			continue
+		}
+		dirs[path] = b.Dirs[path]
+		if text, err = appendLine(text, lineDir, dirTime{path, b.Dirs[path]}); err != nil {
+			return nil, err
+		}
+	}
+	return appendLine(text, lineHead, b.Head)
+}
+
+// whole is the journal with nothing in it that was replaced since.
+func whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) (text []byte, err error) {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		if text, err = appendLine(text, linePut, entries[key]); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(dirs)) {
+		if text, err = appendLine(text, lineDir, dirTime{path, dirs[path]}); err != nil {
+			return nil, err
+		}
+	}
+	return appendLine(text, lineHead, head)
+}

@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// open opens a ledger on a real directory, and what it is written through.
+func open(t testing.TB, root string) (*Ledger, *host.Host) {
+	t.Helper()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return Load(h), h
+}
+
+func entry(key string, mode Mode) Entry { return Entry{Key: graph.Key(key), Mode: mode, Last: "x"} }
+
+func commit(t testing.TB, l *Ledger, h *host.Host, b Batch) {
+	t.Helper()
+	if err := l.Commit(t.Context(), h, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCommittedBatchesComeBack(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	for i := range 200 { // many enough that the journal is replaced by what it says now and then
+		b := Batch{Put: []Entry{entry("file:/a", Owned), entry(fmt.Sprintf("file:/b%d", i%7), Found)}, Dirs: map[string]int64{"/etc": int64(i)},
+			Head: Head{Print: fmt.Sprint(i), Settled: true, Current: i}}
+		if i%5 == 4 {
+			b.Drop = []graph.Key{"file:/a"}
+		}
+		commit(t, l, h, b)
+		again, _ := open(t, root)
+		if diff := cmp.Diff(l.Entries(), again.Entries()); diff != "" {
+			t.Fatalf("after batch %d: %s", i, diff)
+		}
+		if again.Head() != b.Head || again.Dirs()["/etc"] != 0 {
+			t.Fatalf("after batch %d the head is %+v and the time of /etc %d: want the last head and the first time", i, again.Head(), again.Dirs()["/etc"])
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(root, journalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, []byte("\n")); n > 100 {
+		t.Errorf("the journal has %d lines for 8 entries: it is never replaced", n)
+	}
+}
+
+// A crash may leave any part of the last batch. The line that keeps it: journal.go, readLines (lines[:committed]).
+func TestATornBatchNeverHappened(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
+	whole, err := os.ReadFile(filepath.Join(root, journalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/b", Owned), entry("file:/c", Owned)}, Drop: []graph.Key{"file:/a"}, Head: Head{Current: 2}})
+	both, err := os.ReadFile(filepath.Join(root, journalFile))
+	if err != nil || !bytes.HasPrefix(both, whole) {
+		t.Fatalf("the second batch was not appended: %v", err)
+	}
+	for cut := len(whole); cut < len(both); cut++ {
+		for _, tail := range []string{"", strings.Repeat("\x00", 20)} {
+			if err := os.WriteFile(filepath.Join(root, journalFile), append(both[:cut:cut], tail...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, h := open(t, root)
+			if cut == len(both)-1 && tail == "" { // only the end of the line is missing: whole or not, both are right
+				continue
+			}
+			if got.Lost || got.Head().Current != 1 || len(got.Entries()) != 1 {
+				t.Fatalf("cut at %d of %d: lost %v, head %+v, %d entries; want the first batch", cut, len(both), got.Lost, got.Head(), len(got.Entries()))
+			}
+			if cut%40 == 0 { // what is written next stands on firm ground
+				commit(t, got, h, Batch{Put: []Entry{entry("file:/d", Found)}, Head: Head{Current: 3}})
+				if next, _ := open(t, root); next.Lost || len(next.Entries()) != 2 {
+					t.Fatalf("cut at %d: after the next batch lost %v, %d entries", cut, next.Lost, len(next.Entries()))
+				}
+			}
+		}
+	}
+}
+
+// The line that keeps it: journal.go, readLines (bad before something good).
+func TestAChangedJournalIsNotBelieved(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Found)}, Head: Head{Current: 1}})
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/b", Owned)}, Head: Head{Current: 2}})
+	data, err := os.ReadFile(filepath.Join(root, journalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := bytes.IndexByte(data, '\n')
+	for i := range first {
+		changed := bytes.Clone(data)
+		changed[i] ^= 0x20
+		if err := os.WriteFile(filepath.Join(root, journalFile), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := open(t, root); !got.Lost || len(got.Entries()) != 0 || len(got.Damage()) != 1 {
+			t.Fatalf("byte %d changed: lost %v, entries %v, damage %q", i, got.Lost, got.Entries(), got.Damage())
+		}
+	}
+}
+
+// The line that keeps it: revisions.go, saveBeside (0700 and 0600).
+func TestContentsAreForRootOnly(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: [][]byte{[]byte("secret")}, Revision: &Revision{Number: 1}, Head: Head{Current: 1}})
+	err := filepath.Walk(filepath.Join(root, Dir), func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	head := Head{Held: &Pin{Revision: 2}}
+	for i := 1; i <= 25; i++ {
+		head.Current = i
+		commit(t, l, h, Batch{Blobs: [][]byte{fmt.Append(nil, i)}, Revision: &Revision{Number: i}, Head: head})
+		if err := l.Tidy(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := revisionNumbers(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{2, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}, kept); diff != "" {
+		t.Error(diff)
+	}
+	blobs, err := h.ReadDir(blobDir)
+	if err != nil || len(blobs) != 0 {
+		t.Errorf("contents that nothing names are kept: %v, %v", blobs, err)
+	}
+}
+
+// FuzzJournal: no file makes the reader fail other than by saying that it is damaged, and what it takes it writes back to the same.
+func FuzzJournal(f *testing.F) {
+	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
+	seed, err := whole(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Held: &Pin{Revision: 2, By: "root"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	more, err := appendLine(seed, lineDrop, "file:/a")
+	if err != nil {
+		f.Fatal(err)
+	}
+	more, err = appendLine(more, lineHead, Head{Current: 4})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range [][]byte{nil, seed, seed[:len(seed)/2], more, more[:len(more)-3], append(seed[:len(seed):len(seed)], "00000000 h {}\n"...), bytes.Repeat([]byte{0}, 99)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := Load(disk{journalFile: string(data)})
+		entries, head := l.Entries(), l.Head()
+		if l.Lost && (len(entries) != 0 || head != Head{}) {
+			t.Fatal("a journal that is not believed was believed in part")
+		}
+		text, err := whole(entries, l.Dirs(), head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := Load(disk{journalFile: string(text)})
+		a, errA := json.Marshal(again.Entries())
+		b, errB := json.Marshal(entries)
+		if again.Lost || errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Fatalf("written back it reads otherwise:\n%s\n%s", b, a)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const (
+	revisionDir = Dir + "/revisions"
+	blobDir     = Dir + "/blobs"
+)
+
+// KeptRevisions is how many revisions are kept, besides one that the node is held at.
+const KeptRevisions = 10
+
+// Revision is a whole set of tasks that was applied, so that it can be again.
+type Revision struct {
+	Number     int              `json:"number"`
+	Time       time.Time        `json:"time"`
+	By         string           `json:"by"`
+	Cluster    string           `json:"cluster"`
+	NodeGroup  string           `json:"nodeGroup,omitempty"`
+	Node       string           `json:"node"`
+	Network    string           `json:"network"`
+	Store      string           `json:"store"`
+	Generation int64            `json:"generation"`
+	Digest     string           `json:"digest"`
+	Print      string           `json:"print"` // see Head.Print
+	Tasks      []tasks.Recorded `json:"tasks"`
+}
+
+// Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names them.
+func Revisions(r Reader) ([]Revision, error) {
+	numbers, err := revisionNumbers(r)
+	if err != nil {
+		return nil, err
+	}
+	var out []Revision
+	var failed []error
+	for _, n := range numbers {
+		rev, err := ReadRevision(r, n)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		out = append(out, *rev)
+	}
+	return out, errors.Join(failed...)
+}
+
+// ReadRevision reads one revision.
+func ReadRevision(r Reader, number int) (*Revision, error) {
+	data, err := r.ReadFile(revisionFile(number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read revision %d: it is not kept: `agent history` lists those that are: %w", number, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read revision %d: %w", number, err)
+	}
+	var rev Revision
+	if err := json.Unmarshal(data, &rev); err != nil || rev.Number != number {
+		return nil, fmt.Errorf("read revision %d: %s is damaged: choose another one from `agent history`", number, revisionFile(number))
+	}
+	return &rev, nil
+}
+
+func revisionFile(number int) string { return revisionDir + "/" + strconv.Itoa(number) + ".json" }
+
+func revisionNumbers(r Reader) ([]int, error) {
+	names, err := r.ReadDir(revisionDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the revisions: %w", err)
+	}
+	var out []int
+	for _, name := range names {
+		base, ok := strings.CutSuffix(name, ".json")
+		if n, err := strconv.Atoi(base); ok && err == nil && n > 0 && revisionFile(n) == revisionDir+"/"+name {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// NextRevision is the number that the next revision gets.
+func (l *Ledger) NextRevision(r Reader) (int, error) {
+	numbers, err := revisionNumbers(r)
+	if err != nil {
+		return 0, err
+	}
+	last := l.head.Current
+	if len(numbers) > 0 {
+		last = max(last, numbers[len(numbers)-1])
+	}
+	return last + 1, nil
+}
+
+// Blob reads a content by its digest.
+func Blob(r Reader, sum host.Digest) ([]byte, error) {
+	data, err := r.ReadFile(blobDir + "/" + sum.String())
+	if err != nil {
+		return nil, fmt.Errorf("read a content that the ledger keeps: %w", err)
+	}
+	if host.Digest(sha256.Sum256(data)) != sum {
+		return nil, fmt.Errorf("read a content that the ledger keeps: %s is damaged", blobDir+"/"+sum.String())
+	}
+	return data, nil
+}
+
+// saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets: none is for others to read.
+func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
+	files := map[string][]byte{}
+	for _, content := range b.Blobs {
+		files[blobDir+"/"+host.Digest(sha256.Sum256(content)).String()] = content
+	}
+	if len(files) > 0 {
+		if err := w.Mkdir(blobDir, 0o700, 0, 0); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+		there, err := w.ReadDir(blobDir)
+		if err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+		for _, name := range there {
+			delete(files, blobDir+"/"+name)
+		}
+	}
+	if b.Revision != nil {
+		if err := w.Mkdir(revisionDir, 0o700, 0, 0); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+		data, err := json.Marshal(b.Revision)
+		if err != nil {
+			return fmt.Errorf("encode revision %d: %w", b.Revision.Number, err)
+		}
+		files[revisionFile(b.Revision.Number)] = data
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	batch := w.Batch()
+	defer batch.Discard()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := batch.Put(name, files[name], host.FileSpec{Mode: 0o600}); err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+	}
+	if err := batch.Commit(ctx); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	return nil
+}
+
+// Tidy removes the oldest revisions, and the contents that no entry and no revision names. Called when a revision was added.
+func (l *Ledger) Tidy(w Host) error {
+	numbers, err := revisionNumbers(w)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for i, n := range numbers {
+		held := l.head.Held != nil && l.head.Held.Revision == n
+		if len(numbers)-i > KeptRevisions && !held && n != l.head.Current {
+			if err := w.Remove(revisionFile(n)); err != nil {
+				return fmt.Errorf("remove revision %d: %w", n, err)
+			}
+			continue
+		}
+		rev, err := ReadRevision(w, n)
+		if err != nil {
+			return nil // what a damaged one needs is not known: nothing is removed
+		}
+		for _, t := range rev.Tasks {
+			name(named, t.Blobs...)
+		}
+	}
+	for _, e := range l.Entries() {
+		if e.Task != nil {
+			name(named, e.Task.Blobs...)
+		}
+		if e.Baseline != nil && e.Baseline.Blob != nil {
+			name(named, *e.Baseline.Blob)
+		}
+	}
+	blobs, err := w.ReadDir(blobDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the contents that the ledger keeps: %w", err)
+	}
+	for _, blob := range blobs {
+		if !named[blob] {
+			if err := w.Remove(blobDir + "/" + blob); err != nil {
+				return fmt.Errorf("remove a content that nothing names: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func name(named map[string]bool, sums ...host.Digest) {
+	for _, sum := range sums {
+		named[sum.String()] = true
+	}
+}
