@@ -30,8 +30,9 @@ type applier struct {
 // apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs.
-func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, log *zap.Logger, hooks Hooks) (*changes, graph.Report[tasks.Task], error) {
+func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes, graph.Report[tasks.Task], error) {
 	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), log: log, hooks: hooks}
+	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
 	before := led.Owed()
 	owe(led, planned)
@@ -79,7 +80,7 @@ func forgive(led *ledger.Ledger, planned, done *changes, before map[string][]str
 // once more: only what then has nothing left to change is done.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
-	c, err := t.Plan(ctx, a.view)
+	c, err := look(ctx, t, a.view)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,6 +184,8 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 }
 
 type rootFiles struct{ root string }
+
+func (r rootFiles) ReadDir(path string) ([]string, error) { return nil, fs.ErrNotExist }
 
 func (r rootFiles) ReadFile(path string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(r.root, path))

@@ -22,6 +22,7 @@ type Desired struct {
 	Warnings config.Diagnostics
 	Keypairs map[string]model.Keypair
 	Damage   []string // what of the store was found and could not be used
+	held     *heldSet // set when it comes from a revision
 }
 
 // Load fetches a snapshot that is newer than last and decodes the node's part
@@ -94,9 +95,7 @@ func (e *DocumentError) first() string {
 // Graph builds the tasks of d for a host and orders them. Duplicate owners and
 // cycles are reported here, before anything runs.
 func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
-	list, notes, err := model.Build(model.Input{
-		Node: d.Node, Facts: facts, Discovered: found, Assets: assets, Keypairs: d.Keypairs,
-	})
+	list, notes, err := d.tasks(facts, found, assets)
 	if err != nil {
 		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", d.Node.Name, err))
 	}
@@ -105,4 +104,11 @@ func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.
 		return nil, notes, graph.Permanent(fmt.Errorf("order the tasks of %s: %w", d.Node.Name, err))
 	}
 	return g, notes, nil
+}
+
+func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) ([]tasks.Task, []model.Note, error) {
+	if d.held != nil {
+		return d.held.recorded, nil, nil
+	}
+	return model.Build(model.Input{Node: d.Node, Facts: facts, Discovered: found, Assets: assets, Keypairs: d.Keypairs})
 }

@@ -36,6 +36,7 @@ type Pass struct {
 	Assets tasks.Fetcher
 	Log    *zap.Logger
 	Hooks  Hooks
+	By     string // who makes the pass, for the history; "" is the agent itself
 }
 
 // LockFile is held for the length of a pass that may write.
@@ -50,12 +51,11 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	g, notes, err := d.Graph(view.Facts(), model.Discovered{}, p.Assets)
+	r, err := p.begin(ctx, d, view, led)
 	if err != nil {
 		return nil, err
 	}
-	planned, rep := plan(ctx, g, view, led.Owed())
-	return d.report(notes, led, steps(rep, planned, report.Planned), len(rep.Results)), failure(rep)
+	return r.report(report.Planned), failure(r.rep)
 }
 
 // look opens the host for reading, with the stamps that the ledger has.
@@ -99,27 +99,6 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
 
-func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	g, notes, err := d.Graph(h.Facts(), model.Discovered{}, p.Assets)
-	if err != nil {
-		return nil, err
-	}
-	h.ClearLeftovers(directories(g))
-	planned, rep := plan(ctx, g, h, led.Owed())
-	before := d.report(notes, led, steps(rep, planned, report.Planned), len(rep.Results))
-	if p.Hooks.OnPlan != nil {
-		p.Hooks.OnPlan(before)
-	}
-	if before.Summary.Changes() == 0 {
-		return before, failure(rep)
-	}
-	done, rep, err := apply(ctx, g, h, led, planned, p.Log, p.Hooks)
-	if err != nil {
-		return before, err
-	}
-	return d.report(notes, led, steps(rep, done, report.Done), len(rep.Results)), failure(rep)
-}
-
 // directories are those that the tasks have files in, and the ledger's own.
 func directories(g *graph.Graph[tasks.Task]) []string {
 	dirs := map[string]bool{ledger.Dir: true}
@@ -146,7 +125,7 @@ func loadLedger(opt host.Options) (*ledger.Ledger, error) {
 // report puts a plan's head on its steps.
 func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.Step, total int) *report.Plan {
 	p := &report.Plan{
-		Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.Node.Networking.Name(),
+		Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.network(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
 	}
 	for _, w := range d.Warnings {

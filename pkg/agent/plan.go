@@ -34,13 +34,14 @@ func (c *changes) get(key graph.Key) *tasks.Change {
 
 // plan asks every task what it would change on view, upstream first, each on
 // the host as the tasks before it will have left it. owed are effects that an
-// earlier run still owes.
-func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string) (*changes, graph.Report[tasks.Task]) {
+// earlier run still owes; gone is what this run removes at its end.
+func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
+	pending.Add(gone...)
 	over := pending.Over(view)
 	out := newChanges()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
-		c, err := t.Plan(ctx, over)
+		c, err := look(ctx, t, over)
 		if err != nil || c == nil {
 			return err
 		}

@@ -1,0 +1,307 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// custody is one pass's dealings with the ledger: which keys are whose, and what that was before.
+//
+// The order of writing is what makes it true after a kill at any time: an entry, with whose the key is and its
+// baseline, is written before the change (intend); how it ended, after (settle).
+type custody struct {
+	led     *ledger.Ledger
+	wanted  map[graph.Key]tasks.Task
+	order   []tasks.Task
+	records map[graph.Key]recorded // by a task's first key
+	print   string
+}
+
+// recorded is a task as it will stand in the ledger.
+type recorded struct {
+	tasks.Recorded
+	blobs [][]byte
+}
+
+// takeCustody records the desired set. It reads nothing of the host.
+func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, error) {
+	c := &custody{led: led, wanted: map[graph.Key]tasks.Task{}, order: g.Order(), records: map[graph.Key]recorded{}}
+	sum := sha256.New()
+	enc := json.NewEncoder(sum)
+	for _, t := range c.order {
+		rec, blobs, err := tasks.Record(t)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range t.Owns() {
+			c.wanted[key] = t
+		}
+		if rec.Kind == "" {
+			continue // it only waits, and leaves nothing behind
+		}
+		c.records[t.Owns()[0]] = recorded{rec, blobs}
+		rec.From, rec.Why = "", "" // a line that moved in its document is no other set
+		if err := enc.Encode(rec); err != nil {
+			return nil, fmt.Errorf("record %s: %w", t.Owns()[0], err)
+		}
+	}
+	c.print = hex.EncodeToString(sum.Sum(nil))
+	return c, nil
+}
+
+// inStep says that the ledger was left with this very set, and nothing open.
+func (c *custody) inStep() bool {
+	head := c.led.Head()
+	return head.Settled && head.Print == c.print
+}
+
+// effectual says that a key is state, and not an action.
+func effectual(key graph.Key) bool { return key.Kind() != tasks.KindEffect }
+
+// intend writes down what is about to change, before the first change: whose each key is, and what was there.
+func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) error {
+	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
+	b.Head.Settled = false
+	for _, t := range c.order {
+		first := t.Owns()[0]
+		change := planned.get(first)
+		rec, known := c.records[first]
+		if change == nil || change.NotHere != "" || !known || !effectual(first) {
+			continue
+		}
+		b.Blobs = append(b.Blobs, rec.blobs...)
+		for _, key := range append(t.Owns(), c.parents(change)...) {
+			e, err := c.intent(ctx, h, t, key, &b)
+			if err != nil {
+				return fmt.Errorf("look at %s before it changes: %w", key, err)
+			}
+			b.Put = append(b.Put, e)
+		}
+	}
+	if len(b.Put) == 0 {
+		return nil
+	}
+	return c.led.Commit(ctx, h, b)
+}
+
+// parents are the directories that a change makes on the way, and that no task wants by itself.
+func (c *custody) parents(change *tasks.Change) []graph.Key {
+	var out []graph.Key
+	for _, it := range change.Items {
+		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && c.wanted[it.Key] == nil {
+			out = append(out, it.Key)
+		}
+	}
+	return out
+}
+
+// intent is the entry of a key that is about to change. What the ledger says of whose it is, stays.
+func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch) (ledger.Entry, error) {
+	e, known := c.led.Entries()[key]
+	k := tasks.KeeperOf(t, key)
+	if !known || c.overtaken(ctx, v, e) {
+		var err error
+		if e, err = c.enter(ctx, v, t, key); err != nil {
+			return e, err
+		}
+	}
+	if r, ok := k.(tasks.Restorer); ok && e.Mode == ledger.Found && e.Baseline == nil {
+		base, err := r.Baseline(ctx, v)
+		if err != nil {
+			return e, err
+		}
+		if base.Blob != nil {
+			b.Blobs = append(b.Blobs, base.Content)
+		}
+		e.Baseline = &base
+	}
+	if key.Kind() == tasks.KindFile {
+		dir := path.Dir(key.Name())
+		if info, err := v.Lstat(dir); err == nil && info.Type == host.Directory {
+			b.Dirs[dir] = info.Mtime
+		}
+	}
+	c.describe(&e, t, key)
+	e.Pending, e.Released = true, false
+	return e, nil
+}
+
+// overtaken says that a key which was to be ours, had the agent not been killed first, is now somebody else's.
+func (c *custody) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
+	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
+}
+
+// enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present makes it found.
+func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
+	e := ledger.Entry{Key: key, Mode: ledger.Found}
+	k := tasks.KeeperOf(t, key)
+	if k == nil {
+		return e, nil
+	}
+	live, err := k.Live(ctx, v)
+	if err != nil {
+		return e, err
+	}
+	if _, removable := k.(tasks.Remover); removable && live == "" {
+		e.Mode = ledger.Owned
+		if set, ok := t.(tasks.CertificateSet); ok && set.RetainOnRelease {
+			e.Mode = ledger.Retained
+		}
+	}
+	return e, nil
+}
+
+// describe puts the task into an entry.
+func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
+	e.Parent = c.wanted[key] == nil
+	if e.Parent {
+		return
+	}
+	e.Needs, e.Asks = t.Needs(), t.Asks()
+	e.Task, e.Of = nil, ""
+	if first := t.Owns()[0]; key != first {
+		e.Of = first
+		return
+	}
+	rec := c.records[key].Recorded
+	e.Task = &rec
+}
+
+// ending is how a pass ended.
+type ending struct {
+	rep     graph.Report[tasks.Task]
+	changed *changes
+	pruned  *pruning
+	removed []graph.Result[tasks.Task] // of the removals
+	by      string
+	desired *Desired
+}
+
+// settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in
+// step with the set, only what changed is looked at.
+func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
+	b := ledger.Batch{Head: c.led.Head()}
+	inStep := c.inStep()
+	if inStep && len(out.changed.byKey) == 0 && len(out.removed) == 0 {
+		return nil
+	}
+	for i := range out.rep.Results {
+		res := &out.rep.Results[i]
+		first := res.Node.Owns()[0]
+		if _, known := c.records[first]; !known || res.State != graph.Done || !effectual(first) {
+			continue
+		}
+		change := out.changed.get(first)
+		if change != nil && change.NotHere != "" || inStep && change == nil {
+			continue
+		}
+		if err := c.settleTask(ctx, h, res.Node, change, &b); err != nil {
+			return err
+		}
+	}
+	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
+		return err
+	}
+	if failure(out.rep) == nil {
+		b.Head.Print = c.print
+		b.Head.Settled = c.settled(b)
+		if err := c.revise(h, out, &b); err != nil {
+			return err
+		}
+	}
+	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.led.Head() && b.Revision == nil {
+		return nil
+	}
+	if err := c.led.Commit(ctx, h, b); err != nil {
+		return err
+	}
+	if b.Revision != nil {
+		return c.led.Tidy(h)
+	}
+	return nil
+}
+
+// settleTask brings the entries of one task that is right up to date.
+func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) error {
+	keys := t.Owns()
+	if change != nil {
+		keys = append(keys, c.parents(change)...)
+	}
+	for _, key := range keys {
+		old, known := c.led.Entries()[key]
+		e := old
+		k := tasks.KeeperOf(t, key)
+		if !known {
+			var err error
+			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNotHere) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+		}
+		if k != nil {
+			live, err := k.Live(ctx, v)
+			if err != nil && !errors.Is(err, host.ErrNotHere) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+			e.Last = live
+		}
+		c.describe(&e, t, key)
+		e.Pending, e.Released = false, false
+		if !known || !sameEntry(old, e) {
+			b.Put = append(b.Put, e)
+			b.Blobs = append(b.Blobs, c.records[t.Owns()[0]].blobs...)
+		}
+	}
+	return nil
+}
+
+func sameEntry(a, b ledger.Entry) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(x) == string(y)
+}
+
+// settled says that after b nothing is open: no change whose end is unknown, nothing to prune.
+func (c *custody) settled(b ledger.Batch) bool {
+	put := map[graph.Key]bool{}
+	for _, e := range b.Put {
+		put[e.Key] = true
+		if e.Pending || !e.Released && !c.wants(e) {
+			return false
+		}
+	}
+	for key, e := range c.led.Entries() {
+		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !c.wants(e)) {
+			return false
+		}
+	}
+	return true
+}
+
+// wants says that the desired set has the key, or something below a directory that was made for it.
+func (c *custody) wants(e ledger.Entry) bool {
+	if c.wanted[e.Key] != nil {
+		return true
+	}
+	if !e.Parent {
+		return false
+	}
+	for key := range c.wanted {
+		for up, ok := graph.PathParent(key); ok; up, ok = graph.PathParent(up) {
+			if up == e.Key {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// heldSet is a set of tasks that comes from a revision and not from the store.
+type heldSet struct {
+	by       string // "held at 3 by root"
+	network  string
+	recorded []tasks.Task
+}
+
+// target is what a pass works towards: what the store wants, or the revision that the node is held at. d may be nil
+// when it is held.
+func (p Pass) target(d *Desired, led *ledger.Ledger, r ledger.Reader) (*Desired, error) {
+	pin := led.Head().Held
+	if pin == nil {
+		return d, nil
+	}
+	rev, err := ledger.ReadRevision(r, pin.Revision)
+	if err != nil {
+		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; or let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
+	}
+	out, err := p.again(rev, r)
+	if err != nil {
+		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
+	}
+	out.held.by = fmt.Sprintf("held at %d by %s", pin.Revision, pin.By)
+	return out, nil
+}
+
+// again makes what a revision wanted, without the store.
+func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
+	out := &Desired{
+		Node:     &config.Node{Cluster: rev.Cluster, Name: rev.Node, NodeGroup: rev.NodeGroup},
+		Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: rev.Generation, Digest: rev.Digest}, Origin: rev.Store},
+		Keypairs: map[string]model.Keypair{},
+		held:     &heldSet{network: rev.Network},
+	}
+	for _, rec := range rev.Tasks {
+		t, err := tasks.Rebuild(rec, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := t.(tasks.Archive); ok {
+			a.Fetch = p.Assets
+			t = a
+		}
+		out.held.recorded = append(out.held.recorded, t)
+	}
+	return out, nil
+}
+
+// network is the name of the network that is wanted.
+func (d *Desired) network() string {
+	if d.held != nil {
+		return d.held.network
+	}
+	return d.Node.Networking.Name()
+}

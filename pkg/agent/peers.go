@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// peerFiles are the paths that another agent of the node writes: it would write them again, so that two would fight for ever. One that
+// ends with a slash stands for all below it.
+// nodeup: kOps, nodeup/pkg/model (sysctls.go, kubelet.go, containerd.go). nodeadm: awslabs/amazon-eks-ami, nodeadm/internal.
+// kubeadm: cmd/kubeadm/app/constants and the packages' kubelet drop-in.
+var peerFiles = map[string][]string{
+	"nodeup": {
+		"/etc/sysctl.d/99-k8s-general.conf", "/etc/sysconfig/kubelet", "/etc/sysconfig/containerd", "/etc/sysconfig/kops-configuration",
+		"/etc/containerd/config.toml", "/etc/containerd/config-kops.toml", "/etc/containerd/config-cni.template",
+		"/var/lib/kubelet/kubelet.conf", "/var/lib/kubelet/kubeconfig", "/etc/kubernetes/",
+		"/etc/systemd/system/kops-configuration.service", "/etc/systemd/system/kubelet.service", "/etc/systemd/system/containerd.service",
+		"/lib/systemd/system/kops-configuration.service", "/lib/systemd/system/kubelet.service", "/lib/systemd/system/containerd.service",
+	},
+	"nodeadm": {
+		"/etc/eks/", "/etc/kubernetes/", "/var/lib/kubelet/kubeconfig", "/etc/containerd/config.toml",
+		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/nodeadm-run.service", "/etc/systemd/system/nodeadm-config.service",
+	},
+	"kubeadm": {
+		"/etc/kubernetes/", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env",
+		"/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
+	},
+}
+
+// peerUnits are the units that belong to another agent.
+var peerUnits = map[string][]string{
+	"nodeup":  {"kops-configuration.service"},
+	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
+}
+
+// look asks a task what it would change. What another agent on this node owns is reported and not changed.
+func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
+	c, err := t.Plan(ctx, v)
+	if err != nil || c == nil || c.NotHere != "" {
+		return c, err
+	}
+	for _, it := range c.Items {
+		if peer := peerOf(v.Facts().Peers, it.Key); peer != "" {
+			c.NotHere = peer + "'s, and it writes it again at each boot: reported, not changed; configure it there"
+			c.Pending, c.Asks = nil, nil
+			return c, nil
+		}
+	}
+	return c, nil
+}
+
+// peerOf says which of the agents on this node a key belongs to, or "".
+func peerOf(peers []string, key graph.Key) string {
+	for _, peer := range peers {
+		switch key.Kind() {
+		case tasks.KindUnit:
+			if slices.Contains(peerUnits[peer], key.Name()) {
+				return peer
+			}
+		case tasks.KindFile, tasks.KindTOML:
+			name, _, _ := strings.Cut(key.Name(), "#")
+			for _, p := range peerFiles[peer] {
+				if p == name || strings.HasSuffix(p, "/") && (strings.HasPrefix(name, p) || path.Clean(p) == name) {
+					return peer
+				}
+			}
+		}
+	}
+	return ""
+}

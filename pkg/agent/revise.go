@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// settleRemoved takes out of the ledger what is off the host, and what nobody looks after any more.
+func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b *ledger.Batch) error {
+	b.Put = append(b.Put, out.pruned.released...)
+	b.Drop = append(b.Drop, out.pruned.dropped...)
+	for i := range out.removed {
+		res := &out.removed[i]
+		r, ok := res.Node.(tasks.Removal)
+		if !ok || res.State != graph.Done {
+			continue
+		}
+		switch live, err := r.Keeper.Live(ctx, v); {
+		case errors.Is(err, host.ErrNotHere):
+		case err != nil:
+			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)
+		case live == "":
+			b.Drop = append(b.Drop, r.Key)
+		default: // a directory that others use
+			e := c.led.Entries()[r.Key]
+			e.Released, e.Pending = true, false
+			b.Put = append(b.Put, e)
+		}
+	}
+	return nil
+}
+
+// revise numbers the set: the one that it had, or the next.
+func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
+	if c.led.Head().Print == c.print && c.led.Head().Current != 0 {
+		return nil
+	}
+	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
+	for _, r := range kept {
+		if r.Print == c.print {
+			b.Head.Current = r.Number
+			return nil
+		}
+	}
+	number, err := c.led.NextRevision(h)
+	if err != nil {
+		return err
+	}
+	d := out.desired
+	rev := &ledger.Revision{
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.print,
+		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.network(),
+		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
+	}
+	for _, t := range c.order {
+		if rec, ok := c.records[t.Owns()[0]]; ok {
+			rev.Tasks = append(rev.Tasks, rec.Recorded)
+			b.Blobs = append(b.Blobs, rec.blobs...)
+		}
+	}
+	b.Revision, b.Head.Current = rev, number
+	return nil
+}

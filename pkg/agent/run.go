@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// run is one pass under way: what is wanted, then what nobody wants any more.
+type run struct {
+	desired *Desired
+	led     *ledger.Ledger
+	custody *custody
+	pruning *pruning
+	notes   []model.Note
+	graph   *graph.Graph[tasks.Task]
+	changes *changes
+	rep     graph.Report[tasks.Task]
+
+	removals *changes
+	pruneRep graph.Report[tasks.Task]
+	late     map[string][]string // effects owed that only the removals' graph has
+}
+
+// begin plans a pass. It reads the host and changes nothing.
+func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Ledger) (*run, error) {
+	d, err := p.target(d, led, v)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{desired: d, led: led, removals: newChanges()}
+	if r.graph, r.notes, err = d.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
+		return nil, err
+	}
+	if r.custody, err = takeCustody(r.graph, led); err != nil {
+		return nil, err
+	}
+	if r.pruning, err = r.custody.prune(ctx, v); err != nil {
+		return nil, err
+	}
+	r.changes, r.rep = plan(ctx, r.graph, v, led.Owed(), r.pruning.gone...)
+	if r.pruning.graph != nil && failure(r.rep) == nil {
+		r.late = r.owedLate()
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late)
+	}
+	return r, nil
+}
+
+// owedLate are the effects that are owed and that no wanted task asks for: those of removals that were interrupted.
+func (r *run) owedLate() map[string][]string {
+	out := map[string][]string{}
+	for effect, by := range r.led.Owed() {
+		if _, wanted := r.graph.Find(graph.Key(effect)); !wanted {
+			out[effect] = by
+		}
+	}
+	return out
+}
+
+// report says what the run has planned or done.
+func (r *run) report(changed report.State) *report.Plan {
+	list := append(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed)...)
+	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results))
+	p.Notes = append(p.Notes, r.pruning.notes...)
+	if r.pruning.graph != nil && len(r.pruneRep.Results) == 0 {
+		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.graph.Len())})
+	}
+	return p
+}
+
+// converge makes a pass on a host that is open for writing.
+func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	r, err := p.begin(ctx, d, h, led)
+	if err != nil {
+		return nil, err
+	}
+	h.ClearLeftovers(directories(r.graph))
+	before := r.report(report.Planned)
+	if p.Hooks.OnPlan != nil {
+		p.Hooks.OnPlan(before)
+	}
+	if before.Summary.Changes() == 0 {
+		return before, r.end(ctx, p, h)
+	}
+	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+		return before, err
+	}
+	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
+	if err != nil {
+		return before, err
+	}
+	// The ledger made its own directory when it wrote down what was to come.
+	if own := tasks.FileKey(ledger.Dir); done.get(own) == nil && r.changes.get(own) != nil {
+		done.put(own, r.changes.get(own))
+	}
+	r.changes, r.rep = done, rep
+	planned := r.removals
+	r.removals, r.pruneRep.Results = newChanges(), nil
+	if r.pruning.graph != nil && failure(rep) == nil {
+		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
+			return before, err
+		}
+	}
+	err = r.end(ctx, p, h)
+	return r.report(report.Done), err
+}
+
+// end writes down how the pass ended. Its error is first that of the tasks.
+func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
+	by := p.By
+	if by == "" {
+		by = "agent"
+	}
+	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
+		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: by, desired: r.desired,
+	})
+	all := graph.Report[tasks.Task]{Results: slices.Concat(r.rep.Results, r.pruneRep.Results)}
+	if failed := failure(all); failed != nil {
+		return failed
+	}
+	return err
+}
