@@ -3,6 +3,8 @@ package network
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -90,7 +92,7 @@ func (b *Built) addTemplate(in Input) error {
 	}
 	mtu := in.Node.Networking.Kubenet.MTU
 	if mtu == 0 {
-		rule, err := LinkMTU(in.Facts.Links, BridgeLink)
+		rule, err := LinkMTU(in.Facts.Links, podLinks(in)...)
 		if err != nil {
 			return fmt.Errorf("lay out kubenet for this node: %w", err)
 		}
@@ -116,6 +118,20 @@ func (b *Built) addTemplate(in Input) error {
 	b.addMasquerade(in, in.Node.PodCIDR, "")
 	b.Wait = in.waitConf(kubenetConf, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
 	return nil
+}
+
+// podLinks are cbr0 and the host's ends of pods' links, which plugin ptp gives the pods' gateway as their address. Else the MTU of the pods
+// that are there would decide that of all later ones.
+func podLinks(in Input) []string {
+	out := []string{BridgeLink}
+	for _, l := range in.Facts.Links {
+		if l.Kind == "veth" && slices.ContainsFunc(l.Addresses, func(a netip.Prefix) bool {
+			return slices.ContainsFunc(in.Node.PodCIDR, func(pods netip.Prefix) bool { return pods.Contains(a.Addr()) })
+		}) {
+			out = append(out, l.Name)
+		}
+	}
+	return out
 }
 
 // templateVersion is the cniVersion of kOps' template: 1.0.0 from its release 1.35 on.
