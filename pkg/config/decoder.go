@@ -145,7 +145,7 @@ func (d *decoder) shownText(v *value, path string) string {
 	if isSecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
 		return notShown
 	}
-	return clip(maskUserinfo(v.text))
+	return clip(maskURLs(v.text))
 }
 
 // clip keeps a quoted text short.

@@ -170,7 +170,7 @@ func (d *document) reportAt(p pos, diag Diagnostic) {
 func (d *document) excerpt(p pos) (line, caret string) {
 	const width = 120
 	text, col := d.redact(p)
-	runes := []rune(maskUserinfo(text))
+	runes := []rune(maskURLs(text))
 	for i, r := range runes {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
 			runes[i] = '?'

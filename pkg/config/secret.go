@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -118,17 +120,34 @@ func hiddenSpans(root *value) []span {
 	return spans
 }
 
-// maskUserinfo covers a user and password in a URL, letter by letter so that columns stay.
-func maskUserinfo(s string) string {
+// maskURLs covers what may be a credential in a URL, the user and password and the query (a presigned one), letter by letter so that columns stay.
+func maskURLs(s string) string {
+	cover := func(from, to int) {
+		s = s[:from] + strings.Repeat("*", utf8.RuneCountInString(s[from:to])) + s[to:]
+	}
 	for from := 0; ; {
 		i := strings.Index(s[from:], "://")
 		if i < 0 {
 			return s
 		}
 		from += i + len("://")
+		if query := strings.IndexAny(s[from:], "? \t\"',]}"); query >= 0 && s[from+query] == '?' {
+			end := from + query + 1 + strings.IndexAny(s[from+query+1:]+" ", " \t\"',]}")
+			cover(from+query+1, end)
+		}
 		end := from + strings.IndexAny(s[from:]+" ", " \t\"',]}/?#")
 		if at := strings.LastIndexByte(s[from:end], '@'); at > 0 {
-			s = s[:from] + strings.Repeat("*", utf8.RuneCountInString(s[from:from+at])) + s[from+at:]
+			cover(from, from+at)
 		}
 	}
+}
+
+// MarshalJSON leaves the credentials of URLs out.
+func (f AssetFile) MarshalJSON() ([]byte, error) {
+	type plain AssetFile
+	f.URLs = slices.Clone(f.URLs)
+	for i, u := range f.URLs {
+		f.URLs[i] = maskURLs(u)
+	}
+	return json.Marshal(plain(f))
 }

@@ -1,6 +1,10 @@
 package config
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
 
 func TestParseVersion(t *testing.T) {
 	for _, c := range []struct {
@@ -56,16 +60,28 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestMaskUserinfo(t *testing.T) {
+func TestMaskURLs(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"https://example.com/a@b", "https://example.com/a@b"},
 		{"[https://me:x@example.com, s3://é@b]", "[https://****@example.com, s3://*@b]"},
 		{"https://a:p@ss@example.com", "https://******@example.com"},
 		{"x://", "x://"},
+		{`urls: ["https://é:p@b/x?sig=é&t=1", "s3://b/c?"], why: is it?`, `urls: ["https://***@b/x?*********", "s3://b/c?"], why: is it?`},
 	} {
-		if got := maskUserinfo(c.in); got != c.want {
+		if got := maskURLs(c.in); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
 		}
+	}
+}
+
+func TestURLsInJSONHaveNoCredentials(t *testing.T) {
+	f := AssetFile{URLs: []string{"https://bucket.example.com/a.tgz?X-Amz-Signature=abc"}}
+	got, err := json.Marshal(f)
+	if err != nil || strings.Contains(string(got), "abc") || !strings.Contains(string(got), "/a.tgz?***") {
+		t.Errorf("%s, %v", got, err)
+	}
+	if !strings.HasSuffix(f.URLs[0], "abc") {
+		t.Error("the URL itself was changed")
 	}
 }
 
