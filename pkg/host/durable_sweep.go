@@ -59,19 +59,20 @@ func (h *Host) clearLeftovers(dir int, name string) {
 		return
 	}
 	for _, entry := range list {
-		if leftover(dir, entry) && unix.Unlinkat(dir, entry, 0) == nil {
+		if leftover(dir, entry, time.Now()) && unix.Unlinkat(dir, entry, 0) == nil {
 			h.wrote("removed what a killed run had staged", path.Join(name, entry))
 		}
 	}
 }
 
 // leftover says whether a file was staged by a process before this one. A file
-// with our name that is younger belongs to another agent that still runs.
-func leftover(dir int, entry string) bool {
+// with our name that is younger belongs to another agent that still runs; one of the
+// future, to a run before the clock was set back.
+func leftover(dir int, entry string, now time.Time) bool {
 	token, ok := stagedBy(entry)
 	if !ok || token == processToken {
 		return false
 	}
 	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && info.Type != Directory && info.Ctime < processStart.UnixNano()
+	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
 }

@@ -207,6 +207,24 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	}
 }
 
+// TestLeftoverOfTheFuture has the clock set back a year after a run was killed.
+func TestLeftoverOfTheFuture(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.WriteFile(root+"/.netwright-AAAAAAAAAA-00000001", nil, 0o600))
+	dir, err := os.Open(root)
+	must(t, err)
+	defer dir.Close()
+	start := processStart
+	defer func() { processStart = start }()
+	processStart = time.Now().AddDate(-1, 0, 0)
+	if !leftover(int(dir.Fd()), ".netwright-AAAAAAAAAA-00000001", processStart.Add(time.Minute)) {
+		t.Error("a staged file of the future is never cleared")
+	}
+	if leftover(int(dir.Fd()), ".netwright-AAAAAAAAAA-00000001", time.Now().Add(time.Minute)) {
+		t.Error("the file of another agent that runs is cleared")
+	}
+}
+
 // TestStagedNameIsNobodysCandidate holds the name against what reads the directories.
 func TestStagedNameIsNobodysCandidate(t *testing.T) {
 	name := stagedName()
