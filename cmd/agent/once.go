@@ -85,7 +85,10 @@ func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
 		if err := p.result(plan); err != nil {
 			return err
 		}
+		besides := agent.BesidesTasks(err)
 		switch {
+		case besides != nil: // the plan does not tell it
+			return besides
 		case err != nil:
 			return exit(exitError)
 		case plan.Summary.Waiting > 0 && f.wait > 0:

@@ -138,3 +138,19 @@ func asRunError(err error) bool {
 	var run *RunError
 	return errors.As(err, &run)
 }
+
+// BesidesTasks is what of a pass's error its plan does not tell: what failed around the tasks, as a ledger that cannot be written. Nil if
+// there is no such thing. Whoever prints the plan prints it too.
+func BesidesTasks(err error) error {
+	switch e := err.(type) { // this is the walk itself
+	case *RunError:
+		return nil
+	case interface{ Unwrap() []error }:
+		var rest []error
+		for _, sub := range e.Unwrap() {
+			rest = append(rest, BesidesTasks(sub))
+		}
+		return errors.Join(rest...)
+	}
+	return err
+}
