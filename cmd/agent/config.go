@@ -6,11 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/statestore"
 )
 
 func configCommand(f *flags, s streams) *cobra.Command {
@@ -19,11 +16,7 @@ func configCommand(f *flags, s streams) *cobra.Command {
 		Short: "Print this node's merged configuration, each value with its origin",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := f.wire(zap.NewNop())
-			if err != nil {
-				return err
-			}
-			d, err := agent.Load(cmd.Context(), w.store, w.sel, statestore.Revision{})
+			_, d, err := f.load(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -7,13 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -25,11 +22,7 @@ func explainCommand(f *flags, s streams) *cobra.Command {
   agent explain file:/etc/cni/net.d/10-netwright.conflist`,
 		Args: oneArg("a key", "agent explain sysctl:net.ipv4.ip_forward"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			w, err := f.wire(zap.NewNop())
-			if err != nil {
-				return err
-			}
-			d, err := agent.Load(cmd.Context(), w.store, w.sel, statestore.Revision{})
+			w, d, err := f.load(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -19,11 +19,7 @@ const waitPause = 2 * time.Second
 const maxPasses = 3
 
 func runDryRun(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(zap.NewNop())
-	if err != nil {
-		return err
-	}
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	w, d, err := f.load(ctx)
 	if err != nil {
 		return err
 	}

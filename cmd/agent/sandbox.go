@@ -26,11 +26,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 		}
 		return insideSandbox(ctx, f, s)
 	}
-	w, err := f.wire(zap.NewNop())
-	if err != nil {
-		return err
-	}
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	w, d, err := f.load(ctx)
 	if err != nil {
 		return err
 	}

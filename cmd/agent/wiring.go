@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,6 +68,16 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Log:    log,
 	}
 	return w, nil
+}
+
+// load wires a command that ends by itself, and decodes the node's documents.
+func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
+	w, err := f.wire(zap.NewNop())
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	return w, d, err
 }
 
 // onlyCluster takes the store's only cluster when none is named.
