@@ -79,9 +79,12 @@ func printChecked(s streams, all []*agent.Checked) {
 			fmt.Fprintf(s.out, "%s/%s\n", c.Cluster, d)
 		}
 		for _, n := range c.Nodes {
-			who := "node group " + n.NodeGroup
-			if n.Node != "" {
+			who := "every node"
+			switch {
+			case n.Node != "":
 				who = "node " + n.Node
+			case n.NodeGroup != "":
+				who = "node group " + n.NodeGroup
 			}
 			if n.Error != "" {
 				fmt.Fprintf(s.out, "%s: %s: %s\n", c.Cluster, who, n.Error)

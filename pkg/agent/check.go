@@ -68,6 +68,9 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Node: name}, facts))
 		}
 	}
+	if len(out.Nodes) == 0 { // the cluster's document alone speaks for every node
+		out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{}, facts))
+	}
 	return out, nil
 }
 
