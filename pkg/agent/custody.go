@@ -92,6 +92,12 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) er
 	if len(b.Put) == 0 {
 		return nil
 	}
+	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) { // the ledger comes into one of them
+		if info, err := h.Lstat(dir); err == nil {
+			b.Dirs[dir] = info.Mtime
+			break
+		}
+	}
 	return c.led.Commit(ctx, h, b)
 }
 
@@ -116,7 +122,7 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 			return e, err
 		}
 	}
-	if r, ok := k.(tasks.Restorer); ok && e.Mode == ledger.Found && e.Baseline == nil {
+	if r, ok := k.(tasks.Restorer); ok && e.Baseline == nil && (e.Mode == ledger.Found || key.Kind() == tasks.KindTOML) {
 		base, err := r.Baseline(ctx, v)
 		if err != nil {
 			return e, err

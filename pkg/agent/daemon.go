@@ -120,7 +120,7 @@ func (l *life) once(ctx context.Context) (out outcome) {
 		return out
 	}
 	l.health.store(out.load, l.desired != nil)
-	if l.desired == nil {
+	if l.desired == nil && !l.Pass.Held() {
 		return out
 	}
 	out.plan, out.err = l.Pass.Converge(ctx, l.desired)
@@ -187,6 +187,9 @@ func (o outcome) status(desired *Desired) string {
 	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
+	}
+	if o.plan.Held != "" {
+		line += ", " + o.plan.Held
 	}
 	return strings.Join(append(parts, line), "; ")
 }

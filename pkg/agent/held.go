@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -23,7 +24,10 @@ type heldSet struct {
 // when it is held.
 func (p Pass) target(d *Desired, led *ledger.Ledger, r ledger.Reader) (*Desired, error) {
 	pin := led.Head().Held
-	if pin == nil {
+	switch {
+	case pin == nil && d == nil:
+		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: see why the store cannot be read")
+	case pin == nil:
 		return d, nil
 	}
 	rev, err := ledger.ReadRevision(r, pin.Revision)
@@ -66,4 +70,18 @@ func (d *Desired) network() string {
 		return d.held.network
 	}
 	return d.Node.Networking.Name()
+}
+
+// heldBy is "held at 3 by root", or "".
+func (d *Desired) heldBy() string {
+	if d.held == nil {
+		return ""
+	}
+	return d.held.by
+}
+
+// Held says that the node is held at a revision, so that a pass needs nothing of the store.
+func (p Pass) Held() bool {
+	led, err := loadLedger(p.Host)
+	return err == nil && led.Head().Held != nil
 }

@@ -1,12 +1,16 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -227,5 +231,190 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the pin is written first).
+func TestARollbackHoldsUntilResume(t *testing.T) {
+	root := t.TempDir()
+	one, two := []tasks.Task{file("/etc/a", "1"), file("/etc/gone", "x")}, []tasks.Task{file("/etc/a", "2"), file("/etc/new", "x")}
+	mustConverge(t, root, one...)
+	mustConverge(t, root, two...)
+	person := onRoot(root)
+	person.By = "ada"
+	p, err := person.Rollback(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string) {
+		t.Helper()
+		if got := read(t, root, "/etc/a"); got != "1" || !there(root, "/etc/gone") || there(root, "/etc/new") {
+			t.Errorf("%s: /etc/a is %q, /etc/gone there: %v, /etc/new there: %v", when, got, there(root, "/etc/gone"), there(root, "/etc/new"))
+		}
+	}
+	check("after the rollback")
+	if p.Held != "held at 1 by ada" {
+		t.Errorf("the plan says %q", p.Held)
+	}
+	if p := mustConverge(t, root, two...); p.Held != "held at 1 by ada" || p.Summary.Changes() != 0 {
+		t.Errorf("the next run was not held: %q, %d changes", p.Held, p.Summary.Changes())
+	}
+	check("after another run")
+	if p, err := onRoot(root).DryRun(t.Context(), wanting(two...)); err != nil || p.Held == "" || p.Summary.Changes() != 0 {
+		t.Errorf("a dry run does not know: %v, %q", err, p.Held)
+	}
+	if _, err := person.Converge(t.Context(), nil); err != nil {
+		t.Errorf("without a store: %v", err)
+	}
+	if was, err := person.Resume(t.Context()); err != nil || was != "held at 1 by ada" {
+		t.Errorf("resume: %q, %v", was, err)
+	}
+	mustConverge(t, root, two...)
+	if got := read(t, root, "/etc/a"); got != "2" || there(root, "/etc/gone") {
+		t.Errorf("after resume /etc/a is %q", got)
+	}
+	h, err := person.History()
+	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Held != nil {
+		t.Errorf("history: %v, %+v; want two revisions: to go back and forth makes no new one", err, h)
+	}
+	if _, err := person.Rollback(t.Context(), 9); err == nil || !strings.Contains(err.Error(), "agent history") {
+		t.Errorf("a revision that is not kept: %v", err)
+	}
+}
+
+// tree is what stat and read say of all below a root, times of change included.
+func tree(t testing.TB, root string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.Walk(root, func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		content := ""
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = string(data)
+		}
+		st := info.Sys().(*syscall.Stat_t)
+		out[strings.TrimPrefix(path, root)] = fmt.Sprintf("%v %d:%d %v %q", info.Mode(), st.Uid, st.Gid, info.ModTime().UnixNano(), content)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The lines that keep it: reset.go, times and forget; tasks/keep_path.go, Restore (SetMtime); custody.go, intent (Baseline before the change).
+func TestResetLeavesTheHostAsItWas(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "/etc/found", "theirs")
+	put(t, root, "/etc/conf.toml", "# mine\n[a]\nx = 1\n")
+	put(t, root, "/etc/right", "r")
+	put(t, root, "/run/x", "")
+	put(t, root, "/var/lib/other/x", "")
+	if err := os.Chmod(filepath.Join(root, "etc/found"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"etc/found", "etc/conf.toml", "etc", "var/lib"} {
+		old := time.Unix(1_600_000_000, 12345)
+		if err := os.Chtimes(filepath.Join(root, dir), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := tree(t, root)
+	one := []tasks.Task{file("/etc/found", "ours"), file("/etc/right", "r"), file("/etc/new/deep/file", "1"),
+		tasks.SymbolicLink{Path: "/etc/link", Target: "found"}, tasks.Directory{Path: "/opt/dir", Mode: 0o700},
+		tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"a"}, Key: "y", Value: "2"}, tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"b"}, Key: "z", Value: true}}
+	mustConverge(t, root, one...)
+	mustConverge(t, root, one[0], one[3], file("/etc/second", "x"), one[5]) // some were let go of before the reset
+	dry, err := onRoot(root).DryReset(t.Context())
+	if err != nil || dry.Summary.Changes() == 0 {
+		t.Errorf("the dry run of reset: %v, %d changes", err, dry.Summary.Changes())
+	}
+	p, err := onRoot(root).Reset(t.Context())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said(p))
+	}
+	after := tree(t, root)
+	delete(before, "") // what the lock was made in
+	delete(after, "")
+	delete(before, "/run")
+	delete(after, "/run")
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("%s\n%s", diff, said(p))
+	}
+}
+
+// The line that keeps it: reset.go, sort (!ours).
+func TestResetKeepsWhatAPersonChanged(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "/etc/found", "theirs")
+	mustConverge(t, root, file("/etc/found", "ours"), file("/etc/new", "ours"))
+	put(t, root, "/etc/found", "a person's")
+	put(t, root, "/etc/new", "a person's")
+	p, err := onRoot(root).Reset(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/etc/found", "/etc/new"} {
+		if got := read(t, root, path); got != "a person's" || !strings.Contains(said(p), "file:"+path+" stays: somebody changed it") {
+			t.Errorf("%s is %q\n%s", path, got, said(p))
+		}
+	}
+}
+
+// The line that keeps it: peers.go, look.
+func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
+	for peer, c := range map[string]struct{ sign, path string }{
+		"nodeup":  {"/etc/systemd/system/kops-configuration.service", "/etc/sysctl.d/99-k8s-general.conf"},
+		"nodeadm": {"/etc/eks/kubelet/environment", "/etc/eks/image-credential-provider/config.json"},
+		"kubeadm": {"/etc/kubernetes/admin.conf", "/var/lib/kubelet/kubeadm-flags.env"},
+	} {
+		t.Run(peer, func(t *testing.T) {
+			root := t.TempDir()
+			put(t, root, c.sign, "theirs")
+			put(t, root, c.path, "theirs")
+			list := []tasks.Task{file(c.path, "ours"), file("/etc/ours", "1")}
+			p := mustConverge(t, root, list...)
+			if got := read(t, root, c.path); got != "theirs" || !strings.Contains(said(p), "file:"+c.path+" not here: "+peer+"'s") {
+				t.Errorf("%s is %q\n%s", c.path, got, said(p))
+			}
+			if !there(root, "/etc/ours") {
+				t.Error("our own file was not written")
+			}
+			mustConverge(t, root)
+			if !there(root, c.path) {
+				t.Error("their file was removed")
+			}
+			alone := t.TempDir()
+			put(t, alone, c.path+".other", "")
+			if peer == "nodeup" { // without the sign it is a path like any other
+				mustConverge(t, alone, list[0])
+				if got := read(t, alone, c.path); got != "ours" {
+					t.Errorf("without %s the file is %q", peer, got)
+				}
+			}
+		})
+	}
+}
+
+// The line that keeps it: tasks/removal.go, ConfGuard.check.
+func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
+	root := t.TempDir()
+	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+	mustConverge(t, root, conf)
+	put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
+	p := mustConverge(t, root)
+	if !there(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
+		t.Errorf("the conf is there: %v\n%s", there(root, conf.Path), said(p))
+	}
+	other := file("/etc/cni/net.d/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
+	mustConverge(t, root, other)
+	if there(root, conf.Path) || !there(root, other.Path) {
+		t.Error("the conf stayed although another one came")
 	}
 }

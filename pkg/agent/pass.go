@@ -74,8 +74,16 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 }
 
 // Converge makes the host match, once. When all is right it writes nothing.
-// The returned plan tells what was done, what waits and what failed.
+// The returned plan tells what was done, what waits and what failed. d may be nil
+// where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
+	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		return p.converge(ctx, d, h, led)
+	})
+}
+
+// locked does something to the host as the only one that does.
+func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
 	unlock, err := host.Lock(ctx, p.Host, LockFile)
 	if err != nil {
 		return nil, err
@@ -92,7 +100,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	out, err := p.converge(ctx, d, h, led)
+	out, err := do(h, led)
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
@@ -125,7 +133,7 @@ func loadLedger(opt host.Options) (*ledger.Ledger, error) {
 // report puts a plan's head on its steps.
 func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.Step, total int) *report.Plan {
 	p := &report.Plan{
-		Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.network(),
+		Held: d.heldBy(), Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.network(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
 	}
 	for _, w := range d.Warnings {

@@ -94,7 +94,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	}
 	remover, removable := k.(tasks.Remover)
 	switch {
-	case live == "" && (e.Baseline == nil || !removable), c.goesAlong(e.Key):
+	case live == "" && (e.Baseline == nil || !removable || e.Mode != ledger.Found), c.goesAlong(e.Key):
 		p.dropped = append(p.dropped, e.Key)
 	case e.Mode == ledger.Retained:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it is kept for who may still use it", e.Key))

@@ -24,6 +24,8 @@ type Plan struct {
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
+	// Held says that the node does not follow the store: "held at 3 by root".
+	Held string `json:"held,omitempty"`
 	// Steps in the order in which they would run.
 	Steps   []Step  `json:"steps"`
 	Notes   []Note  `json:"notes,omitempty"`

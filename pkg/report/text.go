@@ -84,6 +84,9 @@ func (t *text) header(p *Plan) {
 	}
 	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
 	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, generation %d, %s", clean(p.Store), p.Generation, digest)))
+	if p.Held != "" {
+		t.line("%s", t.paint(yellow, clean(p.Held)+": the store is not followed before `agent resume`"))
+	}
 	t.gap()
 }
 

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,7 +165,33 @@ func (t TOMLKey) without(text []byte) ([]byte, error) {
 	if err != nil || !there {
 		return text, err
 	}
-	return slices.Concat(text[:st.start], text[st.end:]), nil
+	out := slices.Concat(text[:st.start], text[st.end:])
+	if bare := t.withoutHeader(text, st); bare != nil {
+		out = bare
+	}
+	return out, nil
+}
+
+// withoutHeader takes the key away with the header above it, where that is what setting the key brings about: a table of
+// nothing but the key, at the end of the file. Nil where it is not.
+func (t TOMLKey) withoutHeader(text []byte, key tomlStatement) []byte {
+	statements, err := scanTOML(text)
+	if err != nil || key.end != len(text) {
+		return nil
+	}
+	for i, st := range statements {
+		if i == 0 || st.start != key.start || !statements[i-1].header {
+			continue
+		}
+		above := text[:statements[i-1].start]
+		for _, gap := range []string{"\r\n", "\n", ""} {
+			bare := bytes.TrimSuffix(above, []byte(gap))
+			if e, err := t.edit(bare); err == nil && bytes.Equal(e.text, text) {
+				return bytes.Clone(bare)
+			}
+		}
+	}
+	return nil
 }
 
 // Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
@@ -182,22 +209,28 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	whole := false
 	err := h.EditFile(ctx, t.Path, func(now []byte) ([]byte, error) {
-		if e, err := t.edit(b.Content); err == nil && string(e.text) == string(now) {
-			whole = true
-			return b.Content, nil
-		}
-		if b.Live == "" {
-			return t.without(now)
-		}
-		st, there, err := t.statement(now)
-		if err != nil || !there {
-			return now, err
-		}
-		return slices.Concat(now[:st.value[0]], []byte(b.Live), now[st.value[1]:]), nil
+		text, err := t.back(now, b)
+		whole = bytes.Equal(text, b.Content)
+		return text, err
 	})
 	var was pathBaseline
 	if err == nil && whole && json.Unmarshal(b.Data, &was) == nil {
 		err = h.SetMtime(t.Path, was.Mtime)
 	}
 	return err
+}
+
+// back is the file with the key as it was.
+func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
+	if e, err := t.edit(b.Content); err == nil && bytes.Equal(e.text, now) {
+		return b.Content, nil
+	}
+	if b.Live == "" {
+		return t.without(now)
+	}
+	st, there, err := t.statement(now)
+	if err != nil || !there {
+		return now, err
+	}
+	return slices.Concat(now[:st.value[0]], []byte(b.Live), now[st.value[1]:]), nil
 }

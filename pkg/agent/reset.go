@@ -1,0 +1,280 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Unit is the service that runs the daemon.
+const Unit = "netwright-agent.service"
+
+// Reset takes everything of ours off the host and brings back what was there before: files with owner, mode and times, sysctls,
+// units. The daemon is stopped and disabled first, or it would converge again. What cannot be brought back is said by name, and then the ledger
+// stays, so that reset can be called again.
+func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
+	if err := p.stopDaemon(ctx); err != nil {
+		return nil, err
+	}
+	out, err := p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		r, err := p.planReset(ctx, h, led)
+		if err != nil {
+			return nil, err
+		}
+		if p.Hooks.OnPlan != nil {
+			p.Hooks.OnPlan(r.report(report.Planned))
+		}
+		return r.do(ctx, p, h)
+	})
+	if err != nil || out.Summary.Waiting > 0 {
+		return out, err
+	}
+	return out, p.forget(ctx)
+}
+
+// DryReset says what Reset would do.
+func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
+	led, view, err := p.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close() // only read from
+	r, err := p.planReset(ctx, view, led)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(report.Planned), nil
+}
+
+// stopDaemon comes before the lock is taken, which the daemon may hold.
+func (p Pass) stopDaemon(ctx context.Context) error {
+	h, err := host.Open(ctx, p.Host)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // its writes are systemd's
+	switch s, err := h.Unit(ctx, Unit); {
+	case errors.Is(err, host.ErrNotHere):
+		return nil
+	case err != nil:
+		return err
+	case s.Load == "not-found":
+		return nil
+	}
+	if err := h.StopUnit(ctx, Unit, true); err != nil {
+		return err
+	}
+	return h.DisableUnit(ctx, Unit)
+}
+
+// resetting is a reset under way: first what is ours goes, then what was comes back.
+type resetting struct {
+	run
+	back    *graph.Graph[tasks.Task]
+	backRep graph.Report[tasks.Task]
+	changed *changes
+}
+
+// planReset sorts all entries out. It changes nothing.
+func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
+	if led.Unreadable {
+		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
+	}
+	c := &custody{led: led, wanted: map[graph.Key]tasks.Task{}}
+	r := &resetting{changed: newChanges()}
+	r.run = run{
+		desired: &Desired{Node: &config.Node{Name: v.Facts().Hostname}, Snapshot: &statestore.Snapshot{Origin: ledger.Dir}, held: &heldSet{network: "none"}},
+		led:     led, custody: c, pruning: &pruning{}, changes: newChanges(), removals: newChanges(),
+	}
+	var gone []tasks.Removal
+	var back []tasks.Restoration
+	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
+		if name := key.Name(); key.Kind() == tasks.KindFile && (name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
+			continue // it goes last, as a whole
+		}
+		if err := r.sort(ctx, v, led.Entries()[key], &gone, &back); err != nil {
+			return nil, err
+		}
+	}
+	if len(gone) > 0 {
+		if err := r.pruning.arrange(c, v, gone); err != nil {
+			return nil, err
+		}
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, nil)
+	}
+	if len(back) > 0 {
+		var err error
+		if r.back, err = arrangeBack(led, back); err != nil {
+			return nil, err
+		}
+		r.changed, r.backRep = plan(ctx, r.back, v, nil)
+	}
+	return r, nil
+}
+
+// sort decides what becomes of one entry.
+func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration) error {
+	stays := func(why string) {
+		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
+	}
+	t, err := rebuildEntry(v, e)
+	if err != nil {
+		stays(err.Error())
+		return nil
+	}
+	k := tasks.KeeperOf(t, e.Key)
+	if k == nil {
+		return nil
+	}
+	live, err := k.Live(ctx, v)
+	if errors.Is(err, host.ErrNotHere) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", e.Key, err)
+	}
+	remover, removable := k.(tasks.Remover)
+	restorer, restorable := k.(tasks.Restorer)
+	ours := live == e.Last || r.custody.leftBy(ctx, v, e)
+	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
+	switch {
+	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
+		switch {
+		case live == "":
+		case !ours:
+			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed")
+		default:
+			*gone = append(*gone, tasks.Removal{Meta: meta, Key: e.Key, Keeper: remover, Last: live})
+		}
+	case e.Key.Kind() == tasks.KindModule:
+		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
+	case e.Baseline == nil && removable && live != "":
+		stays("it was there before netwright, as far as the ledger knows")
+	case e.Baseline == nil || !restorable || live == e.Baseline.Live, live == "" && e.Key.Kind() == tasks.KindSysctl, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
+	case isConf(v, e.Key):
+		stays("what was in its place may no longer fit the pods; its former content is not brought back")
+	case !ours:
+		stays("somebody changed it since netwright did")
+	default:
+		base := *e.Baseline
+		if base.Blob != nil {
+			if base.Content, err = ledger.Blob(v, *base.Blob); err != nil {
+				stays(err.Error())
+				return nil
+			}
+		}
+		*back = append(*back, tasks.Restoration{Meta: meta, Key: e.Key, Keeper: restorer, To: base})
+	}
+	return nil
+}
+
+// arrangeBack orders what comes back as it was set: a sysctl that changes others before those.
+func arrangeBack(led *ledger.Ledger, list []tasks.Restoration) (*graph.Graph[tasks.Task], error) {
+	all := make([]tasks.Task, 0, len(list))
+	for _, t := range list {
+		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !effectual(k) })
+		all = append(all, t)
+	}
+	g, err := graph.New(append(all, effectsOf(all)...), graph.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("order what comes back: %w", err)
+	}
+	return g, nil
+}
+
+// report says what the reset has planned or done.
+func (r *resetting) report(changed report.State) *report.Plan {
+	list := append(steps(r.pruneRep, r.removals, changed), steps(r.backRep, r.changed, changed)...)
+	p := r.desired.report(nil, r.led, list, len(r.pruneRep.Results)+len(r.backRep.Results))
+	p.Notes = append(p.Notes, r.pruning.notes...)
+	return p
+}
+
+// do takes away, brings back, and gives directories the times that they had.
+func (r *resetting) do(ctx context.Context, p Pass, h *host.Host) (*report.Plan, error) {
+	var err error
+	if r.pruning.graph != nil {
+		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, r.removals, p.Log, p.Hooks); err != nil {
+			return nil, err
+		}
+	}
+	if r.back != nil {
+		if r.changed, r.backRep, err = apply(ctx, r.back, h, r.led, r.changed, p.Log, p.Hooks); err != nil {
+			return nil, err
+		}
+	}
+	failed := errors.Join(failure(r.pruneRep), failure(r.backRep))
+	if failed == nil {
+		failed = r.times(h)
+	}
+	return r.report(report.Done), failed
+}
+
+// times gives directories that we put something into the time of change that they had, but for those that hold the ledger: they change once more.
+func (r *resetting) times(h *host.Host) error {
+	dirs := slices.Sorted(maps.Keys(r.led.Dirs()))
+	slices.Reverse(dirs) // below before above
+	for _, dir := range dirs {
+		if _, err := h.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
+			if err := h.SetMtime(dir, r.led.Dirs()[dir]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget removes the ledger and the lock, last of all.
+func (p Pass) forget(ctx context.Context) error {
+	h, err := host.Open(ctx, p.Host)
+	if err != nil {
+		return fmt.Errorf("remove the ledger: %w", err)
+	}
+	defer h.Close() // every write was checked where it was made
+	times := ledger.Load(h).Dirs()
+	for _, dir := range []string{ledger.Dir, path.Dir(LockFile)} {
+		if err := removeTree(h, dir); err != nil {
+			return fmt.Errorf("remove the ledger: %w", err)
+		}
+	}
+	above := path.Dir(ledger.Dir)
+	if mtime, known := times[above]; known {
+		return h.SetMtime(above, mtime)
+	}
+	return nil
+}
+
+// removeTree removes a directory of ours with all that is in it. It follows no link.
+func removeTree(h *host.Host, name string) error {
+	info, err := h.Lstat(name)
+	if errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Type == host.Directory {
+		names, err := h.ReadDir(name)
+		if err != nil {
+			return err
+		}
+		for _, below := range names {
+			if err := removeTree(h, path.Join(name, below)); err != nil {
+				return err
+			}
+		}
+	}
+	return h.Remove(name)
+}

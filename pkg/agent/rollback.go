@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// History is what the ledger knows of the past.
+type History struct {
+	Current   int               `json:"current"` // revision that the node is at
+	Held      *ledger.Pin       `json:"held,omitempty"`
+	Revisions []ledger.Revision `json:"revisions"` // oldest first
+	Damage    []string          `json:"damage,omitempty"`
+}
+
+// History reads the revisions that are kept. It writes nothing.
+func (p Pass) History() (*History, error) {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	led := ledger.Load(files)
+	revisions, err := ledger.Revisions(files)
+	if len(revisions) == 0 && err != nil {
+		return nil, err
+	}
+	h := &History{Current: led.Head().Current, Held: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
+	if err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	return h, nil
+}
+
+// Rollback pins the node to a revision and makes it so; 0 is the one before the current. The pin comes first: whatever becomes of the
+// pass, the daemon goes on towards the revision, until [Pass.Resume].
+func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
+	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		rev, err := rollbackTo(led, h, number)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := p.again(rev, h); err != nil {
+			return nil, fmt.Errorf("roll back to revision %d: %w", rev.Number, err)
+		}
+		head := led.Head()
+		head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second)}
+		if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
+			return nil, err
+		}
+		return p.converge(ctx, nil, h, led)
+	})
+}
+
+// rollbackTo finds the revision that is meant.
+func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revision, error) {
+	if number != 0 {
+		return ledger.ReadRevision(r, number)
+	}
+	kept, err := ledger.Revisions(r)
+	for _, rev := range slices.Backward(kept) {
+		if rev.Number < led.Head().Current {
+			return &rev, nil
+		}
+	}
+	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
+}
+
+// Resume lets the node follow the store again, from the next pass on. It says where it was held; "" if it was not.
+func (p Pass) Resume(ctx context.Context) (was string, err error) {
+	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		head := led.Head()
+		if head.Held == nil {
+			return nil, nil
+		}
+		was = fmt.Sprintf("held at %d by %s", head.Held.Revision, head.Held.By)
+		head.Held = nil
+		return nil, led.Commit(ctx, h, ledger.Batch{Head: head})
+	})
+	return was, err
+}
