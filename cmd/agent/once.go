@@ -19,7 +19,11 @@ const waitPause = 2 * time.Second
 const maxPasses = 3
 
 func runDryRun(ctx context.Context, f *flags, s streams) error {
-	w, d, err := f.load(ctx)
+	w, err := f.wire(zap.NewNop())
+	if err != nil {
+		return err
+	}
+	d, err := w.desired(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -39,6 +43,16 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	return nil
 }
 
+// desired loads what the store wants. A node that is held at a revision does without.
+func (w *wired) desired(ctx context.Context, s streams) (*agent.Desired, error) {
+	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	if err != nil && w.pass.Held() {
+		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", err)
+		return nil, nil
+	}
+	return d, err
+}
+
 func (f *flags) print(s streams, plan *report.Plan) error {
 	if f.output == "json" {
 		return report.JSON(s.out, plan)
@@ -56,7 +70,7 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 
 // converge makes passes until all is right, or only time can help.
 func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	d, err := w.desired(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,6 +80,25 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 	}
 	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
 	return w, d, err
+}
+
+// local is a pass that needs no store: for what the ledger alone knows.
+func (f *flags) local() (agent.Pass, error) {
+	if f.output != "text" && f.output != "json" {
+		return agent.Pass{}, fmt.Errorf("--output %q: expected text or json", f.output)
+	}
+	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI()}, nil
+}
+
+// whoAmI is the person at the keyboard, also behind sudo.
+func whoAmI() string {
+	if name := os.Getenv("SUDO_USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
 }
 
 // onlyCluster takes the store's only cluster when none is named.

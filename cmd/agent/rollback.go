@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func rollbackCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rollback [N]",
+		Short: "Apply an earlier revision again and hold the node there",
+		Long: `rollback applies revision N (default: the one before the current; see history)
+as it was, without the store, and holds the node there: the daemon and --once
+keep it until resume.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number := 0
+			if len(args) == 1 {
+				var err error
+				if number, err = strconv.Atoi(args[0]); err != nil || number < 1 {
+					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
+				}
+			}
+			pass, err := f.local()
+			if err != nil {
+				return err
+			}
+			if w, err := f.wire(zap.NewNop()); err == nil { // an archive may have to be fetched again
+				pass.Assets = w.pass.Assets
+			}
+			return f.show(cmd.Context(), s, pass, func(ctx context.Context, p agent.Pass) (*report.Plan, error) { return p.Rollback(ctx, number) })
+		},
+	}
+}
+
+func resumeCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resume",
+		Short: "Let the node follow the store again after a rollback",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pass, err := f.local()
+			if err != nil {
+				return err
+			}
+			was, err := pass.Resume(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if was == "" {
+				fmt.Fprintln(s.out, "the node is not held; it follows the store")
+				return nil
+			}
+			fmt.Fprintf(s.out, "the node was %s; from the next run on it follows the store again (now: agent --once)\n", was)
+			return nil
+		},
+	}
+}
+
+func resetCommand(f *flags, s streams) *cobra.Command {
+	dry := false
+	cmd := &cobra.Command{
+		Use:   "reset",
+		Short: "Take everything of netwright's off this node and bring back what was there before",
+		Long: `reset stops and disables the daemon, removes what netwright made, and brings back
+what it changed: files with owner, mode and times, sysctls, units. It does not
+bring back a former CNI conf, and modules stay loaded until the next boot. What a
+person changed meanwhile stays, and is named.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pass, err := f.local()
+			if err != nil {
+				return err
+			}
+			if !dry {
+				return f.show(cmd.Context(), s, pass, func(ctx context.Context, p agent.Pass) (*report.Plan, error) { return p.Reset(ctx) })
+			}
+			plan, err := pass.DryReset(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := f.print(s, plan); err != nil {
+				return err
+			}
+			if plan.Summary.Changes() > 0 {
+				return exit(exitChanges)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
+	return cmd
+}
+
+// show makes a pass that changes the host, with its plan before and its end after.
+func (f *flags) show(ctx context.Context, s streams, pass agent.Pass, do func(context.Context, agent.Pass) (*report.Plan, error)) error {
+	p := newProgress(f, s, false)
+	pass.Hooks = p.hooks()
+	plan, err := do(ctx, pass)
+	p.end()
+	if plan == nil {
+		return err
+	}
+	if printed := p.result(plan); printed != nil {
+		return printed
+	}
+	if err != nil && plan.Summary.Failed == 0 {
+		return err // the plan does not say it
+	}
+	if err != nil {
+		return exit(exitError)
+	}
+	return nil
+}
