@@ -95,7 +95,12 @@ func Load(r Reader) *Ledger {
 	}
 	switch data, err := r.ReadFile(owedFile); {
 	case err == nil:
-		if err := json.Unmarshal(data, &l.owed); err != nil {
+		err := json.Unmarshal(data, &l.owed)
+		if err == nil && l.owed == nil {
+			err = errors.New("it holds null")
+		}
+		if err != nil {
+			l.owed = map[string][]string{}
 			l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
 		}
 		l.saved = string(data)
