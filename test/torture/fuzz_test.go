@@ -1,0 +1,84 @@
+package torture
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fuzzer is one fuzz target: what it reads comes from outside.
+type fuzzer struct{ dir, name, reads string }
+
+var fuzzers = []fuzzer{
+	{"pkg/config", "FuzzLoad", "documents"},
+	{"pkg/config", "FuzzAgentFile", "the agent's file"},
+	{"pkg/config", "FuzzQuick", "plain YAML"},
+	{"pkg/host", "FuzzUnpack", "archives"},
+	{"pkg/host", "FuzzFacts", "os-release, units, the runtime's and kubelet's files"},
+	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},
+	{"pkg/ledger", "FuzzMemory", "stamps, owed effects"},
+	{"pkg/statestore", "FuzzParseManifest", "manifests"},
+	{"pkg/tasks", "FuzzConf", "CNI confs"},
+	{"pkg/tasks", "FuzzTOML", "the runtime's TOML"},
+}
+
+// Every fuzz target of the tree is in the list: `make torture` runs them all.
+func TestEveryFuzzerIsRun(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+	var found []string
+	files, err := filepath.Glob("../../*/*/*_test.go")
+	deeper, err2 := filepath.Glob("../../*/*/*/*_test.go")
+	if err := cmp.Or(err, err2); err != nil || len(files) == 0 {
+		t.Fatal("no tests found", err)
+	}
+	for _, file := range append(files, deeper...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			found = append(found, strings.TrimPrefix(filepath.Dir(file), "../../")+" "+m[1])
+		}
+	}
+	var listed []string
+	for _, f := range fuzzers {
+		listed = append(listed, f.dir+" "+f.name)
+	}
+	slices.Sort(found)
+	slices.Sort(listed)
+	if !slices.Equal(found, listed) {
+		t.Errorf("fuzz targets in the tree:\n%s\nin the list:\n%s", strings.Join(found, "\n"), strings.Join(listed, "\n"))
+	}
+}
+
+// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`). In short, `go test` runs their seeds.
+func TestFuzzers(t *testing.T) {
+	if !full {
+		t.Skip("runs in `make torture`; `go test` runs the seeds where the fuzzers are")
+	}
+	executions := regexp.MustCompile(`execs: (\d+)`)
+	for _, f := range fuzzers {
+		t.Run(f.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-run=^$", "-fuzz=^"+f.name+"$", "-fuzztime="+cmp.Or(os.Getenv("NETWRIGHT_FUZZTIME"), "10m"), "./"+f.dir)
+			cmd.Dir = "../.."
+			out, err := cmd.CombinedOutput()
+			lost := 0
+			if err != nil {
+				lost = 1
+				t.Errorf("%v\n%s", err, out)
+			}
+			tried := 0
+			if all := executions.FindAllStringSubmatch(string(out), -1); len(all) > 0 {
+				for _, digit := range all[len(all)-1][1] {
+					tried = 10*tried + int(digit-'0')
+				}
+			}
+			report(t, "fuzz: "+strings.TrimPrefix(f.name, "Fuzz"), tried, lost, "%s", f.reads)
+		})
+	}
+}
