@@ -37,7 +37,7 @@ func (f *files) Owner(owner string) (uid, gid int, err error) {
 		return uid, gid, nil
 	}
 	if err := f.owners.load(f); err != nil {
-		return 0, 0, fmt.Errorf("resolve owner %q: %w", owner, err)
+		return 0, 0, fmt.Errorf("resolve owner %q: %w: write numbers (uid:gid), which need no list of users", owner, err)
 	}
 	if uid, gid, err = f.owners.resolve(user, group); err != nil {
 		return 0, 0, fmt.Errorf("resolve owner %q: %w", owner, err)

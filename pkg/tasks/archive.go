@@ -118,7 +118,8 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		}
 		failed = append(failed, err)
 	}
-	return fmt.Errorf("install %s: put the archive with sha256 %s at one of its URLs, or correct its entry in spec.assets: %w", t.Name, t.SHA256, errors.Join(failed...))
+	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with sha256 %s at one of them, or correct its entry in spec.assets",
+		t.Name, errors.Join(failed...), t.SHA256)
 }
 
 // install fetches the archive from one URL and puts the members and the receipt in place, as one batch.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func TestCauseIsTheInnermostThatSaysWhatItDid(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("install x: none of its URLs gave it:\n%w\nput it there", errors.Join(errors.New("first"), fmt.Errorf("from y: %w", refused))), "dial tcp: connect: connection refused"},
+		{fmt.Errorf("write: %w", &os.PathError{Op: "open", Path: "/x", Err: syscall.EBUSY}), "open /x: device or resource busy"},
+		{errors.New("plain"), "plain"},
+	} {
+		if got := cause(c.err).Error(); got != c.want {
+			t.Errorf("cause(%v) = %q, want %q", c.err, got, c.want)
+		}
+	}
+}
+
+// TestProgress: a terminal hears of what takes long, of attempts, and is left clean.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out, errOut bytes.Buffer
+		p := newProgress(&flags{output: "text"}, streams{out: &out, err: &errOut}, false)
+		p.live = true // as on a terminal
+		h := p.hooks()
+		plan := &report.Plan{Steps: []report.Step{{Key: "file:/a", State: report.Planned, Items: []report.Item{{Key: "file:/a", Op: "+"}}}}}
+		plan.Finish(1)
+		h.OnPlan(plan)
+		h.OnStart("file:/quick")
+		h.OnDone("file:/quick", graph.Done)
+		h.OnStart("file:/slow")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		h.OnRetry("file:/slow", errors.New("connection refused"), 200*time.Millisecond)
+		p.end()
+		if got := errOut.String(); !strings.Contains(got, "… file:/slow (1.5s)") || !strings.HasSuffix(got, "\r\x1b[K  … file:/slow: connection refused; trying again in 200ms\n") || strings.Contains(got, "quick") {
+			t.Errorf("%q", got)
+		}
+		if err := p.result(plan); err != nil {
+			t.Error(err)
+		}
+		if got := out.String(); strings.Count(got, "file:/a") != 1 || strings.Contains(got, "\x1b") {
+			t.Errorf("the plan is to be told once, and without colour where there is no terminal: %q", got)
+		}
+	})
+}
+
+func TestProgressIsQuietWithoutATerminal(t *testing.T) {
+	var errOut bytes.Buffer
+	p := newProgress(&flags{output: "text"}, streams{out: &errOut, err: &errOut}, true)
+	p.hooks().OnStart("file:/slow")
+	p.begin()
+	p.end()
+	if errOut.Len() > 0 {
+		t.Errorf("%q", errOut.String())
+	}
+}
