@@ -1,0 +1,149 @@
+package torture
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// member is an entry of a hostile archive.
+type member struct {
+	name, link string
+	kind       byte
+	size       int64 // of zeros
+}
+
+func archive(t testing.TB, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, m := range append([]member{{name: "./bridge", size: 10}, {name: "./host-local", size: 10}, {name: "./loopback", size: 10}}, members...) {
+		kind := m.kind
+		if kind == 0 {
+			kind = tar.TypeReg
+		}
+		if err := w.WriteHeader(&tar.Header{Name: m.name, Linkname: m.link, Typeflag: kind, Mode: 0o755, Size: m.size}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(w, zeros{}, m.size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// Archives that attack, and servers that do: the agent says what is wrong in one error, installs nothing of it, leaves nothing beside it, and
+// keeps its memory. The hash of the archives is right: the last line of defence is asked.
+//
+// What keeps it: pkg/host/unpack.go entry, pkg/host/unpack_format.go inflated.Read, pkg/host/unpack_packed.go source.Read and verdict.
+func TestHostileAssets(t *testing.T) {
+	serve := func(body []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }
+	}
+	type attack struct {
+		name    string
+		body    []byte           // served as it is, with its own hash
+		handler http.HandlerFunc // or this, with the hash of nothing
+		says    string
+		long    bool // only in full
+	}
+	attacks := []attack{
+		{name: "entry with ..", body: archive(t, member{name: "../../etc/evil", size: 1}), says: "leads out"},
+		{name: "absolute entry", body: archive(t, member{name: "/etc/evil", size: 1}), says: "leads out"},
+		{name: "symlink", body: archive(t, member{name: "portmap", kind: tar.TypeSymlink, link: "/bin/sh"}), says: "link or device"},
+		{name: "hard link", body: archive(t, member{name: "portmap", kind: tar.TypeLink, link: "../../etc/passwd"}), says: "link or device"},
+		{name: "device", body: archive(t, member{name: "portmap", kind: tar.TypeBlock}), says: "link or device"},
+		{name: "bomb", body: archive(t, member{name: "portmap", size: 512 << 20}), says: "times its size"},
+		{name: "garbage", body: bytes.Repeat([]byte("not an archive "), 1000), says: "no tar archive"},
+		{name: "half", body: archive(t, member{name: "portmap", size: 10})[:90], says: "damaged"},
+		{name: "nothing", handler: serve(nil), says: "sha256"},
+		{name: "other bytes", handler: serve(archive(t, member{name: "portmap", size: 10})), says: "sha256"},
+		{name: "not found", handler: http.NotFound, says: "404"},
+		{name: "redirects for ever", handler: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, says: "redirect"},
+		{name: "cut off", handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100000")
+			_, _ = w.Write(make([]byte, 5000))
+			panic(http.ErrAbortHandler)
+		}, says: "gave up"},
+		{name: "never ends", handler: func(w http.ResponseWriter, r *http.Request) {
+			for block := make([]byte, 1<<20); r.Context().Err() == nil; {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+			}
+		}, says: "larger than", long: true},
+		{name: "hangs", handler: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, says: "gave up", long: true},
+	}
+	tried, lost := 0, 0
+	for _, a := range attacks {
+		if a.long && !full {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			tried++
+			sum := sha256.Sum256([]byte("something else"))
+			if a.handler == nil {
+				a.handler, sum = serve(a.body), sha256.Sum256(a.body)
+			}
+			server := httptest.NewServer(a.handler)
+			defer server.Close()
+			if broken := attacked(t, server.URL, fmt.Sprintf("%x", sum), a.says); len(broken) > 0 {
+				lost++
+				t.Error(strings.Join(broken, "\n"))
+			}
+		})
+	}
+	report(t, "hostile archives and servers", tried, lost, "memory below 200 MB each")
+}
+
+// attacked runs the agent against a server and says what is broken.
+func attacked(t testing.TB, url, sum, says string) (broken []string) {
+	t.Helper()
+	d := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n")
+	spec := fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s:\n        sha256: %s\n        urls: [%s/plugins.tgz]\n", runtime.GOARCH, sum, url)
+	d["cluster.yaml"] = document("Cluster", cluster, baseSpec+"  networking:\n    bridge: {}\n"+spec)
+	i := image{agent(t), t.TempDir(), t.TempDir()}
+	d.write(t, i.store)
+	cmd := exec.CommandContext(t.Context(), i.command()[0], i.command()[1:]...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), says) {
+		broken = append(broken, fmt.Sprintf("exit %d, want 1 and %q:\n%s", cmd.ProcessState.ExitCode(), says, out))
+	}
+	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10; used > 200 {
+		broken = append(broken, fmt.Sprintf("it took %d MB of memory", used))
+	}
+	for path, is := range i.tree(t) {
+		if strings.Contains(path, "evil") || strings.HasPrefix(path, "/opt/cni/bin/") || staged.MatchString(path) || strings.Contains(path, "/assets/") {
+			broken = append(broken, "made: "+path+" "+is)
+		}
+	}
+	if _, err := os.Stat(i.root + "/etc/cni/net.d/05-netwright-bridge.conflist"); err == nil {
+		broken = append(broken, "a conf without its programs")
+	}
+	return broken
+}
