@@ -106,7 +106,14 @@ func lstat(v host.View, name string) (info host.FileInfo, there bool, err error)
 // that it misses, so that its plan does not depend on which of several comes first.
 func missingParents(v host.View, name string) (items []Item, err error) {
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if _, there, err := lstat(v, dir); err != nil || there {
+		info, there, err := behindLinks(v, dir)
+		switch {
+		case err == nil && there && info.Type == host.Symlink:
+			err = fmt.Errorf("directory %s: it is a symlink that leads nowhere: remove it or make its target", dir)
+		case err == nil && there && info.Type != host.Directory:
+			err = &host.InTheWayError{Path: dir, Is: info.Type, Want: host.Directory}
+		}
+		if err != nil || there {
 			slices.Reverse(items)
 			return items, err
 		}
