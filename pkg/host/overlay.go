@@ -1,6 +1,10 @@
 package host
 
-import "context"
+import (
+	"context"
+	"errors"
+	"slices"
+)
 
 // Over returns base as it will be when what is pending has been done.
 func (p *Pending) Over(base View) View { return overlay{View: base, p: p} }
@@ -68,6 +72,24 @@ func (o overlay) Links(ctx context.Context) ([]Link, error) {
 		}
 	}
 	return out, nil
+}
+
+// Addresses are those that are there and those to come. A link that is still to come has the latter only.
+func (o overlay) Addresses(ctx context.Context, link string) ([]Address, error) {
+	have, err := o.View.Addresses(ctx, link)
+	if err != nil && !errors.Is(err, ErrNotExist) {
+		return nil, err
+	}
+	o.p.mu.RLock()
+	defer o.p.mu.RUnlock()
+	for _, f := range o.p.facts {
+		a := f.Address
+		if a == nil || link != "" && a.Link != link || slices.ContainsFunc(have, func(b Address) bool { return b.Link == a.Link && b.Prefix == a.Prefix }) {
+			continue
+		}
+		have, err = append(have, *a), nil
+	}
+	return have, err
 }
 
 func (o overlay) Unit(ctx context.Context, name string) (UnitState, error) {

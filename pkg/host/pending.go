@@ -9,6 +9,8 @@ type Fact struct {
 	Key  string // "link:cbr0", "module:br_netfilter", "file:/etc/x"
 	Gone bool   // the plan removes it
 	Link *Link
+	// Address that a link will have.
+	Address *Address
 	Unit *UnitState
 	File *FileInfo // Size and Mode only
 }

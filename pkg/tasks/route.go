@@ -75,12 +75,45 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 		item.Op, reason, have = Update, "leads another way", r
 	}
+	if err := t.reachable(ctx, v, want); err != nil {
+		return nil, err
+	}
 	item.Fields = wayFields(have, want)
 	change := &Change{Items: []Item{item}, Reason: reason}
 	if want.Dst.Bits() == 0 && want.Table == host.MainTable {
 		change.Disruption = MayCutOff
 	}
 	return change, nil
+}
+
+// reachable is an error when the kernel would refuse the next hop: it must be in a network that the link is in, by a route without a next
+// hop of its own (fib_check_nh and ip6_route_check_nh). What upstream tasks bring about counts.
+func (t Route) reachable(ctx context.Context, v host.View, want host.Route) error {
+	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
+		return nil
+	}
+	for _, id := range []int{want.Table, host.MainTable} {
+		routes, err := v.Routes(ctx, id)
+		if err != nil {
+			return passing(err)
+		}
+		for _, r := range routes {
+			if !r.Gateway.IsValid() && r.Type == "unicast" && (t.Link == "" || r.Link == t.Link || r.Link == "") && r.Dst.Contains(want.Gateway) {
+				return nil
+			}
+		}
+	}
+	addresses, err := v.Addresses(ctx, t.Link)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return passing(err)
+	}
+	for _, a := range addresses { // the network of one that is to come, or of a link that will be up
+		if a.Prefix.Contains(want.Gateway) && (v.WillExist(string(AddressKey(a.Link, a.Prefix))) || v.WillExist(string(LinkKey(a.Link)))) {
+			return nil
+		}
+	}
+	return fmt.Errorf("plan route %s: the next hop %s is in no network of a link of this host: give the address by which this node reaches it, or its link and onlink",
+		want.Dst, want.Gateway)
 }
 
 // Apply implements [Task].
