@@ -92,7 +92,11 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		a.done.put(key, c)
 		return nil
 	}
-	if err := within(key, c, a.planned.get(key)); err != nil {
+	planned := a.planned.get(key)
+	if planned == nil && a.disturbed(t) {
+		return t.Apply(ctx, a.host, c) // as it was when the pass began: no change
+	}
+	if err := within(key, c, planned); err != nil {
 		return err
 	}
 	for _, effect := range c.Asks {
@@ -111,6 +115,16 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil
+}
+
+// disturbed says that t is a sysctl, and that this pass wrote another before it that may change it: ip_forward resets accept_redirects, a
+// default reaches the links.
+func (a *applier) disturbed(t tasks.Task) bool {
+	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
+	return ours(t.Owns()[0]) && slices.ContainsFunc(t.Needs(), func(k graph.Key) bool {
+		c := a.done.get(k)
+		return ours(k) && c != nil && c.NotHere == ""
+	})
 }
 
 // settleEffect notes that an effect was done, or that nobody asked for it after all.
