@@ -25,6 +25,14 @@ type Desired struct {
 	held     *heldSet // set when it comes from a revision
 }
 
+// Given is these tasks and nothing that a document or the model says: for harnesses that hold single kinds against a host, by the way
+// that every pass takes. name stands for the node's in what is reported.
+func Given(name string, list []tasks.Task) *Desired {
+	return &Desired{
+		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name}, held: &heldSet{network: "given", recorded: list},
+	}
+}
+
 // Load fetches a snapshot that is newer than last and decodes the node's part
 // of it. [statestore.ErrNotModified] says that there is none. An error in the
 // documents is permanent until the store changes, and carries all diagnostics.
