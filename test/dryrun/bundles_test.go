@@ -65,25 +65,29 @@ func archive(w *world, state string) []tasks.Task {
 		w.must(os.MkdirAll(dir, 0o755))
 		w.must(os.WriteFile(at, []byte("who knows"), 0o755))
 	default:
-		w.converge(t)
-		switch state {
-		case content:
-			w.must(os.WriteFile(at, []byte("changed by somebody"), 0o755))
-		case mode:
-			w.must(os.Chmod(at, 0o700))
-		case owner:
-			w.must(os.Chown(at, 5, 6))
-		case wrong:
-			w.must(os.Remove(at))
-			w.must(os.Mkdir(at, 0o755))
-		case dangling:
-			w.must(os.Remove(at))
-			w.must(os.Symlink("nowhere", at))
-		case "one member lost":
-			w.must(os.Remove(at))
-		}
+		w.converge(t, func() { spoil(w, at, state) })
 	}
 	return []tasks.Task{t}
+}
+
+// spoil makes one member of an archive wrong.
+func spoil(w *world, at, state string) {
+	switch state {
+	case content:
+		w.must(os.WriteFile(at, []byte("changed by somebody"), 0o755))
+	case mode:
+		w.must(os.Chmod(at, 0o700))
+	case owner:
+		w.must(os.Chown(at, 5, 6))
+	case wrong:
+		w.must(os.Remove(at))
+		w.must(os.Mkdir(at, 0o755))
+	case dangling:
+		w.must(os.Remove(at))
+		w.must(os.Symlink("nowhere", at))
+	case "one member lost":
+		w.must(os.Remove(at))
+	}
 }
 
 func certificates(w *world, state string) []tasks.Task {

@@ -127,10 +127,11 @@ func table(w *world, state string) []tasks.Task {
 	}}}}
 	switch state {
 	case right, content:
-		w.converge(t) // nft itself writes such rules in another form
-		if state == content {
-			w.sh("nft insert rule ip %s post tcp dport 22 accept", name)
-		}
+		w.converge(t, func() { // nft itself writes such rules in another form
+			if state == content {
+				w.sh("nft insert rule ip %s post tcp dport 22 accept", name)
+			}
+		})
 	case "other family":
 		w.sh("nft add table ip6 %s", name)
 	case "empty":

@@ -151,6 +151,7 @@ func TestInsideState(t *testing.T) {
 		w.n = i
 		want = append(want, c.make(w, state)...)
 	}
+	w.settle()
 	try(t, w, want, &result)
 	data, err := json.Marshal(result)
 	w.must(err)
@@ -237,6 +238,9 @@ type world struct {
 	n     int // of the case that is being made
 	fetch *fetcher
 	made  map[string]bool // what a host has only once
+
+	settled []tasks.Task
+	spoil   []func()
 }
 
 func (w *world) pick(walk bool, seed uint64) (kind, string) {
@@ -275,12 +279,21 @@ func (w *world) sh(line string, args ...any) {
 	run(w.T, words[0], words[1:]...)
 }
 
-// converge sets up what only the agent sets up so.
-func (w *world) converge(want ...tasks.Task) {
-	w.Helper()
-	p := agent.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
-	_, err := p.Converge(w.Context(), agent.Given("before", want))
-	w.must(err)
+// converge is for states that only the agent makes: all of them are converged at once, for what a pass does not name it removes. Then
+// each is spoilt.
+func (w *world) converge(want tasks.Task, spoil func()) {
+	w.settled, w.spoil = append(w.settled, want), append(w.spoil, spoil)
+}
+
+func (w *world) settle() {
+	if len(w.settled) > 0 {
+		p := agent.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
+		_, err := p.Converge(w.Context(), agent.Given("before", w.settled))
+		w.must(err)
+	}
+	for _, do := range w.spoil {
+		do()
+	}
 }
 
 // kind makes host states of one kind of task, and the task.
