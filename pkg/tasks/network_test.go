@@ -156,6 +156,14 @@ func TestAddress(t *testing.T) {
 		if strings.Count(shown, "inet") != 2 || !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "fd00:1::1/64") {
 			t.Error(shown)
 		}
+		// A second address of the network goes with the first, and comes back (address.go: keepOthers).
+		ns.Run("ip", "addr", "del", "10.96.1.1/24", "dev", "cbr0")
+		ns.Run("ip", "addr", "add", "10.96.1.1/28", "dev", "cbr0")
+		ns.Run("ip", "addr", "add", "10.96.1.2/28", "dev", "cbr0")
+		converge(t, h, v4)
+		if shown := ns.Run("ip", "-4", "addr", "show", "cbr0"); !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "10.96.1.2/28") {
+			t.Error(shown)
+		}
 	})
 }
 
@@ -191,9 +199,15 @@ func TestRoute(t *testing.T) {
 		}
 		fails(t, Route{Route: host.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h, "protocol 2")
 
-		// No way to the next hop is known only to the kernel.
+		// No way to the next hop: the plan says it, and so does the kernel.
 		lost := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.9.0/24"), Gateway: netip.MustParseAddr("198.51.100.7")}}
-		err = lost.Apply(t.Context(), h, plan(t, lost, h))
+		fails(t, lost, h, "198.51.100.7 is in no network of a link of this host")
+		to := host.NewPending(nil)
+		to.Add(host.Fact{Key: "address:up0/198.51.100.1/24", Address: &host.Address{Link: "up0", Prefix: netip.MustParsePrefix("198.51.100.1/24")}})
+		coming := lost
+		coming.Link = "up0"
+		wantLines(t, plan(t, coming, to.Over(h)), "+ route:254/10.96.9.0/24, via →198.51.100.7, dev →up0")
+		err = lost.Apply(t.Context(), h, nil)
 		if err == nil || !strings.Contains(err.Error(), "198.51.100.7 is in no network of a link of this host") || graph.IsTransient(err) {
 			t.Errorf("a next hop out of reach: %v", err)
 		}
