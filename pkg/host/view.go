@@ -46,6 +46,9 @@ type Files interface {
 	// answer from a recorded stamp (see [Stamps]) when size, mode, owner, times and
 	// inode are those of the record; small files are always read.
 	Sum(path string) (Digest, error)
+	// Holds tells whether a regular file has this content, of at most
+	// [MaxCompare] bytes. A symlink is not followed: it is an error.
+	Holds(path string, content []byte) (bool, error)
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }

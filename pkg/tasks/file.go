@@ -108,9 +108,8 @@ func (t File) holds(v host.View, info host.FileInfo) (bool, error) {
 	if info.Size != int64(len(t.Content)) {
 		return false, nil
 	}
-	if info.Size <= maxCompared {
-		content, err := v.ReadFile(t.Path)
-		return bytes.Equal(content, t.Content), err
+	if info.Size <= host.MaxCompare {
+		return v.Holds(t.Path, t.Content)
 	}
 	sum, err := v.Sum(t.Path)
 	return sum == sha256.Sum256(t.Content), err
@@ -149,9 +148,6 @@ func (t File) show(item *Item, old []byte) {
 		item.Before, item.After = old, t.Content
 	}
 }
-
-// maxCompared is the size of the largest file that is compared byte by byte.
-const maxCompared = 16 << 10
 
 // maxShown is the size of the largest content that a plan shows, in bytes.
 const maxShown = 256 << 10
