@@ -63,7 +63,8 @@ var errChanged = errors.New("it kept changing while it was read: write each file
 func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
-		snapshot, err := d.fetch(ctx, last)
+		// Of a store that nothing is known of, names are enough at first: the reading brings the stamps. When anything goes wrong they come before it.
+		snapshot, err := d.fetch(ctx, last, attempt == 1 && last == Revision{})
 		switch {
 		case err == nil, errors.Is(err, ErrNotModified):
 			return snapshot, err
@@ -85,7 +86,7 @@ func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error)
 func (d *Directory) wrap(err error) error { return fmt.Errorf("state store %s: %w", d, err) }
 
 // fetch is one attempt.
-func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+func (d *Directory) fetch(ctx context.Context, last Revision, unseen bool) (*Snapshot, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -100,7 +101,7 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
 		read, see = d.readPublished, scanManifest
 	}
-	before, err := see(ctx, root, d.cluster)
+	before, err := see(ctx, root, d.cluster, unseen)
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +112,16 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if after, again := see(ctx, root, d.cluster); again != nil || !maps.Equal(after.stamps, before.stamps) {
+	if err != nil && before.unseen {
+		return nil, errChanged // or not: the next attempt tells
+	}
+	if after, again := see(ctx, root, d.cluster, false); again != nil || !maps.Equal(after.stamps, before.stamps) {
 		return nil, errChanged // whatever was read, or went wrong, was of no one moment
 	}
 	if err != nil {
 		return nil, err
 	}
-	if before.newest < start.Add(-settled).UnixNano() {
+	if before.newest() < start.Add(-settled).UnixNano() {
 		d.remember(before.stamps, snapshot.Revision)
 	}
 	if snapshot.Revision == last {
@@ -195,9 +199,11 @@ func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64
 		return nil, 0, d.wrap(err)
 	}
 	defer root.Close()
-	f, size, err := openRegular(root, path.Join(d.cluster, name))
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	f, at, err := r.open(name)
 	if err != nil {
 		return nil, 0, d.wrap(explain("open", name, err))
 	}
-	return f, size, nil
+	return f, at.size, nil
 }

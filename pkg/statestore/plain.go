@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// readPlain reads the listed documents and makes up their manifest.
+// readPlain reads the listed documents and makes up their manifest. The listing then has the stamps of what was read.
 func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*Snapshot, error) {
 	names := l.names()
 	objects := make(map[string][]byte, len(names))
@@ -21,11 +21,12 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 			return nil, context.Cause(ctx)
 		case c.err != nil:
 			return nil, c.err
-		case size != l.stamps[name].size:
+		case size != c.size || !l.unseen && c.stamp != l.stamps[name]:
 			return nil, errChanged
 		case total > MaxSnapshotSize:
 			return nil, checkTotal(total)
 		}
+		l.stamps[name] = c.stamp
 		objects[name] = c.data
 		m.Objects[name] = Object{SHA256: c.sum, Size: size}
 	}

@@ -9,14 +9,16 @@ import (
 	"path"
 	"runtime"
 	"sync"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// content is a file's bytes and their sha256 in hex, or why they cannot be had.
+// content is a file's bytes and their sha256 in hex, and what stat said of the file before it was read; or why they cannot be had.
 type content struct {
 	data []byte
 	sum  string
-	err  error
+	stamp
+	err error
 }
 
 // readAll reads and hashes files below the cluster's directory, by name, on all processors: a store may have thousands.
@@ -54,40 +56,52 @@ type reader struct {
 
 // read returns a file below the cluster's directory, of at most limit bytes.
 func (r *reader) read(name string, limit int64) content {
-	f, size, err := r.open(name)
+	f, before, err := r.open(name)
 	if err != nil {
 		return content{err: explain("read", name, err)}
 	}
 	defer f.Close()
-	if size > limit {
-		return content{err: tooBig(name, size)}
+	if before.size > limit {
+		return content{err: tooBig(name, before.size)}
 	}
-	data := make([]byte, size)
+	data := make([]byte, before.size)
 	switch n, err := io.ReadFull(f, data); {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		data = data[:n] // it shrank under us: whoever asked knows its size or its hash
 	case err != nil:
 		return content{err: explain("read", name, err)}
 	}
-	return content{data: data, sum: sum(data)}
+	return content{data: data, sum: sum(data), stamp: before}
 }
 
-func (r *reader) open(name string) (*os.File, int64, error) {
+// open opens a regular file; it does not hang on a pipe that somebody put there.
+func (r *reader) open(name string) (*os.File, stamp, error) {
 	full := path.Join(r.cluster, name)
 	in, base := path.Split(full)
 	if r.dir == nil || in != r.in {
 		r.leave()
 		dir, err := r.root.OpenRoot(path.Clean(in))
 		if err != nil {
-			return openRegular(r.root, full)
+			return nil, stamp{}, err
 		}
 		r.in, r.dir = in, dir
 	}
-	f, size, err := openRegular(r.dir, base)
+	const flags = os.O_RDONLY | unix.O_NONBLOCK
+	f, err := r.dir.OpenFile(base, flags, 0)
 	if escapes(err) { // a link out of this directory may stay within the store
-		return openRegular(r.root, full)
+		f, err = r.root.OpenFile(full, flags, 0)
 	}
-	return f, size, err
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	e := seenAs(f.Stat())
+	if e.err == nil && !e.mode.IsRegular() {
+		e.err = fmt.Errorf("it is a %s, a file is expected", typeWord(e.mode))
+	}
+	if e.err != nil {
+		return nil, stamp{}, errors.Join(e.err, f.Close())
+	}
+	return f, e.stamp, nil
 }
 
 func (r *reader) leave() {
@@ -95,20 +109,4 @@ func (r *reader) leave() {
 		r.dir.Close()
 		r.dir = nil
 	}
-}
-
-// openRegular opens a regular file; it does not hang on a pipe that somebody put there.
-func openRegular(root *os.Root, name string) (*os.File, int64, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("it is a %s, a file is expected", typeWord(info.Mode()))
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // stamp is what stat says of a file and what changes when its content does.
@@ -18,11 +20,20 @@ type stamp struct {
 	dev, inode         uint64
 }
 
-// listing is the objects of one cluster as stat saw them.
+// listing is the objects of one cluster as stat saw them, or by name alone.
 type listing struct {
 	stamps map[string]stamp // by name relative to the cluster
 	notes  []string
-	newest int64 // the youngest ctime, nanoseconds since the epoch
+	unseen bool // names alone: the stamps come when the files are read
+}
+
+// newest is the youngest ctime, in nanoseconds since the epoch.
+func (l *listing) newest() int64 {
+	var newest int64
+	for _, s := range l.stamps {
+		newest = max(newest, s.ctime)
+	}
+	return newest
 }
 
 func (l *listing) names() []string {
@@ -34,33 +45,43 @@ func (l *listing) names() []string {
 	return names
 }
 
-func (l *listing) add(name string, info fs.FileInfo) error {
+func (l *listing) add(name string, e seen) error {
 	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%q is a %s, a file is expected: remove it", name, typeWord(info.Mode()))
-	case info.Size() > MaxObjectSize:
-		return tooBig(name, info.Size())
+	case !e.mode.IsRegular():
+		return fmt.Errorf("%q is a %s, a file is expected: remove it", name, typeWord(e.mode))
+	case e.size > MaxObjectSize:
+		return tooBig(name, e.size)
 	case len(l.stamps) == MaxObjects:
 		return errTooMany
 	}
-	s := stampOf(info)
-	l.stamps[name] = s
-	l.newest = max(l.newest, s.ctime)
+	l.stamps[name] = e.stamp
 	return nil
 }
 
-func stampOf(info fs.FileInfo) stamp {
-	s := stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.ctime, s.dev, s.inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
-	}
-	return s
+// seen is what stat says of a name, or why it says nothing.
+type seen struct {
+	name string
+	mode fs.FileMode // the type alone
+	stamp
+	err error
 }
 
-// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory: symbolic links may lead
+func seenAs(info fs.FileInfo, err error) seen {
+	if err != nil {
+		return seen{err: err}
+	}
+	e := seen{mode: info.Mode().Type(), stamp: stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.ctime, e.dev, e.inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
+	}
+	return e
+}
+
+// scan lists the objects of a plain cluster directory by stat alone; unseen leaves the stat out wherever the directory itself says that a
+// name is a file. root is the store's directory: symbolic links may lead
 // anywhere below it (one key for two clusters), and not out of it.
-func scan(ctx context.Context, root *os.Root, cluster string) (*listing, error) {
-	l := &listing{stamps: map[string]stamp{}}
+func scan(ctx context.Context, root *os.Root, cluster string, unseen bool) (*listing, error) {
+	l := &listing{stamps: map[string]stamp{}, unseen: unseen}
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
 		return nil, err
 	}
@@ -72,32 +93,31 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	// A root for each directory makes the stat of a name in it one system call, not one for each part of its path.
-	here, err := root.OpenRoot(path.Join(cluster, dir))
+	here, err := root.Open(path.Join(cluster, dir))
 	if err != nil {
 		return explain("open", dir, err)
 	}
 	defer here.Close()
-	names, err := readNames(here)
+	all, err := entriesIn(here, l.unseen)
 	if err != nil {
 		return explain("list", dir, err)
 	}
-	names = slices.DeleteFunc(names, func(base string) bool {
-		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
-	})
-	infos, errs := lstatAll(here, names)
-	for i, base := range names {
+	for _, e := range all {
+		base := e.name
+		if strings.HasPrefix(base, ".") { // .git, ..data, an editor's swap file: never a document's name
+			continue
+		}
 		name := path.Join(dir, base)
 		if !validName(name) {
 			l.notes = append(l.notes, noteIgnored(name, false))
 			continue
 		}
-		info, err := infos[i], errs[i]
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			info, err = root.Stat(path.Join(cluster, name))
+		if e.err == nil && e.mode == fs.ModeSymlink {
+			e = seenAs(root.Stat(path.Join(cluster, name)))
 		}
+		err := e.err
 		if err == nil {
-			err = l.visit(ctx, root, cluster, name, info)
+			err = l.visit(ctx, root, cluster, name, e)
 		} else if isObject(name) || leadsToObjects(name) {
 			err = explain("read", name, err)
 		} else {
@@ -110,26 +130,68 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	return nil
 }
 
-// lstatAll describes the names in the directory that root is.
-func lstatAll(root *os.Root, names []string) ([]fs.FileInfo, []error) {
-	infos, errs := make([]fs.FileInfo, len(names)), make([]error, len(names))
-	inShares(len(names), func(from, to int) {
+// entriesIn describes what is in a directory, sorted; unseen: by name and type alone. It asks the kernel itself: package os keeps three times
+// as much of each name as is wanted.
+func entriesIn(dir *os.File, unseen bool) ([]seen, error) {
+	listed, err := dir.ReadDir(MaxObjects + 1)
+	switch {
+	case err != nil && err != io.EOF:
+		return nil, err
+	case len(listed) > MaxObjects:
+		return nil, errTooMany
+	}
+	all := make([]seen, len(listed))
+	for i, e := range listed {
+		all[i] = seen{name: e.Name(), mode: e.Type()}
+	}
+	slices.SortFunc(all, func(a, b seen) int { return strings.Compare(a.name, b.name) })
+	if unseen {
+		return all, nil
+	}
+	fd := int(dir.Fd())
+	inShares(len(all), func(from, to int) {
 		for i := from; i < to; i++ {
-			infos[i], errs[i] = root.Lstat(names[i])
+			all[i].lstat(fd)
 		}
 	})
-	return infos, errs
+	return all, nil
+}
+
+func (e *seen) lstat(dir int) {
+	var st unix.Stat_t
+	e.err = unix.EINTR
+	for e.err == unix.EINTR {
+		e.err = unix.Fstatat(dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
+}
+
+// typeOf is the type in a mode of stat(2).
+func typeOf(mode uint32) fs.FileMode {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFLNK:
+		return fs.ModeSymlink
+	case unix.S_IFIFO:
+		return fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return fs.ModeSocket
+	}
+	return fs.ModeDevice
 }
 
 // visit sorts one directory entry in.
-func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, info fs.FileInfo) error {
+func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	switch {
-	case info.IsDir() && leadsToObjects(name):
+	case e.mode.IsDir() && leadsToObjects(name):
 		return l.walk(ctx, root, cluster, name)
 	case isObject(name):
-		return l.add(name, info)
+		return l.add(name, e)
 	case !slices.Contains(apart, name):
-		l.notes = append(l.notes, noteIgnored(name, info.IsDir()))
+		l.notes = append(l.notes, noteIgnored(name, e.mode.IsDir()))
 	}
 	return nil
 }
@@ -141,16 +203,14 @@ func readNames(root *os.Root) ([]string, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(MaxObjects + 1)
-	switch {
-	case err == io.EOF:
-		return nil, nil
-	case err != nil:
+	entries, err := entriesIn(dir, true)
+	if err != nil {
 		return nil, err
-	case len(names) > MaxObjects:
-		return nil, errTooMany
 	}
-	slices.Sort(names)
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.name
+	}
 	return names, nil
 }
 

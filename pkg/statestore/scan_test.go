@@ -15,11 +15,11 @@ func TestListingIsBounded(t *testing.T) {
 	}
 	l := listing{stamps: map[string]stamp{}}
 	for i := range MaxObjects {
-		if err := l.add(strconv.Itoa(i), info); err != nil {
+		if err := l.add(strconv.Itoa(i), seenAs(info, nil)); err != nil {
 			t.Fatalf("object %d: %v", i, err)
 		}
 	}
-	if err := l.add("one more", info); !errors.Is(err, errTooMany) {
+	if err := l.add("one more", seenAs(info, nil)); !errors.Is(err, errTooMany) {
 		t.Errorf("one more than %d: %v", MaxObjects, err)
 	}
 }
