@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // note is a task whose state is a file: the host and its writes are real, only the kind is the test's.
@@ -92,6 +93,7 @@ func (b bell) Apply(context.Context, *host.Host, *tasks.Change) error {
 // once makes one pass of tasks on a root, with the ledger that is there.
 func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) {
 	t.Helper()
+	needs.Root(t) // files belong to root
 	ctx := t.Context()
 	opt := host.Options{Root: root}
 	led, err := loadLedger(opt)

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // wanting is a set of tasks as if a store had asked for it.
@@ -34,6 +35,7 @@ func onRoot(root string) Pass { return Pass{Host: host.Options{Root: root}, Log:
 // converge makes a whole pass on a root, ledger and all.
 func converge(t testing.TB, root string, list ...tasks.Task) (*report.Plan, error) {
 	t.Helper()
+	needs.Root(t) // files belong to root
 	return onRoot(root).Converge(t.Context(), wanting(list...))
 }
 
@@ -186,6 +188,7 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 
 // The lines that keep it: custody.go, intend before apply in run.go; prune.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
+	needs.Root(t) // files belong to root
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
