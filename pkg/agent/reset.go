@@ -94,9 +94,17 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	}
 	c := &custody{led: led, wanted: map[graph.Key]tasks.Task{}}
 	r := &resetting{changed: newChanges()}
+	last, err := ledger.ReadRevision(v, led.Head().Current)
+	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
+		last = &ledger.Revision{Node: v.Facts().Hostname}
+	}
 	r.run = run{
-		desired: &Desired{Node: &config.Node{Name: v.Facts().Hostname}, Snapshot: &statestore.Snapshot{Origin: ledger.Dir}, held: &heldSet{network: "none"}},
-		led:     led, custody: c, pruning: &pruning{}, changes: newChanges(), removals: newChanges(),
+		desired: &Desired{
+			Node:     &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
+			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
+			held:     &heldSet{network: last.Network},
+		},
+		led: led, custody: c, pruning: &pruning{}, changes: newChanges(), removals: newChanges(),
 	}
 	var gone []tasks.Removal
 	var back []tasks.Restoration
@@ -115,7 +123,6 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, nil)
 	}
 	if len(back) > 0 {
-		var err error
 		if r.back, err = arrangeBack(led, back); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -23,13 +24,13 @@ var (
 	_ Restorer = TOMLKey{}
 )
 
-// Live implements [Keeper].
+// Live implements [Keeper]. A key that is empty is not absent: "=" stands before its value.
 func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Sysctl(SysctlKey(t.Key).Name())
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
-	return have, err
+	return "=" + have, err
 }
 
 // Baseline implements [Restorer].
@@ -40,7 +41,7 @@ func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 
 // Restore implements [Restorer].
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	return h.SetSysctl(ctx, t.Key, b.Live)
+	return h.SetSysctl(ctx, t.Key, strings.TrimPrefix(b.Live, "="))
 }
 
 // Live implements [Keeper].
