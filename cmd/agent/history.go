@@ -14,7 +14,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history",
 		Short: "List what was applied to this node, newest last",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			pass, err := f.local()
 			if err != nil {

@@ -19,7 +19,7 @@ func rollbackCommand(f *flags, s streams) *cobra.Command {
 		Long: `rollback applies revision N (default: the one before the current; see history)
 as it was, without the store, and holds the node there: the daemon and --once
 keep it until resume.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number := 0
 			if len(args) == 1 {
@@ -44,7 +44,7 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume",
 		Short: "Let the node follow the store again after a rollback",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass, err := f.local()
 			if err != nil {
@@ -73,7 +73,7 @@ func resetCommand(f *flags, s streams) *cobra.Command {
 what it changed: files with owner, mode and times, sysctls, units. It does not
 bring back a former CNI conf, and modules stay loaded until the next boot. What a
 person changed meanwhile stays, and is named.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass, err := f.local()
 			if err != nil {
