@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// ownNetwork is the cluster's spec with a network that is brought by somebody else.
+const ownNetwork = `  kubernetesVersion: 1.36.0
+  podCIDR: 10.244.0.0/16
+  serviceClusterIPRange: 10.96.0.0/16
+  nonMasqueradeCIDR: 10.0.0.0/8
+  networking:
+    cni: {}
+`
+
+// A switch of network takes with it what the old one had, as the dry run said, and nothing else. A rollback brings it back without the store, and
+// holds; resume lets go.
+// The lines that keep it: pkg/agent/prune.go, arrange; pkg/agent/held.go, target; pkg/agent/rollback.go, Rollback.
+func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	n.Must(ctx, "netwright", "--once")
+	checkBridgeNode(t, n)
+	n.Must(ctx, "ip", "link", "add", "theirs0", "type", "bridge")
+	n.Must(ctx, "nft", "add", "table", "ip", "theirs")
+	sysctls := n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward", "net.ipv4.ip_local_reserved_ports")
+
+	spec := ownNetwork + s.pluginSpec(t)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, spec), 0o644)
+	p := plan(ctx, t, n, 2)
+	var gone []string
+	for _, step := range p.Steps {
+		for _, it := range step.Items {
+			if it.Op == "-" {
+				gone = append(gone, it.Key)
+			}
+		}
+	}
+	conf := slices.IndexFunc(gone, func(key string) bool { return strings.HasPrefix(key, "file:/etc/cni/net.d/") })
+	link, address := slices.Index(gone, "link:cbr0"), slices.Index(gone, "address:cbr0/10.244.1.1/24")
+	route := slices.Index(gone, "route:254/10.244.2.0/24")
+	if conf < 0 || link < 0 || address < 0 || route < 0 || conf > address || address > link {
+		t.Errorf("the dry run lists %v: want the conf, then the address, then the link", gone)
+	}
+	before := n.Snapshot()
+	n.Must(ctx, "netwright", "--once")
+	if out := n.Shell(ctx, "ip link show cbr0 2>&1 || true"); !strings.Contains(out, "does not exist") {
+		t.Errorf("cbr0 is still there: %s", out)
+	}
+	if out := n.Must(ctx, "nft", "list", "ruleset"); strings.Contains(out, "masquerade") || !strings.Contains(out, "table ip theirs") {
+		t.Errorf("nft after the switch:\n%s", out)
+	}
+	if out := n.Must(ctx, "ip", "route", "show", "10.244.2.0/24"); out != "" {
+		t.Errorf("the route to the other node's pods stays: %s", out)
+	}
+	n.Must(ctx, "ip", "link", "show", "theirs0")
+	if after := n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward", "net.ipv4.ip_local_reserved_ports"); after != sysctls {
+		t.Errorf("shared sysctls changed: %q, before %q", after, sysctls)
+	}
+	for _, line := range node.Diff(before, n.Snapshot()) {
+		if key, _, _ := strings.Cut(strings.TrimPrefix(line, "- file "), ": "); strings.HasPrefix(line, "- file ") && !slices.Contains(gone, "file:"+key) && !strings.HasPrefix(key, "/var/lib/netwright") {
+			t.Errorf("removed and not listed: %s", line)
+		}
+	}
+	settled := n.Snapshot()
+	n.Must(ctx, "netwright", "--once")
+	if diff := quiet(node.Diff(settled, n.Snapshot())); len(diff) > 0 {
+		t.Errorf("the next run changed the node:\n%s", strings.Join(diff, "\n"))
+	}
+
+	n.Shell(ctx, "mv /srv/netwright /srv/away") // a rollback needs no store
+	n.Must(ctx, "netwright", "rollback")
+	checkBridgeNode(t, n)
+	n.Shell(ctx, "mv /srv/away /srv/netwright")
+	if p := plan(ctx, t, n, 0); p.Held != "held at 1 by root" {
+		t.Errorf("the plan says %q", p.Held)
+	}
+	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "held at 1 by root") {
+		t.Errorf("history:\n%s", out)
+	}
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	if out := n.Must(ctx, "systemctl", "show", "-p", "StatusText", "netwright-agent"); !strings.Contains(out, "held at 1 by root") {
+		t.Errorf("the daemon does not say that it is held: %s", out)
+	}
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	checkBridgeNode(t, n)
+	n.Must(ctx, "netwright", "resume")
+	n.Must(ctx, "netwright", "--once")
+	if out := n.Shell(ctx, "ip link show cbr0 2>&1 || true"); !strings.Contains(out, "does not exist") {
+		t.Errorf("after resume cbr0 is still there: %s", out)
+	}
+}
+
+// While a pod is on the bridge, neither it nor the conf by which the runtime could remove the pod goes; when the pod is gone, they do.
+// The lines that keep it: pkg/tasks/removal.go, inUse and ConfGuard.check.
+func TestPodsKeepTheirNetwork(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, `mkdir -p /var/lib/cni/results && echo '{}' > /var/lib/cni/results/netwright-pod-eth0 &&
+		ip link add veth-pod type veth peer name veth-in && ip link set veth-pod master cbr0`)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, ownNetwork+s.pluginSpec(t)), 0o644)
+	out := n.Must(ctx, "netwright", "--once")
+	if !strings.Contains(out, "pods live here") {
+		t.Errorf("nothing was said of the pod:\n%s", out)
+	}
+	n.Must(ctx, "ip", "link", "show", "cbr0")
+	if out := n.Shell(ctx, "ls /etc/cni/net.d; ip -4 address show cbr0; nft list ruleset"); !strings.Contains(out, "conflist") || !strings.Contains(out, "10.244.1.1/24") || !strings.Contains(out, "masquerade") {
+		t.Errorf("a pod lost its network:\n%s", out)
+	}
+	n.Shell(ctx, "rm -r /var/lib/cni; ip link del veth-pod")
+	n.Must(ctx, "netwright", "--once")
+	if out := n.Shell(ctx, "ip link show cbr0 2>&1 || ls /etc/cni/net.d"); !strings.Contains(out, "does not exist") || strings.Contains(out, "conflist") {
+		t.Errorf("after the pod went, its network stays:\n%s", out)
+	}
+}
+
+// After a reset the node is as it was before the agent first ran: files with owner, mode, content and time, sysctls, links, addresses, routes,
+// rules, nft, units.
+// The lines that keep it: pkg/agent/reset.go, stopDaemon, sort, times and forget.
+func TestResetLeavesNoTrace(t *testing.T) {
+	ctx := t.Context()
+	opt := options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/sysctl.d/99-netwright.conf": "# a person's, of the same name\nnet.ipv4.ip_forward = 0\n",
+	}})
+	n := node.NewFabric(t).Node(t, opt)
+	n.Shell(ctx, "sysctl -qw net.ipv4.tcp_slow_start_after_idle=1; systemctl daemon-reload; true")
+	n.Must(ctx, "systemctl", "is-system-running", "--wait")
+	units := unitFiles(t, n)
+	before := n.Snapshot()
+
+	n.Must(ctx, "netwright", "--once")
+	n.Must(ctx, "systemctl", "enable", "--now", "netwright-agent")
+	checkBridgeNode(t, n)
+	out := n.Must(ctx, "netwright", "reset")
+
+	if state := n.Shell(ctx, "systemctl is-active netwright-agent || true; systemctl is-enabled netwright-agent || true"); state != "inactive\ndisabled\n" {
+		t.Errorf("the daemon is %q", state)
+	}
+	if now := unitFiles(t, n); now != units {
+		t.Errorf("units changed:\n%s\nbefore:\n%s", now, units)
+	}
+	var diff []string
+	for _, line := range node.Diff(before, n.Snapshot()) {
+		if !restored(t, n, line) {
+			diff = append(diff, line)
+		}
+	}
+	if len(diff) > 0 {
+		t.Errorf("the reset left traces:\n%s\n%s", strings.Join(diff, "\n"), out)
+	}
+	n.Must(ctx, "netwright", "--once")
+	checkBridgeNode(t, n)
+}
+
+// unitFiles lists the node's unit files with their states, without the transient ones of the test's own commands.
+func unitFiles(t *testing.T, n *node.Node) string {
+	t.Helper()
+	out := n.Must(t.Context(), "systemctl", "list-unit-files", "--no-legend", "--no-pager")
+	lines := slices.DeleteFunc(strings.Split(out, "\n"), func(line string) bool { return strings.Contains(line, "transient") })
+	return strings.Join(lines, "\n")
+}
+
+// restored says that a difference is none that a person could see: another inode with the same in it, or a directory of the base image that was copied up.
+func restored(t *testing.T, n *node.Node, line string) bool {
+	t.Helper()
+	mark, rest, _ := strings.Cut(line, " ")
+	kind, rest, _ := strings.Cut(rest, " ")
+	name, state, _ := strings.Cut(rest, ": ")
+	if kind != "file" {
+		return false
+	}
+	for _, dir := range []struct{ path, why string }{
+		{"/run/systemd", "systemd's own, about units that ran"},
+		{"/etc/systemd/system", "its time changed when the test itself enabled the unit"},
+		{"/var/lib", "its time changed when systemd made the unit's StateDirectory"},
+		{"/var/lib/systemd", "systemd's own"},
+		{"/run", "its time changed when systemd made the unit's RuntimeDirectory"},
+	} {
+		if name == dir.path || strings.HasPrefix(name, dir.path+"/") && dir.path != "/var/lib" && dir.path != "/run" {
+			return true
+		}
+	}
+	was, is, changed := strings.Cut(state, " → ")
+	if mark == "~" && changed {
+		return visible(was) == visible(is)
+	}
+	if mark != "+" {
+		return false
+	}
+	var st unix.Stat_t
+	at := filepath.Join(node.Base(t), name)
+	if err := unix.Lstat(at, &st); err != nil {
+		return false
+	}
+	if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+		return false
+	}
+	return visible(state) == visible(fmt.Sprintf("mode=%o owner=%d:%d inode=0 ctime=0 mtime=%d.%09d", st.Mode, st.Uid, st.Gid, st.Mtim.Sec, st.Mtim.Nsec))
+}
+
+// visible is a file's description without inode and ctime, which nobody can set.
+func visible(state string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(state), func(f string) bool {
+		return strings.HasPrefix(f, "inode=") || strings.HasPrefix(f, "ctime=")
+	}), " ")
+}
