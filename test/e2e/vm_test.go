@@ -35,8 +35,11 @@ func TestMachine(t *testing.T) {
 			install -m 0644 unit /etc/systemd/system/netwright-agent.service
 			mkdir -p /etc/netwright; cp -r store /srv/netwright
 			printf 'store: /srv/netwright\ncluster: ` + cluster + `\nnode: node-1\n' >/etc/netwright/agent.yaml
+			lsmod | cut -d' ' -f1 | sort >/tmp/modules
 			netwright --dry-run >/tmp/plan 2>&1 && exit 1 || test $? = 2 || { cat /tmp/plan; exit 1; }
 			test ! -e /proc/sys/net/bridge
+			# Nothing was loaded, nor autoloaded by a netlink family that was asked (host/nft_quiet.go: without it nf_tables comes).
+			lsmod | cut -d' ' -f1 | sort | diff /tmp/modules -
 			# A module that the kernel does not have: one clear error, the rest is done.
 			ko=$(find /lib/modules -name 'br_netfilter.ko*'); mv $ko /root/; depmod
 			netwright --once -o json >/tmp/fault && exit 1 || test $? = 1

@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// exampleStore is an example with what its users put beside it: plugins, certificates, and the address that the node has here.
+func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
+	t.Helper()
+	s := store{dir: t.TempDir()}
+	if err := os.CopyFS(filepath.Join(s.dir, cluster), os.DirFS("../../examples/"+name+"/demo.example.com")); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text := strings.NewReplacer("demo.example.com", cluster, "10.0.0.11", address, "10.0.0.12", "10.77.0.99").Replace(string(data))
+		if filepath.Base(path) == "cluster.yaml" {
+			text += assetSpec(sum, assetURL)
+		}
+		return os.WriteFile(path, []byte(text), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name == "calico-etcd" {
+		ca := pki.New(t, "etcd-ca")
+		client := ca.Client("calico-client")
+		s.write(t, "pki/issued/ca/1.crt", ca.PEM)
+		s.write(t, "pki/issued/calico-client/1.crt", client.Cert)
+		s.write(t, "pki/private/calico-client/1.key", client.Key)
+	}
+	return s
+}
+
+// What the dry run of each example lists is what its first run does, key for key and effect for effect; and until then no asset is asked
+// for and nothing is written: by root, on a read-only root, as an ordinary user. After it nothing is left.
+//
+// It turns red when Pass.DryRun in pkg/agent/pass.go saves its stamps, and when tasks.Archive.Plan opens its URL.
+func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
+	fabric := node.NewFabric(t)
+	archive, sum := assets.CNIArchive(t)
+	var fetched atomic.Int64
+	var listener net.Listener
+	if err := fabric.Do(func() (err error) {
+		listener, err = net.Listen("tcp4", node.Gateway4+":0")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fetched.Add(1)
+		http.ServeFile(w, r, archive)
+	})}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	url := "http://" + listener.Addr().String() + "/cni.tgz"
+
+	for i, name := range []string{"bridge", "calico-etcd", "cni", "flannel", "kubenet"} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			address := fmt.Sprintf("10.77.0.%d", 21+i)
+			o := options(t, exampleStore(t, name, address, url, sum), "node-1", address, node.Options{})
+			o.Name = name // in the fabric; to the agent it is node-1
+			n := fabric.Node(t, o)
+			fetched.Store(0)
+			units := unitsOf(ctx, n)
+			before := n.Snapshot()
+			p := plan(ctx, t, n, 2)
+			readOnly(ctx, t, n, p)
+			ordinary(ctx, t, n, p)
+			if diff := quiet(node.Diff(before, n.Snapshot())); len(diff) > 0 {
+				t.Errorf("a dry run changed the node:\n%s", strings.Join(diff, "\n"))
+			}
+			if got := fetched.Load(); got != 0 {
+				t.Errorf("dry runs fetched an asset %d times", got)
+			}
+			n.Must(ctx, "netwright", "--once")
+			if name == "bridge" && fetched.Load() == 0 {
+				t.Error("the real run fetched no asset: the server counts nothing")
+			}
+			listedIsDone(t, keys(p), changedKeys(t, node.Diff(before, n.Snapshot())))
+			effectsAreDone(t, keys(p), units, unitsOf(ctx, n))
+			if again := plan(ctx, t, n, 0); again.Summary.Changes() != 0 {
+				t.Errorf("%d changes are left", again.Summary.Changes())
+			}
+		})
+	}
+}
+
+// readOnly runs the dry run where nothing can be written. What it says is the same.
+func readOnly(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
+	t.Helper()
+	res := n.Run(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c",
+		"for m in $(findmnt -rno TARGET -t overlay,tmpfs,ext4,xfs); do mount -o remount,bind,ro $m || exit 9; done; ! touch /etc/x /run/x /var/lib/x 2>/dev/null && exec netwright --dry-run -o json")
+	got := planOf(t, res, 2)
+	if a, b := encoded(t, want.Steps), encoded(t, got.Steps); a != b {
+		t.Errorf("on a read-only root the plan is\n%s\nand not\n%s", b, a)
+	}
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// ordinary runs the dry run as a user who may not read everything: what it can plan it plans as root does, and what it cannot it names, with
+// the reason. It ends with 2 when that is nothing, and with 1 when its plan is not whole.
+func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
+	t.Helper()
+	res := n.Run(ctx, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "netwright", "--dry-run", "-o", "json")
+	got := planOf(t, res, res.Code)
+	code, steps := 2, map[string]report.Step{}
+	for _, step := range got.Steps {
+		steps[step.Key] = step
+		if step.State != report.Failed {
+			continue
+		}
+		code = 1
+		if !strings.Contains(step.Message, "root is needed") && !strings.Contains(step.Message, "permission denied") {
+			t.Errorf("as an ordinary user: %s: %s", step.Key, step.Message)
+		}
+	}
+	if res.Code != code {
+		t.Errorf("as an ordinary user the exit code is %d, want %d", res.Code, code)
+	}
+	for _, step := range want.Steps {
+		if is, named := steps[step.Key]; step.State == report.Planned && (!named || is.State == report.Planned && encoded(t, is) != encoded(t, step)) {
+			t.Errorf("as an ordinary user %s is %+v, want %+v", step.Key, is, step)
+		}
+	}
+}
+
+// unitsOf says of each service when it was last started, by its invocation, and how often systemd read its files.
+func unitsOf(ctx context.Context, n *node.Node) map[string]string {
+	out := map[string]string{"reloads": n.Shell(ctx, "journalctl -b _PID=1 -o cat | grep -c '^Reloading finished' || true")}
+	for _, unit := range []string{"containerd.service", "kubelet.service"} {
+		out[unit] = n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", unit)
+	}
+	return out
+}
+
+// effectsAreDone: who was listed was restarted, and nobody else.
+func effectsAreDone(t *testing.T, listed map[string]bool, before, after map[string]string) {
+	t.Helper()
+	for unit := range maps.Keys(before) {
+		key := "effect:restart " + unit
+		if unit == "reloads" {
+			key = "effect:daemon-reload"
+		}
+		if changed := before[unit] != after[unit]; changed != listed[key] && (changed || before[unit] != "\n") {
+			t.Errorf("%s: listed %t, and it was %q and is %q", key, listed[key], before[unit], after[unit])
+		}
+	}
+}
+
+// listedIsDone holds the keys of a plan against those that changed.
+func listedIsDone(t *testing.T, listed, changed map[string]bool) {
+	t.Helper()
+	edits := strings.Join(slices.Sorted(maps.Keys(listed)), "\n")
+	for _, key := range slices.Sorted(maps.Keys(changed)) {
+		if !listed[key] && !strings.Contains(edits, strings.Replace(key, "file:", "toml:", 1)+"#") {
+			t.Errorf("%s changed and was not listed", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(listed)) {
+		if edited, ok := strings.CutPrefix(key, "toml:"); ok {
+			key, _, _ = strings.Cut(edited, "#")
+			key = "file:" + key
+		}
+		if kind, _, _ := strings.Cut(key, ":"); kind != "effect" && kind != "unit" && kind != "module" && !changed[key] {
+			t.Errorf("%s was listed and did not change", key)
+		}
+	}
+}
