@@ -20,7 +20,7 @@ import (
 type scenario struct {
 	name  string
 	store documents                       // what the agent is started with
-	from  documents                       // what the node was converged to before; nil: nothing, a fresh node
+	from  []documents                     // what the node was converged to before, one after the other; none: a fresh node
 	args  []string                        // of the agent; nil: --once
 	sets  [][]string                      // files that appear together or not at all
 	needs map[string][]string             // file → files that are in place first
@@ -61,9 +61,9 @@ func scenarios(t testing.TB) []scenario {
 	certificates := [][]string{{dir + "ca.pem", dir + "calico-client.pem", dir + "calico-client-key.pem"}}
 	return []scenario{
 		{name: "cold converge", store: bridge, needs: confNeeds("/etc/cni/net.d")},
-		{name: "change", store: changed, from: bridge, needs: confNeeds("/etc/cni/conf.d"), ready: (*bench).restarted},
+		{name: "change", store: changed, from: []documents{bridge}, needs: confNeeds("/etc/cni/conf.d"), ready: (*bench).restarted},
 		{name: "cold certificates", store: calico, sets: certificates},
-		{name: "certificates rotated", store: rotated, from: calico, sets: certificates},
+		{name: "certificates rotated", store: rotated, from: []documents{calico}, sets: certificates},
 	}
 }
 
@@ -190,8 +190,8 @@ func pass(trap.Call) trap.Decision { return trap.Decision{} }
 func (b *bench) prepare(t testing.TB, s scenario) {
 	t.Helper()
 	b.wipe(t)
-	if s.from != nil {
-		b.put(s.from)
+	for _, from := range s.from {
+		b.put(from)
 		if o := b.run(t, nil, pass); o.Code != 0 {
 			t.Fatalf("converge to the start: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 		}
