@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/disk"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -20,7 +21,8 @@ import (
 // the file system is mounted again, as a machine does that boots, and every file is the old or the new one, whole; once the agent has said that it
 // is done, the new one.
 //
-// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it. The control is the same agent with its syncs compiled
+// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it (that one shows in TestCommittedIsDurable: in a whole
+// run later syncs cover for it). The control is the same agent with its syncs compiled
 // out (pkg/host/durable_flush_off.go): it must lose files here, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
 	needs.Root(t)
@@ -141,7 +143,7 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 		if len(differs(before, after)) == 0 || done < 5 && strict {
 			t.Fatalf("the agent wrote nothing: %d writes", done)
 		}
-		for _, moment := range moments(end, min(either(end, 20), enough-tried)) {
+		for _, moment := range moments(done, end, min(either(end, 20), enough-tried)) {
 			cache := (*rand.Rand)(nil)
 			if tried%2 == 1 {
 				cache = rand.New(rand.NewPCG(uint64(round), uint64(moment)))
@@ -152,7 +154,7 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 			if moment >= done && strict {
 				want = after // in the control only torn files count, not those that are late
 			}
-			if broken := p.judge(t, moment, cache, want, after); len(broken) > 0 {
+			if broken := p.judge(t, moment, cache, want, after, moment >= done && strict); len(broken) > 0 {
 				lost++
 				if strict {
 					t.Errorf("power cut at write %d of %d (the agent was done at %d):\n%s", moment, end, done, strings.Join(broken, "\n"))
@@ -166,9 +168,9 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 	return tried, lost
 }
 
-// moments are n of the moments of a recording, evenly, with its end.
-func moments(end, n int) []int {
-	out := []int{end}
+// moments are the moment at which the agent was done, the end of the recording, and n evenly between.
+func moments(done, end, n int) []int {
+	out := []int{done, end}
 	for i := 1; i < n; i++ {
 		out = append(out, i*end/n)
 	}
@@ -194,7 +196,7 @@ func (p *powerTest) foreignSync(t testing.TB) {
 }
 
 // judge mounts the disk as it was at a moment and compares.
-func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, after tree) []string {
+func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, after tree, done bool) []string {
 	t.Helper()
 	image := filepath.Join(p.dir, "cut")
 	if err := p.r.Image(image, moment, cache); err != nil {
@@ -204,6 +206,11 @@ func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, af
 	defer p.unmount(t)
 	now := p.tree(t)
 	broken := torn(before, now, after)
+	for path, is := range after {
+		if done && memory(path) && now[path] != is {
+			broken = append(broken, fmt.Sprintf("%s is %q, not %q, when the agent was done", path, now[path], is))
+		}
+	}
 	for path, is := range now {
 		if memory(path) && !isDir(is) && strings.Contains(is, " 0 ") && !staged.MatchString(path) {
 			broken = append(broken, path+" is empty")
@@ -218,4 +225,58 @@ func (p *powerTest) histogram() string {
 		out = append(out, fmt.Sprintf("%d-%d%% %d", 20*i, 20*i+20, n))
 	}
 	return strings.Join(out, ", ") + fmt.Sprintf(" of the agent's time, %d when it was done", p.buckets[5])
+}
+
+// The power goes the moment that a batch was committed: all of it is there. What keeps it: pkg/host/durable.go Commit: syncDirs.
+func TestCommittedIsDurable(t *testing.T) {
+	needs.Root(t)
+	needs.Tool(t, "mkfs.ext4", "mkfs.xfs")
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		needs.Missing(t, "needs FUSE: "+err.Error())
+	}
+	if !inOwnMounts(t) {
+		return
+	}
+	tried, lost := 0, 0
+	for _, kind := range []string{"ext4", "xfs"} {
+		p := newPowerTest(t, kind, "")
+		h, err := host.Open(t.Context(), host.Options{Root: p.at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Mkdir("/etc", 0o755, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		for i := range either(50, 10) {
+			unix.Sync()
+			if err := p.r.Record(); err != nil {
+				t.Fatal(err)
+			}
+			b := h.Batch()
+			for _, name := range []string{"/etc/same", fmt.Sprintf("/etc/new-%d", i)} {
+				if err := b.Put(name, fmt.Append(nil, i), host.FileSpec{Mode: 0o600}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			done, after := p.r.Len(), p.tree(t)
+			tried++
+			p.at += "-cut"
+			if err := os.MkdirAll(p.at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if broken := p.judge(t, done, nil, after, after, true); len(broken) > 0 {
+				lost++
+				t.Errorf("%s: committed, and then:\n%s", kind, strings.Join(broken, "\n"))
+			}
+			p.at = strings.TrimSuffix(p.at, "-cut")
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p.unmount(t)
+	}
+	report(t, "power cut: right after a commit", tried, lost, "ext4 and XFS")
 }
