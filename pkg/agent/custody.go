@@ -116,11 +116,15 @@ func (c *custody) parents(change *tasks.Change) []graph.Key {
 func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch) (ledger.Entry, error) {
 	e, known := c.led.Entries()[key]
 	k := tasks.KeeperOf(t, key)
-	if !known || c.overtaken(ctx, v, e) {
-		var err error
-		if e, err = c.enter(ctx, v, t, key); err != nil {
-			return e, err
-		}
+	var err error
+	switch {
+	case !known || c.overtaken(ctx, v, e):
+		e, err = c.enter(ctx, v, t, key)
+	case k != nil && c.leftBy(ctx, v, e): // how an earlier change ended is known now, and will not be after this one
+		e.Last, err = k.Live(ctx, v)
+	}
+	if err != nil {
+		return e, err
 	}
 	if r, ok := k.(tasks.Restorer); ok && e.Baseline == nil && (e.Mode == ledger.Found || key.Kind() == tasks.KindTOML) {
 		base, err := r.Baseline(ctx, v)
