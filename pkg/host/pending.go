@@ -11,8 +11,8 @@ type Fact struct {
 	Link *Link
 	// Address that a link will have.
 	Address *Address
-	Unit *UnitState
-	File *FileInfo // Size and Mode only
+	Unit    *UnitState
+	File    *FileInfo // Size and Mode only
 }
 
 // Pending is what upstream tasks of one plan are going to change, and which
