@@ -35,7 +35,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 		whose, edited, lost := map[string]owner{}, map[string]bool{}, false
 		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
 			var want []tasks.Task
-			wanted := map[string]bool{}
+			var wanted map[string]bool
 			switch rapid.SampledFrom([]string{"converge", "converge", "converge", "kill before", "kill after", "write", "remove", "lose"}).Draw(rt, "what") {
 			case "write":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
