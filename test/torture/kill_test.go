@@ -21,6 +21,7 @@ type scenario struct {
 	name  string
 	store documents                       // what the agent is started with
 	from  []documents                     // what the node was converged to before, one after the other; none: a fresh node
+	after string                          // a file with an effect: its base name
 	args  []string                        // of the agent; nil: --once
 	sets  [][]string                      // files that appear together or not at all
 	needs map[string][]string             // file → files that are in place first
@@ -61,7 +62,7 @@ func scenarios(t testing.TB) []scenario {
 	certificates := [][]string{{dir + "ca.pem", dir + "calico-client.pem", dir + "calico-client-key.pem"}}
 	return []scenario{
 		{name: "cold converge", store: bridge, needs: confNeeds("/etc/cni/net.d")},
-		{name: "change", store: changed, from: []documents{bridge}, needs: confNeeds("/etc/cni/conf.d"), ready: (*bench).restarted},
+		{name: "change", store: changed, from: []documents{bridge}, needs: confNeeds("/etc/cni/conf.d"), after: "config.toml", ready: (*bench).restarted},
 		{name: "cold certificates", store: calico, sets: certificates},
 		{name: "certificates rotated", store: rotated, from: []documents{calico}, sets: certificates},
 	}
@@ -227,7 +228,7 @@ func (b *bench) kill(t *testing.T, s scenario) {
 		t.Fatalf("nothing happens in this scenario: %d calls", len(w.calls))
 	}
 	tried, lost, at := 0, 0, map[string]int{}
-	for _, n := range points(w.calls) {
+	for _, n := range points(w.calls, s.after) {
 		call, broken := b.killAt(t, s, w, n)
 		if call == "" {
 			continue // this time it made fewer calls
@@ -242,14 +243,19 @@ func (b *bench) kill(t *testing.T, s scenario) {
 	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next run: %d; %s", len(w.calls), b.halves, counts(at))
 }
 
-// points are the calls to be killed at: all, or a sample with every kind of call in it.
-func points(calls []trap.Call) []int {
+// points are the calls to be killed at: all, or a sample with every kind of call in it, and with those after a file was renamed into place.
+func points(calls []trap.Call, after string) []int {
 	most := either(len(calls), 8)
 	byName := map[string][]int{}
 	for _, c := range calls {
 		byName[c.Name] = append(byName[c.Name], c.N)
 	}
 	var out []int
+	for _, c := range calls {
+		if !full && after != "" && c.Target == after && strings.HasPrefix(c.Name, "rename") {
+			out = append(out, c.N+1, c.N+2)
+		}
+	}
 	for len(out) < most && len(byName) > 0 {
 		for _, name := range slices.Sorted(maps.Keys(byName)) {
 			list := byName[name]
