@@ -18,6 +18,10 @@ var writes = regexp.MustCompile(`^(creat|mkdir|mkdirat|mknod|mknodat|rename|rena
 	`mount|umount2|move_mount|fsconfig|pivot_root|chroot|init_module|finit_module|delete_module|unshare|setns|sethostname|kill|tkill|reboot|swapon|pwrite64|` +
 	`sync|syncfs|fsync|fdatasync|copy_file_range|sendfile)\(`)
 
+// onlyGets is a request of netlink that tells and changes nothing. By their numbers where strace cannot see which netlink it is: RTM_GETLINK,
+// GETADDR, GETROUTE, GETNEIGH, GETRULE; nf_tables' GETTABLE, GETCHAIN, GETRULE, GETSET, GETGEN (linux/rtnetlink.h, nf_tables.h).
+var onlyGets = regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET|0x(12|16|1a|1e|22|a01|a04|a07|a0a|a10) )`)
+
 // A dry run that wrote would be the end of trust: every system call of one is looked at.
 func TestDryRunMakesNoCallThatWrites(t *testing.T) {
 	needs.Root(t)
@@ -38,6 +42,12 @@ func TestDryRunMakesNoCallThatWrites(t *testing.T) {
 	if len(lines) < 300 {
 		t.Fatalf("the trace has %d lines: nothing was traced", len(lines))
 	}
+	checkCalls(t, lines)
+}
+
+// checkCalls looks at each line of a trace. The first program that is started is the agent itself.
+func checkCalls(t *testing.T, lines []string) {
+	t.Helper()
 	execs := 0
 	for _, line := range lines {
 		_, call, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -53,9 +63,9 @@ func TestDryRunMakesNoCallThatWrites(t *testing.T) {
 			t.Errorf("a dry run opened to write: %s", call)
 		case strings.HasPrefix(call, "connect(") && !strings.Contains(call, "/run/dbus/") && !strings.Contains(call, "/run/systemd/private") && !strings.Contains(call, "containerd.sock"):
 			t.Errorf("a dry run connected: %s", call)
-		case strings.HasPrefix(call, "write(") && !strings.HasPrefix(call, "write(1,") && !strings.HasPrefix(call, "write(2,") && !strings.Contains(call, `\1\0\0\0\0\0\0\0`):
+		case strings.HasPrefix(call, "write(") && !strings.HasPrefix(call, "write(1,") && !strings.HasPrefix(call, "write(2,") && !strings.Contains(call, `\1\0\0\0\0\0\0\0`) && !strings.Contains(call, `"\x01\x00\x00\x00\x00\x00\x00\x00"`):
 			t.Errorf("a dry run wrote: %s", call) // but for the runtime's eventfd
-		case strings.HasPrefix(call, "send") && strings.Contains(call, "nlmsg_type=") && !regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET)`).MatchString(call):
+		case strings.HasPrefix(call, "send") && strings.Contains(call, "nlmsg_type=") && !onlyGets.MatchString(call):
 			t.Errorf("a dry run asked netlink for more than to tell: %s", call)
 		}
 	}

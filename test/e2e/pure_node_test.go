@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+)
+
+// In a node there are a systemd and a container runtime to ask. Each question to them is looked at as well: what is asked of systemd reads
+// and starts nobody (the flag quiet in pkg/host/systemd_bus.go), what is asked of the runtime is its version and status.
+func TestDryRunInANodeMakesNoCallThatWrites(t *testing.T) {
+	needs.Tool(t, "strace", "nsenter")
+	// kubenet restarts containerd, and so has a unit to ask for. Its asset is nowhere: nobody fetches it.
+	s := exampleStore(t, "kubenet", "10.77.0.11", "http://10.77.0.1/nowhere", strings.Repeat("ab", 32))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	leader := strings.Split(n.Netns(), "/")[2]
+	trace := filepath.Join(t.TempDir(), "trace")
+	out, err := exec.Command("strace", "-f", "-qq", "-x", "-s", "65536", "-o", trace,
+		"nsenter", "--target", leader, "--all", "--root", "--wd", "/usr/bin/netwright", "--dry-run").CombinedOutput()
+	var exited *exec.ExitError
+	if !errors.As(err, &exited) || exited.ExitCode() != 2 {
+		t.Fatalf("%v, want exit 2\n%s", err, out)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, found := bytes.Cut(data, []byte(`execve("/usr/bin/netwright"`))
+	if !found || len(bytes.Split(after, []byte("\n"))) < 300 {
+		t.Fatalf("nothing was traced:\n%s", before)
+	}
+	asked := questions(t, strings.Split(string(after), "\n")[1:])
+	if !slices.ContainsFunc(asked, func(q string) bool { return strings.HasPrefix(q, "systemd ") }) || !slices.Contains(asked, "runtime Status") {
+		t.Errorf("neither systemd nor the runtime was asked: %v", asked)
+	}
+	for _, q := range asked {
+		if !slices.Contains([]string{"systemd GetAll", "systemd Get", "systemd GetUnit", "systemd GetUnitFileState", "runtime Status", "runtime Version"}, q) {
+			t.Errorf("a dry run asked the %s", q)
+		}
+	}
+}
+
+var (
+	connected = regexp.MustCompile(`^connect\((\d+), \{sa_family=AF_UNIX, sun_path="([^"]+)"`)
+	sent      = regexp.MustCompile(`^(?:write|sendto|sendmsg|writev)\((\d+), (.*)`)
+	bytesOf   = regexp.MustCompile(`"((?:\\x[0-9a-f]{2})+)"`)
+	members   = regexp.MustCompile(`\x03\x01s\x00.\x00\x00\x00(\w+)\x00`)
+)
+
+// questions checks all calls as [checkCalls] does, and takes out what went to systemd and to the runtime: a line for each question.
+func questions(t *testing.T, lines []string) (asked []string) {
+	t.Helper()
+	peers, streams := map[string]string{}, map[string][]byte{}
+	var rest []string
+	for _, line := range lines {
+		_, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		call = strings.TrimSpace(call)
+		if m := connected.FindStringSubmatch(call); m != nil {
+			peers[m[1]] = m[2]
+		}
+		m := sent.FindStringSubmatch(call)
+		if m == nil || peers[m[1]] == "" {
+			if m := regexp.MustCompile(`^close\((\d+)\)`).FindStringSubmatch(call); m != nil {
+				delete(peers, m[1])
+			}
+			rest = append(rest, line)
+			continue
+		}
+		if quoted := bytesOf.FindStringSubmatch(m[2]); quoted != nil {
+			raw, err := hex.DecodeString(strings.ReplaceAll(quoted[1], `\x`, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(peers[m[1]], "containerd.sock") {
+				streams[m[1]] = append(streams[m[1]], raw...)
+				continue
+			}
+			// https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol: byte order, type, flags.
+			if raw[0] != 'l' || raw[1] != 1 {
+				continue // a word of the authentication
+			}
+			if raw[2]&2 == 0 {
+				t.Errorf("a message to %s may start who does not run: %q", peers[m[1]], raw)
+			}
+			for _, member := range members.FindAllSubmatch(raw, -1) {
+				asked = append(asked, "systemd "+string(member[1]))
+			}
+		}
+	}
+	for _, stream := range streams {
+		asked = append(asked, calls(t, stream)...)
+	}
+	checkCalls(t, rest)
+	return asked
+}
+
+// calls names the methods that a gRPC client called.
+func calls(t *testing.T, stream []byte) (out []string) {
+	t.Helper()
+	framer := http2.NewFramer(nil, bytes.NewReader(bytes.TrimPrefix(stream, []byte(http2.ClientPreface))))
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return out
+		}
+		if headers, ok := frame.(*http2.MetaHeadersFrame); ok {
+			path := headers.PseudoValue("path")
+			out = append(out, "runtime "+path[strings.LastIndexByte(path, '/')+1:])
+		}
+	}
+}
