@@ -56,7 +56,7 @@ e2e: build
 FUZZTIME ?= 10m
 torture: build
 	test/setup.sh
-	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -count 1 -timeout 12h $(TESTFLAGS) ./test/torture
+	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
 
 clean:
 	rm -rf bin $(CACHE)
