@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,16 +142,23 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	}
 }
 
-// The line that keeps it: run.go, converge (failure(rep) == nil before the removals).
+// The lines that keep it: run.go, begin and converge (failure == nil before the removals).
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
-	root := t.TempDir()
-	mustConverge(t, root, file("/etc/a", "1"))
-	if err := os.Mkdir(filepath.Join(root, "etc/b"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	p, err := converge(t, root, file("/etc/b", "1"))
-	if err == nil || !there(root, "/etc/a") || !strings.Contains(said(p), "removed when all that is wanted is right") {
-		t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+	for name, wanted := range map[string]tasks.Task{
+		"in the plan": file("/etc/in-the-way", "1"),
+		"when made":   note{path: "/etc/b", want: "1", broken: errors.New("no")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			mustConverge(t, root, file("/etc/a", "1"))
+			if err := os.Mkdir(filepath.Join(root, "etc/in-the-way"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			p, err := converge(t, root, wanted)
+			if err == nil || !there(root, "/etc/a") || !strings.Contains(said(p), "removed when all that is wanted is right") {
+				t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+			}
+		})
 	}
 }
 
@@ -419,5 +427,25 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	mustConverge(t, root, other)
 	if there(root, conf.Path) || !there(root, other.Path) {
 		t.Error("the conf stayed although another one came")
+	}
+}
+
+// The former network's conf comes first by its name: it goes, and is no error for the network that waits for its own.
+// The lines that keep it: prune.go, guard (gone); tasks/conf_file.go, confFiles.
+func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
+	root := t.TempDir()
+	conf := file("/etc/cni/net.d/05-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+	dir := tasks.Directory{Path: "/etc/cni/net.d", Mode: 0o755}
+	mustConverge(t, root, dir, conf)
+	wait := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist", FirstOnly: true}
+	put(t, root, "/etc/cni/net.d/10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"flannel"}]}`)
+	put(t, root, "/opt/cni/bin/flannel", "")
+	p, err := onRoot(root).DryRun(t.Context(), wanting(dir, wait))
+	if err != nil || !slices.Equal(removed(p), []string{"file:/etc/cni/net.d/05-x.conflist"}) {
+		t.Errorf("the dry run: %v\n%s", err, said(p))
+	}
+	mustConverge(t, root, dir, wait)
+	if there(root, conf.Path) {
+		t.Error("the former network's conf stays")
 	}
 }

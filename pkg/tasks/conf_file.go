@@ -26,7 +26,9 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		}
 		info, err := v.Lstat(path.Join(dir, name))
 		switch {
-		case errors.Is(err, host.ErrNotExist): // about to be written, or just gone
+		case errors.Is(err, host.ErrNotExist) && !v.WillExist(string(FileKey(path.Join(dir, name)))):
+			continue // just gone, or about to go
+		case errors.Is(err, host.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("look at the CNI conf %s: %w", path.Join(dir, name), err)
 		case info.Type == host.Directory:
