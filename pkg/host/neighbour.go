@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// neighbourPause is the time between two looks at a neighbour that was asked.
+const neighbourPause = 20 * time.Millisecond
+
+// ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
+// until it answered or ctx ends. An entry that was not asked is no answer.
+func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, link)
+	if err != nil {
+		return fmt.Errorf("ask neighbour %s: %w", addr, err)
+	}
+	family := netlink.FAMILY_V4
+	if addr.Is6() {
+		family = netlink.FAMILY_V6
+	}
+	look := func() (netlink.Neigh, error) {
+		list, err := dump(ctx, "neighbours", func() ([]netlink.Neigh, error) { return rt.NeighList(l.Attrs().Index, family) })
+		for _, n := range list {
+			if got, _ := netip.AddrFromSlice(n.IP); got.Unmap() == addr.WithZone("") {
+				return n, err
+			}
+		}
+		return netlink.Neigh{LinkIndex: l.Attrs().Index, Family: family, IP: addr.AsSlice()}, err
+	}
+	n, err := look()
+	if err != nil {
+		return fmt.Errorf("ask neighbour %s: %w", addr, err)
+	}
+	if n.State&(unix.NUD_PERMANENT|unix.NUD_NOARP) != 0 {
+		return nil
+	}
+	ask := netlink.Neigh{LinkIndex: n.LinkIndex, Family: family, IP: n.IP, Flags: unix.NTF_USE, State: unix.NUD_NONE}
+	if len(n.HardwareAddr) > 0 {
+		ask.Flags, ask.State, ask.HardwareAddr = 0, unix.NUD_PROBE, n.HardwareAddr
+	}
+	if err := rt.NeighSet(&ask); err != nil {
+		return fmt.Errorf("ask neighbour %s on link %s: %w", addr, link, err)
+	}
+	for {
+		switch n, err = look(); {
+		case err != nil:
+			return fmt.Errorf("ask neighbour %s: %w", addr, err)
+		case n.State&unix.NUD_REACHABLE != 0:
+			return nil
+		case n.State&unix.NUD_FAILED != 0:
+			return fmt.Errorf("neighbour %s on link %s does not answer", addr, link)
+		}
+		if !rest(ctx, neighbourPause) {
+			return fmt.Errorf("neighbour %s on link %s: no answer: %w", addr, link, context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// NetMade is what a change was to make: only this, and routes and rules with
+// our protocol number, is removed by [Host.RestoreNet].
+type NetMade struct {
+	Links     []string      `json:"links,omitempty"`
+	Addresses []LinkAddress `json:"addresses,omitempty"`
+}
+
+// LinkAddress is an address and the link that it is on.
+type LinkAddress struct {
+	Link   string       `json:"link"`
+	Prefix netip.Prefix `json:"prefix"`
+}
+
+// RestoreNet brings the network back to what it was: it removes what was made,
+// and brings back what is gone. What others made meanwhile stays. It
+// goes on after an error and returns all of them. It may be retried, and
+// changes nothing when all is as it was. The state must be of this boot.
+func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
+	var errs []error
+	there := map[string]bool{}
+	for _, l := range was.Links {
+		there[l.Name] = true
+	}
+	for _, name := range made.Links {
+		if !there[name] {
+			errs = append(errs, h.DelLink(ctx, name))
+		}
+	}
+	for _, l := range was.Links {
+		errs = append(errs, h.restoreLink(ctx, l))
+	}
+	errs = append(errs, h.restoreAddresses(ctx, was, made.Addresses))
+	errs = append(errs, h.restoreRules(ctx, was))
+	errs = append(errs, h.restoreRoutes(ctx, was))
+	return errors.Join(errs...)
+}
+
+// restoreLink gives a link its settings back, a physical one too. A link that went is not made again.
+func (h *Host) restoreLink(ctx context.Context, was Link) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, was.Name)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("bring link %s back: %w", was.Name, err)
+	}
+	have := linkFrom(l, nil)
+	var errs []error
+	if have.MTU != was.MTU {
+		errs = append(errs, rt.LinkSetMTU(l, was.MTU))
+	}
+	if mac, err := net.ParseMAC(was.MAC); err == nil && have.MAC != was.MAC && !was.Loopback {
+		errs = append(errs, rt.LinkSetHardwareAddr(l, mac))
+	}
+	switch {
+	case have.Up && !was.Up:
+		errs = append(errs, rt.LinkSetDown(l))
+	case !have.Up && was.Up:
+		errs = append(errs, rt.LinkSetUp(l))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("bring link %s back to what it was: %w", was.Name, err)
+	}
+	return nil
+}
+
+func (h *Host) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
+	var errs []error
+	before := map[string]bool{}
+	for _, m := range was.Addresses {
+		before[addressID(m)] = true
+	}
+	now, err := rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, addressHead)
+	if err != nil {
+		return err
+	}
+	present := map[string]bool{}
+	for _, m := range now {
+		id := addressID(m)
+		present[id] = true
+		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return h.isAddress(ctx, m, a) }) {
+			errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL))
+		}
+	}
+	for _, m := range was.Addresses {
+		if !present[addressID(m)] {
+			errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST, unix.ENODEV))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// isAddress says that a message tells of an address on the link of its name.
+func (h *Host) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
+	l, err := h.link(ctx, a.Link)
+	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Attrs().Index || int(m[1]) != a.Prefix.Bits() {
+		return false
+	}
+	is := false
+	eachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
+		if addr, ok := netip.AddrFromSlice(value); ok && (kind == unix.IFA_LOCAL || kind == unix.IFA_ADDRESS) {
+			is = is || addr == a.Prefix.Addr()
+		}
+	})
+	return is
+}
+
+func (h *Host) restoreRules(ctx context.Context, was NetState) error {
+	now, err := h.NetState(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range missing(now.Rules, was.Rules) {
+		ours := false
+		eachAttribute(m[ruleHead:], func(kind uint16, _, value []byte) {
+			ours = ours || kind == nl.FRA_PROTOCOL && len(value) == 1 && value[0] == RouteProtocol
+		})
+		if ours {
+			errs = append(errs, send("remove a policy rule", unix.RTM_DELRULE, 0, m, unix.ENOENT))
+		}
+	}
+	for _, m := range missing(was.Rules, now.Rules) {
+		errs = append(errs, send("bring a policy rule back", unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST))
+	}
+	return errors.Join(errs...)
+}
+
+// restoreRoutes tries several rounds: a route by a next hop needs the one to that next hop.
+func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
+	now, err := h.NetState(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range missing(now.Routes, was.Routes) {
+		if m[5] == RouteProtocol {
+			errs = append(errs, send("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
+		}
+	}
+	gone := missing(was.Routes, now.Routes)
+	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
+		last = len(gone)
+		var failed []error
+		left := gone[:0]
+		for _, m := range gone {
+			if err := send("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST, unix.ENODEV); err != nil {
+				left, failed = append(left, m), append(failed, err)
+			}
+		}
+		if gone = left; len(gone) == last {
+			errs = append(errs, failed...)
+		}
+	}
+	if h.opt.Log != nil {
+		h.opt.Log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
+	}
+	return errors.Join(errs...)
+}
+
+// withLifetime is a route's message with the rest of its life.
+func (s NetState) withLifetime(m []byte) []byte {
+	i := slices.IndexFunc(s.Routes, func(r []byte) bool { return bytes.Equal(r, m) })
+	if i < 0 || i >= len(s.Expires) || s.Expires[i] == 0 {
+		return m
+	}
+	out := binary.NativeEndian.AppendUint16(bytes.Clone(m), 8)
+	out = binary.NativeEndian.AppendUint16(out, unix.RTA_EXPIRES)
+	return binary.NativeEndian.AppendUint32(out, s.Expires[i])
+}
+
+// routeFlags let a route stand beside others to the same destination, as those that it was read with did.
+func routeFlags(m []byte) int {
+	if m[0] == unix.AF_INET {
+		return unix.NLM_F_CREATE | unix.NLM_F_APPEND
+	}
+	return unix.NLM_F_CREATE
+}
+
+// missing are the messages of a that b has not.
+func missing(a, b [][]byte) (out [][]byte) {
+	have := map[string]bool{}
+	for _, m := range b {
+		have[string(m)] = true
+	}
+	for _, m := range a {
+		if !have[string(m)] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// send sends a message that was read. Errors among fine say that it is so already.
+func send(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
+	req := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
+	req.AddRawData(m)
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	if err == nil || slices.ContainsFunc(fine, func(e unix.Errno) bool { return errors.Is(err, e) }) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

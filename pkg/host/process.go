@@ -1,0 +1,73 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// rest waits, and says whether ctx let it.
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// Process names one process of this boot: a number alone is used again.
+type Process struct {
+	PID     int    `json:"pid"`
+	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
+}
+
+// Self is the process that calls.
+func Self() Process {
+	started, _ := startOf(os.Getpid())
+	return Process{PID: os.Getpid(), Started: started}
+}
+
+// startOf reads when a process was started.
+func startOf(pid int) (uint64, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on
+	if len(fields) < 20 {
+		return 0, errors.New("/proc/pid/stat has too few fields")
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// EndProcess kills a process, stopped or not, and waits until it is gone. One
+// that is gone, or whose number another has by now, is success.
+func (h *Host) EndProcess(ctx context.Context, p Process) error {
+	for first := true; ; first = false {
+		started, err := startOf(p.PID)
+		if err != nil || started != p.Started || p.PID == os.Getpid() {
+			return nil
+		}
+		if first {
+			if err := unix.Kill(p.PID, unix.SIGKILL); err != nil && err != unix.ESRCH {
+				return fmt.Errorf("end process %d: %w", p.PID, err)
+			}
+		}
+		if state, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/stat"); err == nil && bytes.Contains(state, []byte(") Z ")) {
+			return nil // dead; its parent has not looked yet
+		}
+		if !rest(ctx, 10*time.Millisecond) {
+			return fmt.Errorf("end process %d: %w", p.PID, context.Cause(ctx))
+		}
+	}
+}

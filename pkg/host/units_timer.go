@@ -1,0 +1,66 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+type unitProperty struct {
+	Name  string
+	Value dbus.Variant
+}
+
+type execStart struct {
+	Path   string
+	Args   []string
+	Ignore bool // its failure
+}
+
+type auxUnit struct {
+	Name       string
+	Properties []unitProperty
+}
+
+func property(name string, value any) unitProperty {
+	return unitProperty{name, dbus.MakeVariant(value)}
+}
+
+// StartTimer makes a transient timer NAME.timer that runs a command as
+// NAME.service once, after the given time. The service is tried again until it
+// succeeds. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
+//
+// It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
+func (h *Host) StartTimer(ctx context.Context, name, description string, after time.Duration, command ...string) error {
+	service := auxUnit{name + ".service", []unitProperty{
+		property("Description", description),
+		property("Type", "simple"),
+		property("Restart", "on-failure"),
+		property("RestartUSec", uint64(2*time.Second/time.Microsecond)),
+		property("ExecStart", []execStart{{command[0], command, false}}),
+		property("DefaultDependencies", false), // a shutdown that began must not hold it back
+		property("CollectMode", "inactive-or-failed"),
+	}}
+	timer := []unitProperty{
+		property("Description", description),
+		property("OnActiveSec", uint64(after/time.Microsecond)),
+		property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
+		property("DefaultDependencies", false),
+		property("CollectMode", "inactive-or-failed"),
+	}
+	return h.manage(ctx, "start timer "+name, func(b *bus) *dbus.Call {
+		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer, []auxUnit{service})
+	})
+}
+
+// StopTimer stops a timer of [Host.StartTimer]; one that is not there is
+// success. A service that it has already started goes on.
+func (h *Host) StopTimer(ctx context.Context, name string) error {
+	if err := h.StopUnit(ctx, name+".timer", true); err != nil && !errors.Is(err, ErrNotHere) {
+		return fmt.Errorf("stop timer %s: %w", name, err)
+	}
+	return nil
+}
