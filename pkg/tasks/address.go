@@ -58,6 +58,9 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 			change.Items[0].Fields = []Field{{"network", "/" + strconv.Itoa(a.Prefix.Bits()), "/" + strconv.Itoa(t.Prefix.Bits())}}
 		}
 	}
+	if overlaps(ctx, v, t.Link, t.Prefix) {
+		change.Disruption = MayCutOff // its subnet takes packets from another link's
+	}
 	return change, nil
 }
 

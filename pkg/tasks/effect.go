@@ -86,6 +86,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if t.Action == ActionRestart {
 		change.Disruption = RestartsUnit
 	}
+	change.Disruption = disturbs(t.Unit, change.Disruption)
 	return change, nil
 }
 

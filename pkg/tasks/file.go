@@ -41,7 +41,11 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 	} else if items, err = missingParents(v, t.Path); err != nil {
 		return nil, fmt.Errorf("plan file %s: %w", t.Path, err)
 	}
-	return t.change(append(items, *item), reason, fileFact(t.Path, want.info(host.Regular, len(t.Content)))), nil
+	change := t.change(append(items, *item), reason, fileFact(t.Path, want.info(host.Regular, len(t.Content))))
+	if NetworkFile(t.Path) {
+		change.Disruption = MayCutOff
+	}
+	return change, nil
 }
 
 // Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode: whoever watches it need not

@@ -80,7 +80,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	item.Fields = wayFields(have, want)
 	change := &Change{Items: []Item{item}, Reason: reason}
-	if want.Dst.Bits() == 0 && want.Table == host.MainTable {
+	if want.Table == host.MainTable && (want.Dst.Bits() == 0 || t.takesOver(ctx, v, routes)) {
 		change.Disruption = MayCutOff
 	}
 	return change, nil
@@ -114,6 +114,31 @@ func (t Route) reachable(ctx context.Context, v host.View, want host.Route) erro
 	}
 	return fmt.Errorf("plan route %s: the next hop %s is in no network of a link of this host: give the address by which this node reaches it, or its link and onlink",
 		want.Dst, want.Gateway)
+}
+
+// takesOver says that packets which another route leads would go this way: it
+// overlaps the subnet of a link, a next hop, or a route that is not ours.
+func (t Route) takesOver(ctx context.Context, v host.View, routes []host.Route) bool {
+	for _, r := range routes {
+		if r.Protocol != host.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() && !r.Dst.Addr().IsMulticast() &&
+			r.Dst.Overlaps(t.Dst) && (t.Link == "" || r.Link != t.Link || r.Gateway != t.Gateway) ||
+			r.Gateway.IsValid() && t.Dst.Contains(r.Gateway) {
+			return true
+		}
+	}
+	return overlaps(ctx, v, "", t.Dst)
+}
+
+// overlaps says that a range overlaps the subnet of a link other than but. What
+// cannot be read is taken for an overlap.
+func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool {
+	have, err := v.Addresses(ctx, "")
+	for _, a := range have {
+		if a.Link != but && !a.Prefix.Addr().IsLoopback() && a.Prefix.Overlaps(p.Masked()) {
+			return true
+		}
+	}
+	return err != nil
 }
 
 // Apply implements [Task].

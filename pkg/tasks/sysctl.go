@@ -138,16 +138,38 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 		t.Key, v.Facts().Kernel.Release, host.ErrNotExist)
 }
 
-// sysctlDisruption says what writing a key may do to the node's own routes.
+// sysctlDisruption says what writing a key may do to the node's own packets.
+// Turning IPv4 forwarding on does nothing to them, nor does what is only for one of our links.
 func sysctlDisruption(key, value string) Disruption {
+	link, leaf := host.SysctlLink(key), key[strings.LastIndexByte(key, '.')+1:]
 	switch {
-	case key == ipForward && value == "0",
-		strings.HasPrefix(key, "net.ipv6.conf.") && strings.HasSuffix(key, ".forwarding"),
-		strings.HasSuffix(key, ".accept_ra"),
-		strings.HasSuffix(key, ".disable_ipv6"):
+	case key == ipForward:
+		return onlyOff(value)
+	case !strings.HasPrefix(key, "net.ipv4.") && !strings.HasPrefix(key, "net.ipv6."), strings.HasPrefix(link, "cbr"):
+		return NoDisruption
+	case strings.HasPrefix(key, "net.ipv4.conf.") && leaf == "forwarding":
+		return onlyOff(value)
+	case cutting[leaf], cutting[key]:
 		return MayCutOff
 	}
 	return NoDisruption
+}
+
+func onlyOff(value string) Disruption {
+	if value == "0" {
+		return MayCutOff
+	}
+	return NoDisruption
+}
+
+// cutting are the keys by which a host may lose its routes, its addresses or
+// the answers to it (https://docs.kernel.org/networking/ip-sysctl.html): the last part of those that each link has, others whole.
+var cutting = map[string]bool{
+	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true, "accept_ra_min_hop_limit": true,
+	"autoconf": true, "disable_ipv6": true, "mtu": true, "hop_limit": true, "addr_gen_mode": true, "accept_dad": true, "force_forwarding": true,
+	"arp_ignore": true, "arp_announce": true, "arp_filter": true, "arp_accept": true, "rp_filter": true, "accept_local": true, "src_valid_mark": true, "route_localnet": true,
+	"drop_unicast_in_l2_multicast": true, "disable_policy": true, "disable_xfrm": true, "ignore_routes_with_linkdown": true,
+	"net.ipv4.ip_default_ttl": true, "net.ipv4.icmp_echo_ignore_all": true, "net.ipv4.ip_nonlocal_bind": true,
 }
 
 // Apply implements [Task].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -36,14 +37,27 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return notHere(item.Key, Create), nil
 	case errors.Is(err, host.ErrNotExist):
 		item.Op = Create
-		return &Change{Items: []Item{item}, Reason: "absent"}, nil
+		return &Change{Items: []Item{item}, Reason: "absent", Disruption: t.disruption()}, nil
 	case err != nil:
 		return nil, passing(err)
 	case have.String() == t.String():
 		return nil, nil
 	}
 	item.Before = []byte(have.String())
-	return &Change{Items: []Item{item}, Reason: "rules differ"}, nil
+	return &Change{Items: []Item{item}, Reason: "rules differ", Disruption: t.disruption()}, nil
+}
+
+// disruption says whether a chain may drop what the node itself sends or gets.
+func (t Table) disruption() Disruption {
+	for _, c := range t.Chains {
+		if c.Hook == "postrouting" {
+			continue // what goes out is rewritten, not dropped
+		}
+		if c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r host.NFRule) bool { return r.Verdict == "drop" }) {
+			return MayCutOff
+		}
+	}
+	return NoDisruption
 }
 
 // Apply implements [Task].

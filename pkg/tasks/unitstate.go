@@ -69,6 +69,7 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if have.Active == "active" && after.Active == "inactive" {
 		change.Disruption = RestartsUnit
 	}
+	change.Disruption = disturbs(t.Name, change.Disruption)
 	return change, nil
 }
 
