@@ -1,0 +1,149 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Settings are the user's.
+type Settings struct {
+	Probes []Probe       // instead of those that are found; the store's is always tried
+	Window time.Duration // 0: [DefaultWindow]
+	Store  Probe         // "": none
+	Means  Means
+	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has it.
+	Lock func(context.Context) (unlock func(), err error)
+	Log  *zap.Logger
+}
+
+// Change says what is going to be applied.
+type Change struct {
+	Generation int64
+	Digest     string
+	// Keys are all that may change: not only what may cut the node off, since half a generation is none.
+	Keys []graph.Key
+}
+
+// Checkpoint is how everything was before a change.
+type Checkpoint struct {
+	host     *host.Host
+	settings Settings
+	journal  *Journal
+}
+
+// How many windows each part may take: the change, once it began to be able
+// to cut the node off; and the timer on top, in which the agent itself probes, undoes and probes again.
+const (
+	changeWindows = 4
+	timerWindows  = changeWindows + 3
+)
+
+// Limit is how long the change may take once the checkpoint is armed.
+func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
+
+// Take keeps in memory how everything is that a change names. It writes nothing.
+func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
+	if s.Window == 0 {
+		s.Window = DefaultWindow
+	}
+	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window}
+	if err := j.capture(ctx, h, change.Keys); err != nil {
+		return nil, refused(err)
+	}
+	return &Checkpoint{host: h, settings: s, journal: j}, nil
+}
+
+func refused(err error) error {
+	return fmt.Errorf("take a checkpoint before a change that may cut the node off; the change is not made: %w", err)
+}
+
+// Arm takes the probes, writes the journal and the copy of this binary,
+// and has the undo run by a timer and by the next boot. On an error nothing
+// is armed and nothing may be changed. Without systemd only this process undoes.
+func (c *Checkpoint) Arm(ctx context.Context) error {
+	if err := c.arm(ctx); err != nil {
+		return refused(err)
+	}
+	return nil
+}
+
+func (c *Checkpoint) arm(ctx context.Context) error {
+	h, j, s := c.host, c.journal, c.settings
+	probes := s.Probes
+	if len(probes) == 0 {
+		var err error
+		if probes, err = candidates(ctx, h); err != nil {
+			return err
+		}
+	}
+	if s.Store != "" {
+		probes = append(probes[:len(probes):len(probes)], s.Store)
+	}
+	j.Probes = passing(ctx, h, s.Means, probes)
+	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return err
+	}
+	if err := copySelf(ctx, h); err != nil {
+		return err
+	}
+	// The journal comes after all that it needs: where it is, the undo can run.
+	if err := j.wantBootUnit(ctx, h); err != nil {
+		return errors.Join(err, j.dropBootUnit(h))
+	}
+	if err := j.save(ctx, h); err != nil {
+		return errors.Join(err, j.disarm(ctx, h))
+	}
+	err := h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", timerWindows*j.Window, binaryFile, "undo")
+	if err != nil && !errors.Is(err, host.ErrNotHere) {
+		return errors.Join(err, j.disarm(ctx, h))
+	}
+	if s.Log != nil {
+		s.Log.Info("checkpoint taken", zap.Any("probes", j.Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
+	}
+	return nil
+}
+
+// copySelf puts this binary where the undo finds it whatever becomes of
+// the package that brought it, and checks what was written.
+func copySelf(ctx context.Context, h *host.Host) error {
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("open this program: %w", err)
+	}
+	defer self.Close() // only read from
+	b := h.Batch()
+	defer b.Discard()
+	to, err := b.Create(binaryFile, host.FileSpec{Mode: 0o700})
+	if err != nil {
+		return fmt.Errorf("copy this program: %w", err)
+	}
+	if _, err := io.Copy(to, self); err != nil {
+		return fmt.Errorf("copy this program: %w", err)
+	}
+	if err := errors.Join(to.Close(), b.Commit(ctx)); err != nil {
+		return fmt.Errorf("copy this program: %w", err)
+	}
+	want := to.Sum()
+	if got, err := h.Sum(binaryFile); err != nil || got != want {
+		return errors.Join(fmt.Errorf("copy this program: %s does not hold what was written", binaryFile), err)
+	}
+	return nil
+}
+
+// disarm takes everything away: first, durably, the journal, without which an
+// undo does nothing; then the timer, and what was left for the next boot.
+func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
+	if err := h.RemoveDurably(JournalFile); err != nil {
+		return fmt.Errorf("end the checkpoint: %w", err)
+	}
+	return errors.Join(h.StopTimer(ctx, TimerName), j.dropBootUnit(h), h.Remove(binaryFile))
+}

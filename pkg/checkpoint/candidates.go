@@ -1,0 +1,97 @@
+package checkpoint
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// imds is where clouds tell an instance of itself; AWS, GCE, Azure and OpenStack alike.
+const imds = Probe(tcpProbe + ":169.254.169.254:80")
+
+// kubeconfigs are where kubelet's is: kOps, kubeadm, EKS.
+var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubelet.conf"}
+
+// candidates are the probes that are worth trying where the user names none:
+// the next hops of the default routes, the name servers, the API server and the instance's metadata.
+func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
+	routes, err := h.Routes(ctx, host.MainTable)
+	if err != nil {
+		return nil, fmt.Errorf("find the probes of a checkpoint: %w", err)
+	}
+	var out []Probe
+	add := func(p Probe) {
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	for _, r := range routes {
+		if r.Dst.Bits() != 0 || !r.Gateway.IsValid() || r.Link == "" {
+			continue
+		}
+		add(Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, r.Link, r.Gateway)))
+		gateway := r.Gateway
+		if gateway.IsLinkLocalUnicast() {
+			gateway = gateway.WithZone(r.Link)
+		}
+		add(Probe(pingProbe + ":" + gateway.String()))
+	}
+	if conf, err := h.ReadFile("/etc/resolv.conf"); err == nil {
+		for _, server := range nameservers(conf) {
+			add(Probe(dnsProbe + ":" + server))
+		}
+	}
+	for _, path := range kubeconfigs {
+		if conf, err := h.ReadFile(path); err == nil {
+			if address := apiServer(conf); address != "" {
+				add(Probe(tcpProbe + ":" + address))
+			}
+			break
+		}
+	}
+	add(imds)
+	return out, nil
+}
+
+func nameservers(conf []byte) (out []string) {
+	lines := bufio.NewScanner(bytes.NewReader(conf))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 2 || fields[0] != "nameserver" {
+			continue
+		}
+		if _, err := netip.ParseAddr(fields[1]); err == nil {
+			out = append(out, fields[1])
+		}
+	}
+	return out
+}
+
+// apiServer is the address of the first cluster of a kubeconfig, "" if it has none. A node's has one.
+func apiServer(conf []byte) string {
+	lines := bufio.NewScanner(bytes.NewReader(conf))
+	for lines.Scan() {
+		value, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "server:")
+		if !ok {
+			continue
+		}
+		u, err := url.Parse(strings.Trim(strings.TrimSpace(value), `"'`))
+		if err != nil || u.Hostname() == "" {
+			continue
+		}
+		port := u.Port()
+		if port == "" {
+			port = "443"
+		}
+		return net.JoinHostPort(u.Hostname(), port)
+	}
+	return ""
+}

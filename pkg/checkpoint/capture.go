@@ -1,0 +1,142 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// capture writes down how everything is that the keys name, and the network as
+// a whole: a sysctl or a daemon's file changes addresses and routes that no key names.
+func (j *Journal) capture(ctx context.Context, h *host.Host, keys []graph.Key) error {
+	sysctls := confKeys(h)
+	for _, key := range keys {
+		name := key.Name()
+		var err error
+		switch key.Kind() {
+		case tasks.KindFile:
+			err = j.captureFile(h, name)
+		case tasks.KindTOML:
+			file, _, _ := strings.Cut(name, "#")
+			err = j.captureFile(h, file)
+		case tasks.KindSysctl:
+			sysctls = append([]string{name}, sysctls...)
+		case tasks.KindLink:
+			j.Made.Links = append(j.Made.Links, name)
+		case tasks.KindAddr:
+			link, prefix, _ := strings.Cut(name, "/")
+			var p netip.Prefix
+			if p, err = netip.ParsePrefix(prefix); err == nil {
+				j.Made.Addresses = append(j.Made.Addresses, host.LinkAddress{Link: link, Prefix: p})
+			}
+		case tasks.KindTable:
+			err = j.captureTable(ctx, h, name)
+		case tasks.KindForward:
+			j.Forward = append(j.Forward, name)
+		case tasks.KindUnit:
+			err = j.captureUnit(ctx, h, name)
+		case tasks.KindEffect:
+			j.Effects = append(j.Effects, name)
+		}
+		if err != nil {
+			return fmt.Errorf("write down how %s is: %w", key, err)
+		}
+	}
+	for _, key := range sysctls {
+		value, err := h.Sysctl(key)
+		if err == nil && !slices.ContainsFunc(j.Sysctls, func(s Sysctl) bool { return s.Key == key }) {
+			j.Sysctls = append(j.Sysctls, Sysctl{key, value})
+		}
+	}
+	state, err := h.NetState(ctx)
+	if err != nil {
+		return fmt.Errorf("write down how the network is: %w", err)
+	}
+	j.Net = &state
+	return nil
+}
+
+func (j *Journal) captureFile(h *host.Host, name string) error {
+	if slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == name }) {
+		return nil
+	}
+	info, err := h.Lstat(name)
+	if errors.Is(err, host.ErrNotExist) {
+		j.Files = append(j.Files, File{Path: name})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := File{Path: name, Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID}
+	switch {
+	case info.Type == host.Symlink:
+		f.Target, err = h.Readlink(name)
+	case info.Type == host.Regular && info.Size > host.MaxReadFile:
+		f.Large = true
+	case info.Type == host.Regular:
+		f.Content, err = h.ReadFile(name)
+	}
+	j.Files = append(j.Files, f)
+	return err
+}
+
+func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) error {
+	family, table, _ := strings.Cut(name, "/")
+	was, err := h.Table(ctx, family, table)
+	switch {
+	case errors.Is(err, host.ErrNotExist):
+		j.Tables = append(j.Tables, Table{Family: family, Name: table})
+		return nil
+	case err != nil:
+		return err
+	}
+	j.Tables = append(j.Tables, Table{family, table, &was})
+	return nil
+}
+
+func (j *Journal) captureUnit(ctx context.Context, h *host.Host, name string) error {
+	u, err := h.Unit(ctx, name)
+	if errors.Is(err, host.ErrNotHere) {
+		return nil
+	}
+	if err == nil {
+		j.Units = append(j.Units, Unit{name, u.Active, u.File})
+	}
+	return err
+}
+
+// confKeys lists the keys that every link has. Writing one of them, or
+// ip_forward, makes the kernel write others
+// (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and "default" come first, as they reach the links.
+func confKeys(h *host.Host) (keys []string) {
+	keys = append(keys, "net.ipv4.ip_forward")
+	for _, family := range []string{"ipv4", "ipv6"} {
+		dir := path.Join("/proc/sys/net", family, "conf")
+		links, err := h.ReadDir(dir)
+		if err != nil {
+			continue // a kernel without this family
+		}
+		slices.SortStableFunc(links, func(a, b string) int { return confOrder(a) - confOrder(b) })
+		for _, link := range links {
+			leaves, err := h.ReadDir(path.Join(dir, link))
+			if err != nil {
+				continue
+			}
+			for _, leaf := range leaves {
+				keys = append(keys, strings.Join([]string{"net", family, "conf", strings.ReplaceAll(link, ".", "/"), leaf}, "."))
+			}
+		}
+	}
+	return keys
+}
+
+func confOrder(link string) int { return slices.Index([]string{"default", "all"}, link) * -1 }

@@ -1,0 +1,34 @@
+// Package checkpoint keeps a change from cutting the node off for good.
+//
+// Before the first change of a pass that may do so, the state of everything
+// that the pass changes is written down durably, with a copy of this binary,
+// and the probes are taken that pass now. A transient timer, and a unit at the
+// next boot, run the undo from that copy. After the change the same probes
+// must pass; then all of it is taken away again. Else the change is undone, by
+// this process if it lives, by the timer or the boot if not.
+//
+// A generation is bad only if the probes pass again after the undo: then it
+// was the change. Else nothing is known, and it is tried again later. See docs/adr/0005.
+package checkpoint
+
+import "github.com/netwright/netwright/pkg/host"
+
+// Dir is where everything of a checkpoint lives. It is private: a journal has contents of files.
+const Dir = "/var/lib/netwright/checkpoint"
+
+// The files in Dir. The journal is the checkpoint: where it is, an undo is due.
+const (
+	JournalFile = Dir + "/journal.json"
+	VerdictFile = Dir + "/verdict.json"
+	binaryFile  = Dir + "/agent"
+)
+
+// TimerName names the transient timer and the service that it starts.
+const TimerName = "netwright-undo-now"
+
+// Reader is what is looked up through; host.View and host.FileReader are ones.
+type Reader interface {
+	ReadFile(path string) ([]byte, error)
+}
+
+var private = host.FileSpec{Mode: 0o600}

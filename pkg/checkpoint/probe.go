@@ -1,0 +1,218 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Probe is one thing that must go on working, as "kind:what":
+//
+//	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
+//	ping:10.0.0.1             it answers an ICMP echo
+//	tcp:10.0.0.1:443          it accepts a connection
+//	dns:10.0.0.2              it answers a question
+//	store:s3://bucket/prefix cluster   the state store answers
+type Probe string
+
+// Kinds of probes.
+const (
+	neighbourProbe = "neighbour"
+	pingProbe      = "ping"
+	tcpProbe       = "tcp"
+	dnsProbe       = "dns"
+	storeProbe     = "store"
+)
+
+// Means are what probes need that others have: the store, and ICMP.
+type Means struct {
+	Store func(ctx context.Context, location, cluster string) error
+	Ping  func(ctx context.Context, to netip.Addr) error
+}
+
+// Times of the probes.
+const (
+	DefaultWindow = 30 * time.Second // in which they must pass after a change
+	probeEach     = 2 * time.Second  // for one attempt
+	probePause    = 250 * time.Millisecond
+	probesBefore  = 2 // attempts before the change
+)
+
+// StoreProbe is the probe of a state store.
+func StoreProbe(location, cluster string) Probe {
+	return Probe(storeProbe + ":" + location + " " + cluster)
+}
+
+// try makes one attempt.
+func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	defer cancel()
+	kind, what, _ := strings.Cut(string(p), ":")
+	switch kind {
+	case neighbourProbe:
+		link, address, _ := strings.Cut(what, "/")
+		addr, err := netip.ParseAddr(address)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		return h.ProbeNeighbour(ctx, link, addr)
+	case pingProbe:
+		addr, err := netip.ParseAddr(what)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		return m.Ping(ctx, addr)
+	case tcpProbe:
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", what)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	case dnsProbe:
+		return askDNS(ctx, what)
+	case storeProbe:
+		location, cluster, _ := strings.Cut(what, " ")
+		return m.Store(ctx, location, cluster)
+	}
+	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// local says that a probe tells of this node's own network, and not of a server somewhere.
+func (p Probe) local() bool {
+	return strings.HasPrefix(string(p), neighbourProbe+":") || strings.HasPrefix(string(p), pingProbe+":")
+}
+
+// askDNS asks a server for the root's name servers: any answer will do.
+func askDNS(ctx context.Context, server string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(server, "53"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // nothing is kept
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	// RFC 1035 4.1: id, flags (recursion desired), one question; the root, NS, IN.
+	question := []byte{0x6e, 0x77, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1}
+	if _, err := conn.Write(question); err != nil {
+		return err
+	}
+	answer := make([]byte, 512)
+	n, err := conn.Read(answer)
+	if err == nil && (n < 12 || answer[0] != question[0] || answer[1] != question[1]) {
+		err = errors.New("no DNS answer")
+	}
+	return err
+}
+
+// passing returns those that pass now.
+func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe {
+	failed := probes
+	for range probesBefore {
+		if failed = attempt(ctx, h, m, failed).probes(); len(failed) == 0 {
+			break
+		}
+	}
+	lost := map[Probe]bool{}
+	for _, p := range failed {
+		lost[p] = true
+	}
+	var out []Probe
+	for _, p := range probes {
+		if !lost[p] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// hold tries the probes until all have passed for a time without a break, or
+// the window is over; then it returns those that failed last.
+func hold(ctx context.Context, h *host.Host, m Means, probes []Probe, window, steady time.Duration) failures {
+	ctx, cancel := context.WithTimeoutCause(ctx, window, errNoAnswer)
+	defer cancel()
+	var since time.Time
+	for {
+		begun := time.Now()
+		failed := attempt(ctx, h, m, probes)
+		switch {
+		case len(failed) > 0:
+			since = time.Time{}
+		case since.IsZero():
+			since = begun
+		}
+		if len(failed) == 0 && time.Since(since) >= steady {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return failed
+		case <-time.After(probePause):
+		}
+	}
+}
+
+// failures are probes that failed, with why.
+type failures []failure
+
+type failure struct {
+	probe Probe
+	err   error
+}
+
+func (f failures) probes() (out []Probe) {
+	for _, one := range f {
+		out = append(out, one.probe)
+	}
+	return out
+}
+
+// anyLocal says that one of them tells of the node's own network.
+func (f failures) anyLocal() bool {
+	for _, one := range f {
+		if one.probe.local() {
+			return true
+		}
+	}
+	return false
+}
+
+func (f failures) String() string {
+	var parts []string
+	for _, one := range f {
+		parts = append(parts, fmt.Sprintf("%s (%v)", one.probe, one.err))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// attempt tries all of them at a time.
+func attempt(ctx context.Context, h *host.Host, m Means, probes []Probe) failures {
+	errs := make([]error, len(probes))
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		wg.Go(func() {
+			if errs[i] = p.try(ctx, h, m); errors.Is(errs[i], os.ErrDeadlineExceeded) || errors.Is(errs[i], context.DeadlineExceeded) {
+				errs[i] = errNoAnswer
+			}
+		})
+	}
+	wg.Wait()
+	var out failures
+	for i, err := range errs {
+		if err != nil {
+			out = append(out, failure{probes[i], err})
+		}
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// restore brings everything back to what the journal says. It goes on after an
+// error; it may be killed and called again at any point. After a reboot
+// only what is on disk is brought back: the kernel's state is of the new boot.
+func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+	errs := []error{j.restoreFiles(ctx, h)}
+	if j.Boot != bootID(h) {
+		return errors.Join(errs...)
+	}
+	errs = append(errs, j.restoreUnits(ctx, h), j.restoreSysctls(ctx, h))
+	for _, t := range j.Tables {
+		if t.Was == nil {
+			errs = append(errs, h.DelTable(ctx, t.Family, t.Name))
+		} else {
+			errs = append(errs, h.ReplaceTable(ctx, *t.Was))
+		}
+	}
+	for _, link := range j.Forward {
+		errs = append(errs, h.DelForwardAccept(ctx, link))
+	}
+	if j.Net != nil {
+		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
+		errs = append(errs, again(ctx, func() error { return h.RestoreNet(ctx, *j.Net, j.Made) }))
+	}
+	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone, or were set by another key's write
+	return errors.Join(errs...)
+}
+
+// again tries a few times.
+func again(ctx context.Context, f func() error) (err error) {
+	for range 5 {
+		if err = f(); err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return err
+}
+
+// restoreFiles puts what was there back in one batch, and removes what was
+// not, in reverse order: a directory after what is in it.
+func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
+	var errs []error
+	b := h.Batch()
+	defer b.Discard()
+	for _, f := range j.Files {
+		spec := host.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
+		var err error
+		switch {
+		case f.Large:
+		case f.Type == host.Regular && f.same(h):
+			err = h.SetMeta(f.Path, spec)
+		case f.Type == host.Regular:
+			err = b.Put(f.Path, f.Content, spec)
+		case f.Type == host.Directory:
+			err = h.Mkdir(f.Path, f.Mode, f.UID, f.GID)
+		case f.Type == host.Symlink:
+			if info, e := h.Lstat(f.Path); e == nil && info.Type == host.Regular {
+				err = h.Remove(f.Path)
+			}
+			err = errors.Join(err, h.Symlink(f.Path, f.Target))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("bring %s back: %w", f.Path, err))
+		}
+	}
+	errs = append(errs, b.Commit(ctx))
+	for _, f := range slices.Backward(j.Files) {
+		if f.Type != "" {
+			continue
+		}
+		if info, err := h.Lstat(f.Path); err != nil || info.Type == host.Directory && holds(h, f.Path) {
+			continue // somebody uses the directory by now
+		}
+		errs = append(errs, h.Remove(f.Path))
+	}
+	return errors.Join(errs...)
+}
+
+func (f File) same(h *host.Host) bool {
+	info, err := h.Lstat(f.Path)
+	if err != nil || info.Type != host.Regular || info.Size != int64(len(f.Content)) {
+		return false
+	}
+	content, err := h.ReadFile(f.Path)
+	return err == nil && string(content) == string(f.Content)
+}
+
+func holds(h *host.Host, dir string) bool {
+	names, err := h.ReadDir(dir)
+	return err != nil || len(names) > 0
+}
+
+// restoreSysctls writes what differs, in the order in which the keys were
+// read, until nothing differs: some writes change other keys. Of a link that went nothing is said.
+func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
+	var errs []error
+	for range 3 {
+		errs = nil
+		for _, s := range j.Sysctls {
+			if now, err := h.Sysctl(s.Key); err != nil || host.SameSysctl(s.Key, now, s.Value) {
+				continue
+			}
+			errs = append(errs, h.SetSysctl(ctx, s.Key, s.Value))
+		}
+		if len(errs) == 0 {
+			return nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// restoreUnits makes systemd and the units read the files that came back, and
+// starts and stops as it was. Where no systemd runs there is nothing to do.
+func (j *Journal) restoreUnits(ctx context.Context, h *host.Host) error {
+	var errs []error
+	try := func(err error) {
+		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if len(j.Units) > 0 || len(j.Effects) > 0 {
+		try(h.DaemonReload(ctx))
+	}
+	for _, effect := range j.Effects {
+		switch action, unit, _ := strings.Cut(effect, " "); action {
+		case "restart":
+			try(h.RestartUnit(ctx, unit, false))
+		case "reload":
+			try(h.ReloadUnit(ctx, unit, false))
+		}
+	}
+	for _, was := range j.Units {
+		now, err := h.Unit(ctx, was.Name)
+		if err != nil {
+			try(err)
+			continue
+		}
+		if was.File != now.File {
+			switch was.File {
+			case "masked":
+				try(h.MaskUnit(ctx, was.Name, true))
+			case "enabled":
+				try(h.MaskUnit(ctx, was.Name, false))
+				try(h.EnableUnit(ctx, was.Name))
+			default:
+				try(h.DisableUnit(ctx, was.Name))
+			}
+		}
+		switch running := was.Active == "active" || was.Active == "activating"; {
+		case running && now.Active != "active":
+			try(h.StartUnit(ctx, was.Name, false))
+		case !running && now.Active == "active":
+			try(h.StopUnit(ctx, was.Name, false))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,124 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// UndoneError says that a change was taken back, and why.
+type UndoneError struct {
+	Verdict Verdict
+}
+
+func (e *UndoneError) Error() string {
+	if e.Verdict.Bad {
+		return (&HeldError{Verdict: e.Verdict}).Error()
+	}
+	return fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known, for the probes did not tell after the undo. It is tried again later",
+		e.Verdict.Generation, e.Verdict.Why)
+}
+
+// Settle decides after the change: when all probes that passed before pass
+// again, the checkpoint is taken away and it stays. Else, or when run tells of a change that
+// did not end in time, it is undone now and the error is an [UndoneError].
+func (c *Checkpoint) Settle(ctx context.Context, run error) error {
+	// What must be decided is decided, also when the agent is told to end meanwhile.
+	j, h, s := c.journal, c.host, c.settings
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
+	defer cancel()
+	if still, err := Pending(h); err != nil || still == nil || still.Process != j.Process {
+		return errors.Join(errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts"), err)
+	}
+	failed := hold(ctx, h, s.Means, j.Probes, j.Window, j.steady())
+	if len(failed) == 0 && run == nil {
+		if err := j.disarm(ctx, h); err != nil {
+			return err
+		}
+		_ = h.Remove(VerdictFile) // of an earlier generation; it names a digest, and harms nobody
+		if s.Log != nil {
+			s.Log.Info("checkpoint passed", zap.Any("probes", j.Probes))
+		}
+		return nil
+	}
+	why := failed.String()
+	if len(failed) == 0 {
+		why = run.Error()
+	}
+	v, err := j.undo(ctx, h, s, failed, why)
+	return errors.Join(&UndoneError{Verdict: v}, err)
+}
+
+// steady is how long the probes must pass without a break. Units act on their
+// files when we have long gone on; what netlink and sysctls change is changed at once.
+func (j *Journal) steady() time.Duration {
+	if len(j.Effects) > 0 || len(j.Units) > 0 {
+		return j.Window / 3
+	}
+	return 0
+}
+
+// Undo takes an unconfirmed change back: by the timer, at the next boot, or by
+// the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.
+//
+// The process that made the change is ended first: stopped, it would go on with it when it wakes.
+func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
+	j, err := Pending(h)
+	if j == nil || err != nil {
+		return nil, err
+	}
+	if s.Log != nil {
+		s.Log.Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
+	}
+	var failed failures
+	if j.Boot == bootID(h) {
+		if err := h.EndProcess(ctx, j.Process); err != nil {
+			return nil, err
+		}
+	}
+	if s.Lock != nil {
+		unlock, err := s.Lock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		if still, err := Pending(h); still == nil || err != nil {
+			return nil, err // another did it meanwhile
+		}
+	}
+	if j.Boot == bootID(h) {
+		failed = attempt(ctx, h, s.Means, j.Probes)
+	}
+	why := "the agent ended before the change was confirmed"
+	if len(failed) > 0 {
+		why = failed.String()
+	}
+	v, err := j.undo(ctx, h, s, failed, why)
+	return &v, err
+}
+
+// undo restores, judges and disarms, in this order: killed anywhere, it is
+// done again from the start. What could not be restored keeps the checkpoint, for another attempt.
+func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
+	if err := j.restore(ctx, h); err != nil {
+		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
+			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
+	}
+	recovered := false
+	if j.Boot == bootID(h) && len(failed) > 0 {
+		recovered = len(hold(ctx, h, s.Means, j.Probes, j.Window, 0)) == 0
+	}
+	v, err := j.judge(ctx, h, failed, recovered, why)
+	if err == nil {
+		err = j.disarm(ctx, h)
+	}
+	if s.Log != nil {
+		s.Log.Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad), zap.String("why", why), zap.Error(err))
+	}
+	return v, err
+}
