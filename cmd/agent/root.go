@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
 )
 
 // flags are those of the command line, before the agent's own file fills in
@@ -17,6 +19,9 @@ type flags struct {
 
 	once, dryRun, sandbox, verify bool
 	wait, interval                time.Duration
+
+	probes      []checkpoint.Probe // said by the agent's own file only
+	probeWindow time.Duration
 }
 
 func rootCommand(s streams) *cobra.Command {
@@ -87,7 +92,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), storeCommand(f, s), versionCommand(f, s),
-		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s))
+		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s))
 	return cmd
 }
 

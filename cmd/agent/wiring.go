@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -68,6 +69,9 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Host:   host.Options{Root: f.root, Verify: f.verify},
 		Assets: assets.New(store),
 		Log:    log,
+		Checkpoint: checkpoint.Settings{
+			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(),
+		},
 	}
 	return w, nil
 }
@@ -147,6 +151,10 @@ func (f *flags) readConf() error {
 	if f.interval == 0 {
 		f.interval = own.Interval
 	}
+	for _, p := range own.Probes {
+		f.probes = append(f.probes, checkpoint.Probe(p))
+	}
+	f.probeWindow = own.ProbeWindow
 	return nil
 }
 

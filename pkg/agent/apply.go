@@ -102,6 +102,9 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}
+	if err := a.hooks.guard.before(ctx, c); err != nil {
+		return graph.Permanent(err)
+	}
 	a.done.put(key, c)
 	if err := t.Apply(ctx, a.host, c); err != nil {
 		return err

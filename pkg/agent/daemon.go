@@ -181,6 +181,9 @@ func (o outcome) status(desired *Desired) string {
 		return strings.Join(parts, "; ")
 	}
 	s := o.plan.Summary
+	if o.err != nil && !asRunError(o.err) {
+		parts = append(parts, "not converged: "+short(o.err))
+	}
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
 	}

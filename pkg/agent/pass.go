@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -28,6 +29,8 @@ type Hooks struct {
 	OnDone  func(graph.Key, graph.State)
 	// OnRetry hears why a key will be tried again, and after which pause.
 	OnRetry func(key graph.Key, why error, pause time.Duration)
+
+	guard *guard // of the pass itself
 }
 
 // Pass is one look at the host, and what comes of it.
@@ -36,7 +39,9 @@ type Pass struct {
 	Assets tasks.Fetcher
 	Log    *zap.Logger
 	Hooks  Hooks
-	By     string // who makes the pass, for the history; "" is the agent itself
+	// Checkpoint is how a change is probed that may cut the node off.
+	Checkpoint checkpoint.Settings
+	By         string // who makes the pass, for the history; "" is the agent itself
 }
 
 // LockFile is held for the length of a pass that may write.
@@ -55,7 +60,11 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.report(report.Planned), failure(r.rep)
+	out := r.report(report.Planned)
+	if why := heldBack(view, r.desired); why != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
+	}
+	return out, failure(r.rep)
 }
 
 // look opens the host for reading, with the stamps that the ledger has.
@@ -100,6 +109,9 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
+	if err := p.finishUndo(ctx, h); err != nil {
+		return nil, err
+	}
 	out, err := do(h, led)
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))

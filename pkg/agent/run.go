@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -83,18 +84,28 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	h.ClearLeftovers(directories(r.graph))
 	before := r.report(report.Planned)
+	if before.Summary.Changes() > 0 {
+		if why := heldBack(h, r.desired); why != nil {
+			return notApplied(before, why), why
+		}
+	}
 	if p.Hooks.OnPlan != nil {
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
 		return before, r.end(ctx, p, h)
 	}
-	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+	guard, ctx, err := p.guard(ctx, h, r)
+	if err != nil {
 		return before, err
+	}
+	p.Hooks.guard = guard
+	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+		return before, errors.Join(err, guard.settle(ctx))
 	}
 	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
 	if err != nil {
-		return before, err
+		return before, errors.Join(err, guard.settle(ctx))
 	}
 	// The ledger made its own directory when it wrote down what was to come.
 	if own := tasks.FileKey(ledger.Dir); done.get(own) == nil && r.changes.get(own) != nil {
@@ -105,8 +116,11 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	r.removals, r.pruneRep.Results = newChanges(), nil
 	if r.pruning.graph != nil && failure(rep) == nil {
 		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
-			return before, err
+			return before, errors.Join(err, guard.settle(ctx))
 		}
+	}
+	if err := guard.settle(ctx); err != nil {
+		return notApplied(before, err), err
 	}
 	err = r.end(ctx, p, h)
 	return r.report(report.Done), err

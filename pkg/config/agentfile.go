@@ -2,6 +2,9 @@ package config
 
 import (
 	"encoding/base64"
+	"net"
+	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,14 +24,21 @@ type AgentFile struct {
 	TrustedKeys []string `json:"trustedKeys,omitempty"`
 	// Interval between two looks at the store and the host; 0: the agent's default.
 	Interval time.Duration `json:"interval,omitempty"`
+	// Probes must go on passing when a change may cut the node off, "tcp:10.0.0.1:443" or "ping:10.0.0.1"; none: those that are found.
+	Probes []string `json:"probes,omitempty"`
+	// ProbeWindow is the time after such a change in which they must pass; 0: the agent's default.
+	ProbeWindow time.Duration `json:"probeWindow,omitempty"`
 
 	origins origins
 }
 
-// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store.
+// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and of ProbeWindow.
 const (
 	minInterval = 5 * time.Second
 	maxInterval = 24 * time.Hour
+
+	minProbeWindow = time.Second
+	maxProbeWindow = 10 * time.Minute
 )
 
 // Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say it.
@@ -51,6 +61,8 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "pin", set: d.text(&a.Pin, validSHA256)},
 			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
+			{name: "probes", set: d.texts(&a.Probes, validProbe)},
+			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
 		})
 	}
 	if doc.diags.HasErrors() {
@@ -66,6 +78,24 @@ func validStore(s string) string {
 		return ""
 	}
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
+}
+
+// validProbe accepts what a checkpoint can ask.
+func validProbe(s string) string {
+	kind, what, _ := strings.Cut(s, ":")
+	switch kind {
+	case "ping", "dns":
+		if _, err := netip.ParseAddr(what); err == nil {
+			return ""
+		}
+	case "tcp":
+		if host, port, err := net.SplitHostPort(what); err == nil && host != "" {
+			if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
+				return ""
+			}
+		}
+	}
+	return "tcp:HOST:PORT, ping:ADDRESS or dns:ADDRESS, such as tcp:10.0.0.1:443"
 }
 
 // validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key. https://jedisct1.github.io/minisign/#public-key-format

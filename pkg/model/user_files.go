@@ -1,6 +1,11 @@
 package model
 
-import "github.com/netwright/netwright/pkg/tasks"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 // userFiles installs the fileAssets of the documents.
 func (b *builder) userFiles() error {
@@ -9,7 +14,12 @@ func (b *builder) userFiles() error {
 		if f.Name != "" {
 			why += " " + f.Name
 		}
-		b.add(tasks.File{Meta: tasks.Meta{From: f.Origin.String(), Why: why, Secret: f.Secret},
+		meta := tasks.Meta{From: f.Origin.String(), Why: why, Secret: f.Secret}
+		// Now, under a checkpoint, and not at the next boot, when nobody probes.
+		if strings.HasPrefix(f.Path, "/etc/systemd/network/") {
+			meta.Then = []graph.Key{tasks.Reload("systemd-networkd.service")}
+		}
+		b.add(tasks.File{Meta: meta,
 			Path: f.Path, Content: f.Content, Mode: f.Mode, Owner: f.Owner})
 	}
 	return nil

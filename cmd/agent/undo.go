@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
+const undoLimit = 15 * time.Minute
+
+// undoCommand is for the timer and the boot, and no command for people: it
+// needs nothing but the checkpoint's own directory, neither the agent's file nor the store.
+func undoCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:    "undo",
+		Short:  "Take back a change that was not confirmed",
+		Args:   noArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
+			defer cancel()
+			p := agent.Pass{Host: host.Options{Root: "/"}, Log: logger(s, zapcore.InfoLevel), Checkpoint: checkpoint.Settings{Means: means()}}
+			return p.Undo(ctx)
+		},
+	}
+}
+
+// means are what a checkpoint's probes need of others.
+func means() checkpoint.Means {
+	return checkpoint.Means{
+		Store: func(ctx context.Context, location, cluster string) error {
+			store, err := statestore.Open(location, cluster)
+			if err != nil {
+				return err
+			}
+			_, err = store.Fetch(ctx, statestore.Revision{})
+			return err
+		},
+		Ping: func(ctx context.Context, to netip.Addr) error {
+			_, err := verify.Ping(ctx, "", to)
+			return err
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// guard keeps a pass from cutting the node off. A nil guard is that of a pass
+// which cannot: it costs nothing and does nothing.
+type guard struct {
+	point *checkpoint.Checkpoint
+	end   context.CancelCauseFunc // of the run
+
+	once  sync.Once
+	armed bool
+	err   error // why it could not be armed
+	limit *time.Timer
+}
+
+// errTooLong ends a run that may have cut the node off and does not come to its end.
+var errTooLong = errors.New("the change did not come to its end in time")
+
+// guard looks whether any change may cut the node off. If so it keeps in mind
+// how everything is that the pass changes, and returns the context of the run.
+func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), cutsOff) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), cutsOff) {
+		return nil, ctx, nil
+	}
+	if p.Host.Sandbox || p.Host.Root != "" && p.Host.Root != "/" {
+		return nil, ctx, nil // there is nothing to be cut off from
+	}
+	settings := p.Checkpoint
+	settings.Log = p.Log
+	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
+		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
+		Keys: append(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals)...),
+	}, settings)
+	if err != nil {
+		return nil, ctx, err
+	}
+	g := &guard{point: point}
+	ctx, g.end = context.WithCancelCause(ctx)
+	return g, ctx, nil
+}
+
+// cutsOff says that a change is made under a checkpoint only.
+func cutsOff(c *tasks.Change) bool {
+	return c.NotHere == "" && (c.Disruption == tasks.MayCutOff ||
+		slices.ContainsFunc(c.Items, func(it tasks.Item) bool { return it.Key.Kind() == tasks.KindFile && tasks.NetworkFile(it.Key.Name()) }))
+}
+
+// undoable are the keys that change, without the members of archives: programs
+// cut nobody off, and pods that came meanwhile may run them.
+func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
+	for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
+		if c.byKey[key].NotHere != "" {
+			continue
+		}
+		t, _ := g.Find(key)
+		switch t.(type) {
+		case tasks.Archive, *tasks.Archive:
+			continue
+		}
+		for _, it := range c.byKey[key].Items {
+			keys = append(keys, it.Key)
+		}
+	}
+	return keys
+}
+
+// before arms the checkpoint before the first change that needs it: not
+// earlier, since a download may take longer than a checkpoint lasts.
+func (g *guard) before(ctx context.Context, c *tasks.Change) error {
+	if g == nil || !cutsOff(c) {
+		return nil
+	}
+	g.once.Do(func() {
+		if g.err = g.point.Arm(ctx); g.err == nil {
+			g.armed = true
+			g.limit = time.AfterFunc(g.point.Limit(), func() { g.end(errTooLong) })
+		}
+	})
+	return g.err
+}
+
+// settle keeps the change or undoes it. ctx is that of the run.
+func (g *guard) settle(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	defer g.end(errors.New("the run is over"))
+	if !g.armed {
+		return nil
+	}
+	g.limit.Stop()
+	var late error
+	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
+		late = cause
+	}
+	return g.point.Settle(ctx, late)
+}
+
+// heldBack says why the documents are not applied now, nil if they are.
+func heldBack(r checkpoint.Reader, d *Desired) error {
+	if why := checkpoint.Held(r, d.Snapshot.Digest, time.Now()); why != nil {
+		return why
+	}
+	return nil
+}
+
+// notApplied is a plan of which nothing was done, or nothing is left.
+func notApplied(p *report.Plan, why error) *report.Plan {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State == report.Planned {
+			s.State, s.Message = report.Stopped, "not applied: see the note"
+		}
+	}
+	p.Notes = append(p.Notes, report.Note{Level: "warning", Text: why.Error()})
+	total := p.Summary.Tasks
+	p.Summary = report.Summary{}
+	p.Finish(total)
+	return p
+}
+
+// Undo takes back a change that was not confirmed; without one it does
+// nothing. The timer and the boot call it, in a process of its own.
+func (p Pass) Undo(ctx context.Context) error {
+	opt := p.Host
+	opt.Log = p.Log
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // every write was synced and checked where it was made
+	settings := p.Checkpoint
+	settings.Log = p.Log
+	settings.Lock = func(ctx context.Context) (func(), error) { return host.Lock(ctx, p.Host, LockFile) }
+	_, err = checkpoint.Undo(ctx, h, settings)
+	return err
+}
+
+// finishUndo undoes what a run left that ended in the middle of its
+// checkpoint: at once, and not only when the timer says so. The caller has the lock.
+func (p Pass) finishUndo(ctx context.Context, h *host.Host) error {
+	if p.Host.Sandbox {
+		return nil
+	}
+	settings := p.Checkpoint
+	settings.Log = p.Log
+	_, err := checkpoint.Undo(ctx, h, settings)
+	return err
+}
