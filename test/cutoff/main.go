@@ -1,0 +1,66 @@
+// Command cutoff makes a change under a checkpoint that no document can say:
+// an nft table that drops what the node sends. Tests run it in a node.
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "cutoff:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	log, err := zap.NewDevelopment()
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, host.Options{Root: "/", Log: log})
+	if err != nil {
+		return err
+	}
+	defer h.Close() // every write was checked where it was made
+	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.77.0.20:6443"}, Window: 2 * time.Second, Log: log, Means: checkpoint.Means{
+		Ping: func(ctx context.Context, to netip.Addr) error {
+			_, err := verify.Ping(ctx, "", to)
+			return err
+		},
+	}}
+	if len(os.Args) > 1 && os.Args[1] == "undo" {
+		_, err := checkpoint.Undo(ctx, h, settings)
+		return err
+	}
+	task := tasks.Table{Table: host.Table{Family: "inet", Name: "netwright-cutoff", Chains: []host.Chain{{
+		Name: "output", Type: "filter", Hook: "output", Policy: "accept",
+		Rules: []host.NFRule{{DstIn: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/24")}, Verdict: "drop"}},
+	}}}}
+	change, err := task.Plan(ctx, h)
+	if err != nil || change == nil || change.Disruption != tasks.MayCutOff {
+		return fmt.Errorf("plan: %+v: %w", change, err)
+	}
+	point, err := checkpoint.Take(ctx, h, checkpoint.Change{Generation: 7, Digest: "cutoff", Keys: task.Owns()}, settings)
+	if err != nil {
+		return err
+	}
+	if err := point.Arm(ctx); err != nil {
+		return err
+	}
+	if err := task.Apply(ctx, h, change); err != nil {
+		return err
+	}
+	return point.Settle(ctx, nil)
+}

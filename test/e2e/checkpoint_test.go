@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// The server of the fabric that nodes must go on reaching.
+const (
+	serverAddress = "10.77.0.20"
+	serverPort    = "6443"
+)
+
+var buildCutoff = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "netwright-e2e-")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "cutoff")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "../cutoff")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build cutoff: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// cutoff is the program that makes the change which no document can say.
+func cutoff(t *testing.T) string {
+	t.Helper()
+	bin, err := buildCutoff()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+func command(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// serve puts a server on the fabric and returns the fabric.
+func serve(t *testing.T) *node.Fabric {
+	t.Helper()
+	f := node.NewFabric(t)
+	command(t, "ip", "-n", strings.TrimPrefix(f.Netns(), "/run/netns/"), "addr", "add", serverAddress+"/24", "dev", "br0")
+	var l net.Listener
+	err := f.Do(func() (err error) {
+		l, err = net.Listen("tcp", serverAddress+":"+serverPort)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	return f
+}
+
+// a cut is a document that cuts its node off, and what tells in the node that it is made.
+type cut struct {
+	name string
+	edit [2]string // of the good cluster's document: what is replaced, by what
+	node string    // pod CIDRs of the node's document, "" for the good ones
+	made string    // a shell condition
+	run  string    // instead of the agent
+}
+
+const goodPods = "[10.244.1.0/24, fd00:10:244:1::/64]"
+
+// cuts are made by documents, but for the firewall's rule: no document makes one that drops.
+var cuts = []cut{
+	{name: "route", // pkg/tasks/route.go:takesOver
+		edit: [2]string{"bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: [" + serverAddress + "/32]}]}"},
+		made: "ip route show " + serverAddress + " | grep -q 10.77.0.99"},
+	{name: "address", node: "[10.77.0.16/28]", // pkg/tasks/address.go:Plan
+		made: "ip address show cbr0 | grep -q 10.77.0.17/28"},
+	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
+		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
+	{name: "firewall rule", run: "/usr/bin/cutoff", // pkg/tasks/table.go:disruption
+		made: "nft list table inet netwright-cutoff"},
+}
+
+// fates are what becomes of the agent once the change is made. Each has the line that brings the node back.
+var fates = []struct {
+	name string
+	act  func(ctx context.Context, n *node.Node)
+}{
+	// pkg/checkpoint/undo.go:Settle
+	{"alive", func(context.Context, *node.Node) {}},
+	// pkg/checkpoint/arm.go:arm, StartTimer
+	{"killed", func(ctx context.Context, n *node.Node) { n.Shell(ctx, "systemctl kill --signal=KILL cutting") }},
+	// pkg/checkpoint/undo.go:Undo, EndProcess
+	{"stopped", func(ctx context.Context, n *node.Node) { n.Shell(ctx, "systemctl kill --signal=STOP cutting") }},
+	// pkg/checkpoint/bootunit.go:wantBootUnit
+	{"rebooted", func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
+}
+
+// goodStore is a store whose node works, and its cluster's document.
+func goodStore(t *testing.T) (store, string) {
+	t.Helper()
+	s := newStore(t, bridgeSpec, nil)
+	good := document("Cluster", cluster, bridgeSpec+s.pluginSpec(t))
+	s.write(t, "cluster.yaml", good)
+	s.write(t, "nodes/node-1.yaml", goodNode(goodPods))
+	return s, good
+}
+
+func goodNode(podCIDRs string) string {
+	_, text := nodeDocument("node-1", "10.77.0.11", podCIDRs)
+	return text
+}
+
+// A change that cuts the node off comes back by itself, whatever becomes of the agent.
+func TestCheckpoint(t *testing.T) {
+	for _, c := range cuts {
+		t.Run(c.name, func(t *testing.T) {
+			f := serve(t)
+			s, good := goodStore(t)
+			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+				Files: map[string]string{
+					"/etc/netwright/agent.yaml": fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 2s\nprobes: [tcp:%s:%s, ping:%s]\n",
+						cluster, serverAddress, serverPort, node.Gateway6),
+				},
+				Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)},
+			}))
+			for _, fate := range fates {
+				t.Run(fate.name, func(t *testing.T) { comesBack(t, n, good, c, fate.name, fate.act) })
+			}
+		})
+	}
+}
+
+func comesBack(t *testing.T, n *node.Node, good string, c cut, fate string, act func(context.Context, *node.Node)) {
+	ctx := t.Context()
+	dir := "/srv/netwright/" + cluster
+	n.Write(dir+"/cluster.yaml", good, 0o644)
+	n.Write(dir+"/nodes/node-1.yaml", goodNode(goodPods), 0o644)
+	n.Shell(ctx, "netwright --once || netwright --once")
+	n.Shell(ctx, "rm -rf /var/lib/netwright/checkpoint")
+	before := n.Snapshot()
+
+	n.Write(dir+"/cluster.yaml", strings.Replace(good, c.edit[0], c.edit[1], 1), 0o644)
+	if c.node != "" {
+		n.Write(dir+"/nodes/node-1.yaml", goodNode(c.node), 0o644)
+	}
+	if c.run == "" {
+		n.Start(ctx, "cutting", "netwright", "--once")
+	} else {
+		n.Start(ctx, "cutting", c.run)
+	}
+	until(t, n, "the change is made", c.made)
+	act(ctx, n)
+	until(t, n, "the checkpoint is over", "test ! -e /var/lib/netwright/checkpoint/journal.json")
+	until(t, n, "nothing of it is left to do", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
+
+	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+	if bad := strings.Contains(verdict, `"bad":true`); bad != (fate != "rebooted") {
+		t.Errorf("verdict: %s", verdict)
+	}
+	if fate == "rebooted" { // the kernel's state is of the new boot: what is on disk counts, and that it can be reached
+		n.Shell(ctx, "! "+c.made)
+		if left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { return !strings.Contains(line, " file /etc/") }); len(left) > 0 {
+			t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+		}
+	} else if left := lasting(before, n.Snapshot()); len(left) > 0 {
+		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+	}
+	if c.run != "" {
+		return
+	}
+	if fate != "rebooted" {
+		// pkg/checkpoint/verdict.go:Held: a bad generation is not applied again, and the plan says so.
+		res := n.Run(ctx, "netwright", "--once")
+		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
+			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+		}
+		if left := lasting(before, n.Snapshot()); len(left) > 0 {
+			t.Errorf("a bad generation was applied again:\n%s", strings.Join(left, "\n"))
+		}
+	}
+}
+
+// until waits for a condition of the shell.
+func until(t *testing.T, n *node.Node, what, condition string) {
+	t.Helper()
+	end := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	for n.Run(t.Context(), "/bin/sh", "-c", condition).Code != 0 {
+		if time.Now().After(end) {
+			t.Fatalf("it never came that %s (%s)\n%s", what, condition, n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "60").Stdout)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+var times = regexp.MustCompile(`inode=\S+ ctime=\S+ mtime=\S+ ?`)
+
+// lasting is what differs but for when it was written, and what the agent keeps for itself.
+func lasting(before, after node.Snapshot) []string {
+	without := func(s node.Snapshot) node.Snapshot {
+		out := node.Snapshot{}
+		for key, value := range s {
+			if strings.HasPrefix(key, "file /var/") || strings.HasPrefix(key, "file /run/") || strings.HasPrefix(key, "file /srv/") ||
+				strings.HasPrefix(key, "file /tmp") || strings.HasPrefix(key, "file /root") {
+				continue
+			}
+			out[key] = times.ReplaceAllString(value, "")
+		}
+		return out
+	}
+	return node.Diff(without(before), without(after))
+}
+
+// A store that cannot be reached after the change says nothing of the change: pkg/checkpoint/verdict.go:judge.
+func TestStoreOutageBansNothing(t *testing.T) {
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 3s\nprobes: [tcp:%s:%s]\n", cluster, serverAddress, serverPort),
+	}}))
+	n.Must(ctx, "netwright", "--once")
+	before := n.Snapshot()
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
+	// The outage begins when the change is made.
+	n.Start(ctx, "outage", "/bin/sh", "-c", "until test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1; do :; done; mv /srv/netwright /srv/gone; sleep 1")
+	n.Start(ctx, "cutting", "netwright", "--once")
+	until(t, n, "the run ended", "test -e /srv/gone && ! systemctl is-active -q cutting")
+	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+	if !strings.Contains(verdict, `"bad":false`) || !strings.Contains(verdict, "store:") {
+		t.Errorf("verdict: %s", verdict)
+	}
+	if left := lasting(before, n.Snapshot()); len(left) > 0 {
+		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+	}
+	// The store is back, and the pause over: it is tried again and stays.
+	n.Shell(ctx, `mv /srv/gone /srv/netwright; sed -i 's/"at":"[^"]*"/"at":"2001-01-01T00:00:00Z"/' /var/lib/netwright/checkpoint/verdict.json`)
+	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, "test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1; test ! -e /var/lib/netwright/checkpoint/journal.json; ! ls /etc/systemd/system/netwright-undo.service")
+	if out, _ := os.ReadFile("../../systemd/netwright-undo.service"); len(out) == 0 {
+		t.Error("no unit is shipped")
+	}
+}
