@@ -87,11 +87,6 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 
 var errNoAnswer = errors.New("no answer")
 
-// local says that a probe tells of this node's own network, and not of a server somewhere.
-func (p Probe) local() bool {
-	return strings.HasPrefix(string(p), neighbourProbe+":") || strings.HasPrefix(string(p), pingProbe+":")
-}
-
 // askDNS asks a server for the root's name servers: any answer will do.
 func askDNS(ctx context.Context, server string) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(server, "53"))
@@ -178,10 +173,10 @@ func (f failures) probes() (out []Probe) {
 	return out
 }
 
-// anyLocal says that one of them tells of the node's own network.
-func (f failures) anyLocal() bool {
+// beyondStore says that another than the store's failed.
+func (f failures) beyondStore() bool {
 	for _, one := range f {
-		if one.probe.local() {
+		if !strings.HasPrefix(string(one.probe), storeProbe+":") {
 			return true
 		}
 	}

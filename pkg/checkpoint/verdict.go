@@ -75,7 +75,7 @@ func lastVerdict(r Reader) *Verdict {
 // judge writes the verdict of an undone change. failed are the probes that
 // failed after the change, nil if nobody looked; recovered says that they pass after the undo.
 //
-// A server that failed alone may have had its own reasons and come back just
+// A store that failed alone may have had its own outage and come back just
 // then: that bans a generation only the second time.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Process: j.Process}
@@ -85,7 +85,7 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 		}
 		v.Tries = last.Tries + 1
 	}
-	v.Bad = recovered && len(failed) > 0 && (failed.anyLocal() || v.Tries > 1)
+	v.Bad = recovered && len(failed) > 0 && (failed.beyondStore() || v.Tries > 1)
 	data, err := json.Marshal(v)
 	if err != nil {
 		return v, fmt.Errorf("encode the verdict: %w", err)
