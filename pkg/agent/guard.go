@@ -37,7 +37,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), cutsOff) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), cutsOff) {
 		return nil, ctx, nil
 	}
-	if p.Host.Sandbox || p.Host.Root != "" && p.Host.Root != "/" {
+	if !p.live() {
 		return nil, ctx, nil // there is nothing to be cut off from
 	}
 	settings := p.Checkpoint
@@ -53,6 +53,9 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	ctx, g.end = context.WithCancelCause(ctx)
 	return g, ctx, nil
 }
+
+// live says that the pass works on the running host, and not on an image or in a sandbox.
+func (p Pass) live() bool { return !p.Host.Sandbox && (p.Host.Root == "" || p.Host.Root == "/") }
 
 // cutsOff says that a change is made under a checkpoint only.
 func cutsOff(c *tasks.Change) bool {
@@ -153,7 +156,7 @@ func (p Pass) Undo(ctx context.Context) error {
 // finishUndo undoes what a run left that ended in the middle of its
 // checkpoint: at once, and not only when the timer says so. The caller has the lock.
 func (p Pass) finishUndo(ctx context.Context, h *host.Host) error {
-	if p.Host.Sandbox {
+	if !p.live() {
 		return nil
 	}
 	settings := p.Checkpoint

@@ -1,0 +1,76 @@
+package checkpoint
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// files is a Reader of what a test says.
+type files map[string]string
+
+func (f files) ReadFile(path string) ([]byte, error) {
+	if text, ok := f[path]; ok {
+		return []byte(text), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// The unit that packages ship is the one that the agent writes where none is shipped.
+func TestBootUnitIsTheShippedOne(t *testing.T) {
+	shipped, err := os.ReadFile("../../systemd/" + bootUnit)
+	if err != nil || string(shipped) != BootUnit {
+		t.Errorf("systemd/%s is not bootunit.go:BootUnit (%v)", bootUnit, err)
+	}
+}
+
+func TestHeld(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	bad := files{VerdictFile: `{"generation":3,"digest":"d","bad":true,"tries":1,"at":"2026-11-21T12:00:00Z"}`}
+	unsure := files{VerdictFile: `{"generation":3,"digest":"d","bad":false,"tries":2,"at":"2026-11-21T12:00:00Z"}`}
+	for _, c := range []struct {
+		name   string
+		r      Reader
+		digest string
+		now    time.Time
+		want   bool
+	}{
+		{"nothing known", files{}, "d", at, false},
+		{"damaged", files{VerdictFile: "{"}, "d", at, false},
+		{"bad", bad, "d", at.AddDate(1, 0, 0), true},
+		{"another generation", bad, "e", at, false},
+		{"inconclusive, too early", unsure, "d", at.Add(59 * time.Second), true},
+		{"inconclusive, again", unsure, "d", at.Add(time.Minute), false},
+		{"the clock was set back", unsure, "d", at.Add(-time.Hour), false},
+	} {
+		if got := Held(c.r, c.digest, c.now); (got != nil) != c.want {
+			t.Errorf("%s: held %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPendingRefusesWhatItCannotRead(t *testing.T) {
+	if j, err := Pending(files{}); j != nil || err != nil {
+		t.Errorf("no journal: %v, %v", j, err)
+	}
+	for _, text := range []string{"", "{", `{"version":99}`} {
+		if _, err := Pending(files{JournalFile: text}); err == nil {
+			t.Errorf("%q is taken for a journal", text)
+		}
+	}
+}
+
+func TestCandidatesAreRead(t *testing.T) {
+	conf := "apiVersion: v1\nclusters:\n- cluster:\n    server: \"https://api.example.com\"\n  name: x\n"
+	if got := apiServer([]byte(conf)); got != "api.example.com:443" {
+		t.Errorf("API server: %q", got)
+	}
+	if got := apiServer([]byte("server: https://[fd00::1]:6443\n")); got != "[fd00::1]:6443" {
+		t.Errorf("API server: %q", got)
+	}
+	if got := nameservers([]byte("# x\nnameserver 10.0.0.2\nnameserver nonsense\nsearch a\nnameserver fd00::2\n")); !slices.Equal(got, []string{"10.0.0.2", "fd00::2"}) {
+		t.Errorf("name servers: %q", got)
+	}
+}
