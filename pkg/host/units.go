@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
@@ -19,10 +18,9 @@ type units struct {
 	socket  string // the bus
 	private bool   // it is systemd's private socket
 
-	mu       sync.Mutex
-	bus      *bus
-	silent   error       // systemd took a connection and did not answer: it is not waited for again
-	relinked atomic.Bool // unit files were enabled, disabled or masked by us
+	mu     sync.Mutex
+	bus    *bus
+	silent error // systemd took a connection and did not answer: it is not waited for again
 }
 
 func openUnits(opt Options) *units {
@@ -143,13 +141,13 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 	if state.Active == "inactive" && judged != 0 { // it was to be started since it was loaded
 		state.Ran = !allowed || started != 0 && ownProperty(ctx, object, name, "Type") == "oneshot"
 	}
-	if u.relinked.Load() {
-		// UnitFileState is remembered by systemd since it loaded the unit, which
-		// was before we made links. This asks the disk, and takes 0.5 ms.
-		err := b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
-		if err != nil && !isNoUnit(err) {
-			return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
-		}
+	if state.Load == "not-found" {
+		return state, nil
+	}
+	// UnitFileState is remembered by systemd since it loaded the unit; links that were made since, by us or by an earlier run, it does not
+	// know. This asks the disk, and takes 0.5 ms.
+	if err := b.manager(ctx, "GetUnitFileState", name).Store(&state.File); err != nil && !isNoUnit(err) {
+		return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
 	}
 	return state, nil
 }

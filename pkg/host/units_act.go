@@ -83,7 +83,6 @@ func (h *Host) DaemonReload(ctx context.Context) error {
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
 func (h *Host) EnableUnit(ctx context.Context, name string) error {
-	h.relinked.Store(true)
 	return h.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
 	})
@@ -91,7 +90,6 @@ func (h *Host) EnableUnit(ctx context.Context, name string) error {
 
 // DisableUnit removes all links to a unit file. It does not stop it.
 func (h *Host) DisableUnit(ctx context.Context, name string) error {
-	h.relinked.Store(true)
 	return h.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
 	})
@@ -104,7 +102,6 @@ func (h *Host) MaskUnit(ctx context.Context, name string, masked bool) error {
 	if masked {
 		verb = "mask unit "
 	}
-	h.relinked.Store(true)
 	err := h.manage(ctx, verb+name, func(b *bus) *dbus.Call {
 		if masked {
 			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
