@@ -307,6 +307,9 @@ func (c *custody) wants(e ledger.Entry) bool {
 		return false
 	}
 	for key := range c.wanted {
+		if key.Kind() == tasks.KindMount {
+			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
+		}
 		for up, ok := graph.PathParent(key); ok; up, ok = graph.PathParent(up) {
 			if up == e.Key {
 				return true

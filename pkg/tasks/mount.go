@@ -59,6 +59,11 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 		change = &Change{}
 	}
 	if have != t.Type && !notHere {
+		dirs, err := missingParents(v, t.Where+"/.") // systemd makes them
+		if err != nil {
+			return nil, err
+		}
+		change.Items = append(change.Items, dirs...)
 		change.Items = append(change.Items, Item{Key: t.Owns()[0], Op: Create,
 			Fields: []Field{{Name: "type", After: t.Type}}})
 		change.Pending = append(change.Pending, host.Fact{Key: string(t.Owns()[0])})
