@@ -159,7 +159,7 @@ func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan)
 
 // unitsOf says of each service when it was last started, by its invocation, and how often systemd read its files.
 func unitsOf(ctx context.Context, n *node.Node) map[string]string {
-	out := map[string]string{"reloads": n.Shell(ctx, "journalctl -b _PID=1 -o cat | grep -c '^Reloading finished' || true")}
+	out := map[string]string{"reloads": n.Shell(ctx, "journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true")}
 	for _, unit := range []string{"containerd.service", "kubelet.service"} {
 		out[unit] = n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", unit)
 	}
