@@ -44,8 +44,9 @@ type tried struct {
 
 // What a dry run lists is, change for change, what the next real run does; and to list it changes nothing.
 //
-// It turns red without any of: missingParents in pkg/tasks/path.go (directories on the way are changes as well), the Pending facts of
-// Link.Plan in pkg/tasks/link.go, host.overlay.Link in pkg/host/overlay.go, the owner in access.changed in pkg/tasks/path.go.
+// It turns red without any of: the items of missingParents and the owner in access.changed (pkg/tasks/path.go), the Pending fact of Link.Plan
+// (pkg/tasks/link.go), reachable in Route.Plan (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed in
+// applier.visit (pkg/agent/apply.go).
 func TestRandomStates(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")

@@ -22,8 +22,8 @@ const inNode = "NETWRIGHT_DRYRUN_IN_NODE"
 
 // With a real systemd: what is listed of units, mounts and effects is what systemctl then shows, and no unit else was touched.
 //
-// It turns red without GetUnitFileState in pkg/host/units.go:look (links that systemd does not know yet), missingParents in
-// pkg/tasks/mount.go:Plan, and the first line of pkg/tasks/unit.go:askReload.
+// It turns red without GetUnitFileState in pkg/host/units.go:look (links that systemd does not know yet), and without
+// missingParents in pkg/tasks/mount.go:Plan.
 func TestUnitsInANode(t *testing.T) {
 	if os.Getenv(inNode) == "" {
 		needs.Root(t)

@@ -57,8 +57,6 @@ func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 
 // What the dry run of each example lists is what its first run does, key for key and effect for effect; and until then no asset is asked
 // for and nothing is written: by root, on a read-only root, as an ordinary user. After it nothing is left.
-//
-// It turns red when Pass.DryRun in pkg/agent/pass.go saves its stamps, and when tasks.Archive.Plan opens its URL.
 func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 	fabric := node.NewFabric(t)
 	archive, sum := assets.CNIArchive(t)
