@@ -77,11 +77,13 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if unit == "" {
 		unit = "-.mount" // of every systemd
 	}
-	switch _, err := v.Unit(ctx, unit); {
+	switch have, err := v.Unit(ctx, unit); {
 	case errors.Is(err, host.ErrNotHere):
 		change.NotHere = "no systemd here"
 	case err != nil:
 		return nil, err
+	case t.Unit != "" && have.Load == "not-found" && !v.WillExist(string(UnitFileKey(t.Unit))):
+		return nil, nil // it went since it was asked for: nothing runs that could be restarted
 	}
 	if t.Action == ActionRestart {
 		change.Disruption = RestartsUnit

@@ -68,6 +68,9 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	if err != nil || have.Load == "not-found" {
 		return "", err
 	}
+	if t.gone(have) {
+		return "", nil
+	}
 	live := "unit"
 	if t.Masked != nil {
 		live += " " + word(have.File == "masked", "masked", "unmasked")
@@ -79,6 +82,11 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 		live += " " + word(t.isActive(have), "active", "inactive")
 	}
 	return live, nil
+}
+
+// gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as active for the plan does not matter here.
+func (t UnitState) gone(have host.UnitState) bool {
+	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) && (have.Active == "inactive" || have.Active == "failed")
 }
 
 // Remove implements [Remover]: a unit that came with us stops and is disabled.

@@ -39,12 +39,15 @@ var _ Task = Removal{}
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// Asks implements [Task]: systemd forgets the files that go.
+// Asks implements [Task]: systemd forgets the files that go. A unit whose own file goes is not run anew.
 func (t Removal) Asks() []graph.Key {
-	if t.Key.Kind() == KindFile && strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
-		return askReload(t.Then)
+	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
+		return t.Then
 	}
-	return t.Then
+	unit := path.Base(t.Key.Name())
+	return askReload(slices.DeleteFunc(slices.Clone(t.Then), func(k graph.Key) bool {
+		return k == DaemonReload || t.Key == UnitFileKey(unit) && (k == Restart(unit) || k == Reload(unit))
+	}))
 }
 
 // Plan implements [Task].

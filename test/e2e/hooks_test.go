@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// Units of the user come and go with the documents: what is no longer named is stopped, disabled and removed, restarted is nothing of it, and
+// the run after that has nothing to do. Red without tasks/keep_state.go:gone, tasks/removal.go:Asks.
+func TestHooksComeAndGo(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	plain, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	doc := "/srv/netwright/" + cluster + "/cluster.yaml"
+	n.Write(doc, string(plain)+`  hooks:
+  - name: settle.service
+    manifest: |
+      [Service]
+      Type=oneshot
+      ExecStart=/bin/sh -c 'echo settled >>/run/settled'
+  - name: stay.service
+    manifest: |
+      [Service]
+      ExecStart=/bin/sleep infinity
+`, 0o644)
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Must(ctx, "systemctl", "is-active", "stay"); got != "active\n" {
+		t.Errorf("stay.service is %q", got)
+	}
+	nothingToDo(t, n)
+	if got := n.Read("/run/settled"); got != "settled\n" {
+		t.Errorf("the oneshot ran %d times, want once", strings.Count(got, "\n"))
+	}
+	n.Write(doc, string(plain), 0o644)
+	if listed := keys(plan(ctx, t, n, 2)); listed["effect:restart stay.service"] || !listed["unit:stay.service"] {
+		t.Errorf("a unit that goes is to be restarted, or does not go: %v", listed)
+	}
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Shell(ctx, "systemctl list-units --all --plain --no-legend stay.service settle.service; pgrep -x sleep || true"); got != "" {
+		t.Errorf("left of the hooks: %s", got)
+	}
+	n.Must(ctx, "test", "!", "-e", "/etc/systemd/system/stay.service")
+	nothingToDo(t, n)
+}
+
+func nothingToDo(t *testing.T, n *node.Node) {
+	t.Helper()
+	if res := n.Run(t.Context(), "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout, "nothing to do") {
+		t.Errorf("the next run: exit %d\n%s\n%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
