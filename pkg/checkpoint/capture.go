@@ -80,7 +80,7 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	switch {
 	case info.Type == host.Symlink:
 		f.Target, err = h.Readlink(name)
-	case info.Type == host.Regular && info.Size > host.MaxReadFile:
+	case info.Type == host.Regular && info.Size > maxContent:
 		f.Large = true
 	case info.Type == host.Regular:
 		f.Content, err = h.ReadFile(name)
@@ -88,6 +88,9 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	j.Files = append(j.Files, f)
 	return err
 }
+
+// maxContent is the size of the largest file whose content a checkpoint keeps, in bytes.
+const maxContent = 4 << 20
 
 func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) error {
 	family, table, _ := strings.Cut(name, "/")

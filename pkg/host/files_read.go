@@ -14,8 +14,9 @@ import (
 )
 
 // MaxReadFile is the size of the largest file that [Files.ReadFile] returns, in
-// bytes. What is larger is no configuration; [Files.Sum] has no limit.
-const MaxReadFile = 4 << 20
+// bytes: what the ledger of the largest store needs, some 1 KiB for each of its
+// objects, twice over. [Files.Sum] has no limit.
+const MaxReadFile = 64 << 20
 
 // ReadFile implements [Files]. A symlink is followed, inside the root.
 func (f *files) ReadFile(name string) ([]byte, error) {
@@ -51,7 +52,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 }
 
 func tooLarge(name string) error {
-	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB: that is no configuration file", MaxReadFile>>20)}
+	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB: that is no file of ours and no configuration", MaxReadFile>>20)}
 }
 
 // Sum implements [Files]. A symlink is followed, inside the root.

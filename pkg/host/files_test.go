@@ -139,7 +139,7 @@ func TestReadFileOfProcAndLimit(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	h, root := image(t)
-	must(t, os.WriteFile(root+"/empty", nil, 0o644), os.WriteFile(root+"/big", make([]byte, MaxReadFile+1), 0o644))
+	must(t, os.WriteFile(root+"/empty", nil, 0o644), os.WriteFile(root+"/big", nil, 0o644), os.Truncate(root+"/big", MaxReadFile+1))
 	if got, err := h.ReadFile("/empty"); err != nil || len(got) != 0 {
 		t.Errorf("got %q, %v", got, err)
 	}
