@@ -63,7 +63,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 
 // Sources picks the documents out of a snapshot, and the files that they name, leaving certificates and assets.
 func Sources(snap *statestore.Snapshot) []config.Source {
-	var sources []config.Source
+	sources := make([]config.Source, 0, len(snap.Objects))
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
 		if strings.HasPrefix(path, "files/") || strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
 			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})

@@ -32,6 +32,18 @@ func (c *changes) get(key graph.Key) *tasks.Change {
 	return c.byKey[key]
 }
 
+// any says that something changes: what is only listed, because it is never set on this host, does not.
+func (c *changes) any() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range c.byKey {
+		if ch.NotHere == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // plan asks every task what it would change on view, upstream first, each on
 // the host as the tasks before it will have left it. owed are effects that an
 // earlier run still owes; gone is what this run removes at its end.

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,7 +75,10 @@ func checkLine(text []byte) (line, bool) {
 	if len(text) < 12 || text[8] != ' ' || text[10] != ' ' {
 		return line{}, false
 	}
-	if string(text[:8]) != fmt.Sprintf("%08x", crc32.Checksum(text[9:], crcTable)) {
+	var sum [4]byte
+	var want [8]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(text[9:], crcTable))
+	if hex.Encode(want[:], sum[:]); string(text[:8]) != string(want[:]) {
 		return line{}, false
 	}
 	return line{kind: text[9], value: text[11:]}, true
