@@ -24,9 +24,10 @@ func (d *decoder) fileAssets(n *Node) set {
 		seen := make(keys)
 		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
 		d.list(func(v *value, item string) {
-			for _, f := range d.fileAsset(v, item, n) {
-				where := &value{kind: kindString, text: f.Path, pos: v.pos}
-				if d.unique(seen, where, item+".path") {
+			all := d.fileAsset(v, item, n)
+			n.FileAssets = slices.Grow(n.FileAssets, len(all))
+			for _, f := range all {
+				if d.unique(seen, f.Path, v.pos, item+".path") {
 					d.origins[at+"["+f.Path+"]"] = f.Origin
 					put(f)
 				}
@@ -105,13 +106,17 @@ func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAs
 		return []FileAsset{f}
 	}
 	dir := strings.TrimSuffix(source, "/") + "/"
-	var all []FileAsset
-	for _, name := range slices.Sorted(maps.Keys(d.files)) {
-		if below, ok := strings.CutPrefix(name, dir); ok {
-			one := f
-			one.Path, one.Content = path.Join(f.Path, below), d.files[name]
-			all = append(all, one)
+	names := make([]string, 0, len(d.files))
+	for name := range d.files {
+		if strings.HasPrefix(name, dir) {
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	all := make([]FileAsset, len(names))
+	for i, name := range names {
+		all[i] = f
+		all[i].Path, all[i].Content = f.Path+"/"+name[len(dir):], d.files[name]
 	}
 	if len(all) == 0 {
 		hint := ""
@@ -201,7 +206,7 @@ func (d *decoder) hooks(n *Node) set {
 		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
 		d.list(func(v *value, item string) {
 			h, ok := d.hook(v, item, n)
-			if !ok || !d.unique(seen, &value{kind: kindString, text: h.Name, pos: v.pos}, item+".name") {
+			if !ok || !d.unique(seen, h.Name, v.pos, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin

@@ -11,14 +11,14 @@ import (
 type keys map[string]pos
 
 // unique reports a key that its list says twice.
-func (d *decoder) unique(seen keys, v *value, at string) bool {
-	first, twice := seen[v.str()]
+func (d *decoder) unique(seen keys, key string, where pos, at string) bool {
+	first, twice := seen[key]
 	if twice {
-		d.doc.errorAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%q is in this list twice", clip(v.str())), Field: at,
+		d.doc.errorAt(where, Diagnostic{Summary: fmt.Sprintf("%q is in this list twice", clip(key)), Field: at,
 			Hint: fmt.Sprintf("it is first on line %d", first.line)})
 		return false
 	}
-	seen[v.str()] = v.pos
+	seen[key] = where
 	return true
 }
 
@@ -61,7 +61,7 @@ func (d *decoder) sysctls(n *Node) set {
 		put := merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
 		d.list(func(v *value, item string) {
 			s, ok := d.sysctl(v, item)
-			if !ok || !d.unique(seen, &value{kind: kindString, text: s.Key, pos: v.pos}, item) {
+			if !ok || !d.unique(seen, s.Key, v.pos, item) {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
@@ -154,7 +154,7 @@ func (d *decoder) assets(n *Node) set {
 					return []field{{name: "amd64", set: d.assetFile(a.Arch, "amd64")}, {name: "arm64", set: d.assetFile(a.Arch, "arm64")}}
 				})},
 			})
-			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.get("name"), item+".name") {
+			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin

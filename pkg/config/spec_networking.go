@@ -75,7 +75,7 @@ func (d *decoder) bridgeNodes(to *[]Peer) set {
 				{name: "address", set: d.addresses(&p.Address)},
 				{name: "podCIDRs", set: d.cidrList(&p.PodCIDRs)},
 			})
-			if d.required(v, at, "name") && d.unique(seen, v.get("name"), at+".name") {
+			if d.required(v, at, "name") && d.unique(seen, v.get("name").str(), v.get("name").pos, at+".name") {
 				put(p)
 			}
 		})(v, at)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +28,7 @@ type Directory struct {
 
 // knowledge is what the last reading found, so that the next one need not read.
 type knowledge struct {
-	stamps   map[string]stamp // of all files; equal when nothing happened to any
+	objects  []listed // all files; equal when nothing happened to any
 	revision Revision
 }
 
@@ -63,8 +63,7 @@ var errChanged = errors.New("it kept changing while it was read: write each file
 func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
-		// Of a store that nothing is known of, names are enough at first: the reading brings the stamps. When anything goes wrong they come before it.
-		snapshot, err := d.fetch(ctx, last, attempt == 1 && last == Revision{})
+		snapshot, err := d.fetch(ctx, last)
 		switch {
 		case err == nil, errors.Is(err, ErrNotModified):
 			return snapshot, err
@@ -86,7 +85,7 @@ func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error)
 func (d *Directory) wrap(err error) error { return fmt.Errorf("state store %s: %w", d, err) }
 
 // fetch is one attempt.
-func (d *Directory) fetch(ctx context.Context, last Revision, unseen bool) (*Snapshot, error) {
+func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -101,28 +100,25 @@ func (d *Directory) fetch(ctx context.Context, last Revision, unseen bool) (*Sna
 	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
 		read, see = d.readPublished, scanManifest
 	}
-	before, err := see(ctx, root, d.cluster, unseen)
+	before, err := see(ctx, root, d.cluster)
 	if err != nil {
 		return nil, err
 	}
-	if d.knows(before.stamps, last) {
+	if d.knows(before.objects, last) {
 		return nil, ErrNotModified
 	}
 	snapshot, err := read(ctx, root, before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err != nil && before.unseen {
-		return nil, errChanged // or not: the next attempt tells
-	}
-	if after, again := see(ctx, root, d.cluster, false); again != nil || !maps.Equal(after.stamps, before.stamps) {
+	if after, again := see(ctx, root, d.cluster); again != nil || !slices.Equal(after.objects, before.objects) {
 		return nil, errChanged // whatever was read, or went wrong, was of no one moment
 	}
 	if err != nil {
 		return nil, err
 	}
 	if before.newest() < start.Add(-settled).UnixNano() {
-		d.remember(before.stamps, snapshot.Revision)
+		d.remember(before.objects, snapshot.Revision)
 	}
 	if snapshot.Revision == last {
 		return nil, ErrNotModified
@@ -131,16 +127,16 @@ func (d *Directory) fetch(ctx context.Context, last Revision, unseen bool) (*Sna
 }
 
 // knows tells that the files are those of which last was read.
-func (d *Directory) knows(stamps map[string]stamp, last Revision) bool {
+func (d *Directory) knows(objects []listed, last Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return last != Revision{} && d.known.revision == last && maps.Equal(d.known.stamps, stamps)
+	return last != Revision{} && d.known.revision == last && slices.Equal(d.known.objects, objects)
 }
 
-func (d *Directory) remember(stamps map[string]stamp, r Revision) {
+func (d *Directory) remember(objects []listed, r Revision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.known = knowledge{stamps, r}
+	d.known = knowledge{objects, r}
 }
 
 // openRoot opens the store's directory and makes sure that the cluster is in it.

@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 )
 
-// readPlain reads the listed documents and makes up their manifest. The listing then has the stamps of what was read.
+// readPlain reads the listed documents and makes up their manifest.
 func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*Snapshot, error) {
-	names := l.names()
+	names := make([]string, len(l.objects))
+	for i, o := range l.objects {
+		names[i] = o.name
+	}
 	objects := make(map[string][]byte, len(names))
 	m := newManifest(d.cluster, 0, len(names))
 	var total int64
@@ -21,12 +24,11 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 			return nil, context.Cause(ctx)
 		case c.err != nil:
 			return nil, c.err
-		case size != c.size || !l.unseen && c.stamp != l.stamps[name]:
+		case size != c.size || c.stamp != l.objects[i].stamp:
 			return nil, errChanged
 		case total > MaxSnapshotSize:
 			return nil, checkTotal(total)
 		}
-		l.stamps[name] = c.stamp
 		objects[name] = c.data
 		m.Objects[name] = Object{SHA256: c.sum, Size: size}
 	}

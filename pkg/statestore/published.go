@@ -12,12 +12,12 @@ import (
 )
 
 // scanManifest lists the manifest alone: what it names is never changed, only joined by others.
-func scanManifest(_ context.Context, root *os.Root, cluster string, _ bool) (*listing, error) {
+func scanManifest(_ context.Context, root *os.Root, cluster string) (*listing, error) {
 	info, err := root.Stat(path.Join(cluster, manifestName))
 	if err != nil {
 		return nil, explain("read", manifestName, err)
 	}
-	return &listing{stamps: map[string]stamp{manifestName: seenAs(info, nil).stamp}}, nil
+	return &listing{objects: []listed{{manifestName, seenAs(info, nil).stamp}}}, nil
 }
 
 // readPublished reads the manifest and the objects that it names, and verifies each.

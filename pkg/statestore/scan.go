@@ -20,29 +20,24 @@ type stamp struct {
 	dev, inode         uint64
 }
 
-// listing is the objects of one cluster as stat saw them, or by name alone.
+// listing is the objects of one cluster as stat saw them, in the order of walking: the same each time.
 type listing struct {
-	stamps map[string]stamp // by name relative to the cluster
-	notes  []string
-	unseen bool // names alone: the stamps come when the files are read
+	objects []listed
+	notes   []string
+}
+
+type listed struct {
+	name string // relative to the cluster
+	stamp
 }
 
 // newest is the youngest ctime, in nanoseconds since the epoch.
 func (l *listing) newest() int64 {
 	var newest int64
-	for _, s := range l.stamps {
-		newest = max(newest, s.ctime)
+	for _, o := range l.objects {
+		newest = max(newest, o.ctime)
 	}
 	return newest
-}
-
-func (l *listing) names() []string {
-	names := make([]string, 0, len(l.stamps))
-	for name := range l.stamps {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (l *listing) add(name string, e seen) error {
@@ -51,16 +46,15 @@ func (l *listing) add(name string, e seen) error {
 		return fmt.Errorf("%q is a %s, a file is expected: remove it", name, typeWord(e.mode))
 	case e.size > MaxObjectSize:
 		return tooBig(name, e.size)
-	case len(l.stamps) == MaxObjects:
+	case len(l.objects) == MaxObjects:
 		return errTooMany
 	}
-	l.stamps[name] = e.stamp
+	l.objects = append(l.objects, listed{name, e.stamp})
 	return nil
 }
 
 // seen is what stat says of a name, or why it says nothing.
 type seen struct {
-	name string
 	mode fs.FileMode // the type alone
 	stamp
 	err error
@@ -77,11 +71,10 @@ func seenAs(info fs.FileInfo, err error) seen {
 	return e
 }
 
-// scan lists the objects of a plain cluster directory by stat alone; unseen leaves the stat out wherever the directory itself says that a
-// name is a file. root is the store's directory: symbolic links may lead
+// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory: symbolic links may lead
 // anywhere below it (one key for two clusters), and not out of it.
-func scan(ctx context.Context, root *os.Root, cluster string, unseen bool) (*listing, error) {
-	l := &listing{stamps: map[string]stamp{}, unseen: unseen}
+func scan(ctx context.Context, root *os.Root, cluster string) (*listing, error) {
+	l := &listing{}
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
 		return nil, err
 	}
@@ -98,16 +91,19 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		return explain("open", dir, err)
 	}
 	defer here.Close()
-	all, err := entriesIn(here, l.unseen)
+	names, err := namesIn(here)
 	if err != nil {
 		return explain("list", dir, err)
 	}
-	for _, e := range all {
-		base := e.name
-		if strings.HasPrefix(base, ".") { // .git, ..data, an editor's swap file: never a document's name
-			continue
+	names = slices.DeleteFunc(names, func(base string) bool {
+		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
+	})
+	l.objects = slices.Grow(l.objects, len(names))
+	for i, e := range lstatAll(here, names) {
+		name := names[i]
+		if dir != "." {
+			name = dir + "/" + name
 		}
-		name := path.Join(dir, base)
 		if !validName(name) {
 			l.notes = append(l.notes, noteIgnored(name, false))
 			continue
@@ -130,38 +126,22 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	return nil
 }
 
-// entriesIn describes what is in a directory, sorted; unseen: by name and type alone. It asks the kernel itself: package os keeps three times
-// as much of each name as is wanted.
-func entriesIn(dir *os.File, unseen bool) ([]seen, error) {
-	listed, err := dir.ReadDir(MaxObjects + 1)
-	switch {
-	case err != nil && err != io.EOF:
-		return nil, err
-	case len(listed) > MaxObjects:
-		return nil, errTooMany
-	}
-	all := make([]seen, len(listed))
-	for i, e := range listed {
-		all[i] = seen{name: e.Name(), mode: e.Type()}
-	}
-	slices.SortFunc(all, func(a, b seen) int { return strings.Compare(a.name, b.name) })
-	if unseen {
-		return all, nil
-	}
-	fd := int(dir.Fd())
-	inShares(len(all), func(from, to int) {
+// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times as much of each as is wanted.
+func lstatAll(dir *os.File, names []string) []seen {
+	fd, all := int(dir.Fd()), make([]seen, len(names))
+	inShares(len(names), func(from, to int) {
 		for i := from; i < to; i++ {
-			all[i].lstat(fd)
+			all[i].lstat(fd, names[i])
 		}
 	})
-	return all, nil
+	return all
 }
 
-func (e *seen) lstat(dir int) {
+func (e *seen) lstat(dir int, name string) {
 	var st unix.Stat_t
 	e.err = unix.EINTR
 	for e.err == unix.EINTR {
-		e.err = unix.Fstatat(dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+		e.err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
 }
@@ -203,14 +183,21 @@ func readNames(root *os.Root) ([]string, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	entries, err := entriesIn(dir, true)
-	if err != nil {
+	return namesIn(dir)
+}
+
+// namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory below an os.Root it stats, name by name.
+func namesIn(dir *os.File) ([]string, error) {
+	names, err := dir.Readdirnames(MaxObjects + 1)
+	switch {
+	case err == io.EOF:
+		return nil, nil
+	case err != nil:
 		return nil, err
+	case len(names) > MaxObjects:
+		return nil, errTooMany
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.name
-	}
+	slices.Sort(names)
 	return names, nil
 }
 

@@ -13,7 +13,7 @@ func TestListingIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := listing{stamps: map[string]stamp{}}
+	l := listing{}
 	for i := range MaxObjects {
 		if err := l.add(strconv.Itoa(i), seenAs(info, nil)); err != nil {
 			t.Fatalf("object %d: %v", i, err)
