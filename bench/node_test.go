@@ -20,7 +20,7 @@ import (
 
 var (
 	rounds    = flag.Int("rounds", 9, "runs of each contender in each scenario")
-	patience  = flag.Duration("patience", 30*time.Second, "how long to wait before each run for a quiet machine")
+	patience  = flag.Duration("patience", 5*time.Second, "how long to wait before each run for a quiet machine")
 	scenarios = flag.String("scenarios", "", "comma-separated scenarios to run (default: all)")
 	hold      = flag.Bool("hold", false, "at the end keep the node, as the last scenario left it, until /bench/hold is removed from it")
 )
@@ -135,9 +135,10 @@ func BenchmarkNodeJob(b *testing.B) {
 // play runs all contenders in turns, so that whatever else happens on the machine happens to all of them.
 func (m *machine) play(ctx context.Context, s scenario, peers []string, r *results) {
 	m.t.Helper()
-	j := newJob(m.t, plugins(m.t), s.small)
-	m.reset(ctx)
-	m.put(j.inputs())
+	if s.small > 0 {
+		m.reset(ctx)
+		m.offer(newJob(m.t, plugins(m.t), s.small).inputs())
+	}
 	all := s.contenders(m, peers)
 	for _, c := range all {
 		if c.before != nil {
