@@ -43,7 +43,8 @@ const (
 	DefaultWindow = 30 * time.Second // in which they must pass after a change
 	probeEach     = 2 * time.Second  // for one attempt
 	probePause    = 250 * time.Millisecond
-	probesBefore  = 2 // attempts before the change
+	probesBefore  = 2           // attempts before the change, each of
+	beforeEach    = time.Second // so that a node without a metadata service does not wait for one
 )
 
 // StoreProbe is the probe of a state store.
@@ -115,7 +116,10 @@ func askDNS(ctx context.Context, server string) error {
 func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe {
 	failed := probes
 	for range probesBefore {
-		if failed = attempt(ctx, h, m, failed).probes(); len(failed) == 0 {
+		short, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+		failed = attempt(short, h, m, failed).probes()
+		cancel()
+		if len(failed) == 0 {
 			break
 		}
 	}

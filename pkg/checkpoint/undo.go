@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // UndoneError says that a change was taken back, and why.
@@ -54,11 +56,19 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// steady is how long the probes must pass without a break. Units act on their
-// files when we have long gone on; what netlink and sysctls change is changed at once.
+// steady is how long the probes must pass without a break. Units of the
+// network act on their files when we have long gone on; what netlink and
+// sysctls change is changed at once, and other units do not cut a node off.
 func (j *Journal) steady() time.Duration {
-	if len(j.Effects) > 0 || len(j.Units) > 0 {
-		return j.Window / 3
+	for _, effect := range j.Effects {
+		if _, unit, _ := strings.Cut(effect, " "); tasks.NetworkUnit(unit) {
+			return j.Window / 3
+		}
+	}
+	for _, unit := range j.Units {
+		if tasks.NetworkUnit(unit.Name) {
+			return j.Window / 3
+		}
 	}
 	return 0
 }

@@ -27,6 +27,10 @@ var networkUnits = map[string]bool{
 	"firewalld.service": true, "nftables.service": true, "iptables.service": true, "ip6tables.service": true, "netfilter-persistent.service": true, "ufw.service": true,
 }
 
+// NetworkUnit says that a unit sets the node's own network up: what it does
+// with a change, it does when everybody else has long gone on.
+func NetworkUnit(name string) bool { return networkUnits[name] }
+
 // disturbs is what it means to start, stop, restart or reload a unit.
 func disturbs(unit string, otherwise Disruption) Disruption {
 	if networkUnits[unit] {
