@@ -17,6 +17,12 @@ import (
 // imds is where clouds tell an instance of itself; AWS, GCE, Azure and OpenStack alike.
 const imds = Probe(tcpProbe + ":169.254.169.254:80")
 
+// clouds are the vendors, as the firmware names them, whose machines have a metadata service: elsewhere nobody would answer, and a cold
+// boot would wait for that.
+var clouds = []string{"Amazon EC2", "Xen", "Google", "Microsoft Corporation", "OpenStack Foundation", "DigitalOcean", "Hetzner", "Alibaba Cloud"}
+
+const vendorFile = "/sys/class/dmi/id/sys_vendor"
+
 // kubeconfigs are where kubelet's is: kOps, kubeadm, EKS.
 var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubelet.conf"}
 
@@ -57,7 +63,9 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			break
 		}
 	}
-	add(imds)
+	if vendor, err := h.ReadFile(vendorFile); err == nil && slices.Contains(clouds, strings.TrimSpace(string(vendor))) {
+		add(imds)
+	}
 	return out, nil
 }
 
