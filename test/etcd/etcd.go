@@ -37,6 +37,7 @@ type Server struct {
 	t     testing.TB
 	netns string
 	dir   string
+	log   string // path of what etcd writes to its error output
 }
 
 // Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test failed.
@@ -56,7 +57,8 @@ func Start(t testing.TB, o Options) *Server {
 	server := s.Authority.Server("etcd", o.Address)
 	cert, key := s.write("server.crt", server.Cert), s.write("server.key", server.Key)
 	ca := s.write("ca.crt", s.Authority.PEM)
-	log, err := os.Create(filepath.Join(s.dir, "log"))
+	s.log = filepath.Join(s.dir, "log")
+	log, err := os.Create(s.log)
 	if err != nil {
 		t.Fatalf("starting etcd: %v", err)
 	}
@@ -75,7 +77,7 @@ func Start(t testing.TB, o Options) *Server {
 	t.Cleanup(func() {
 		process.Kill()
 		if t.Failed() {
-			out, _ := os.ReadFile(log.Name())
+			out, _ := os.ReadFile(s.log)
 			t.Logf("etcd:\n%s", out[max(0, len(out)-4000):])
 		}
 	})
@@ -139,6 +141,29 @@ func (s *Server) Health(as *pki.Pair) error {
 		return ask()
 	}
 	return netns.In(s.netns, ask)
+}
+
+// Refused waits until the server has written that it turned a client away for the given reason. With TLS 1.3 a client may have sent its
+// request before it hears of that, and then the refusal reaches it as an alert or as a broken connection: only the server says it surely.
+func (s *Server) Refused(reason string) {
+	s.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		out, err := os.ReadFile(s.log)
+		if err != nil {
+			s.t.Fatalf("reading etcd's log: %v", err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "rejected connection") && strings.Contains(line, reason) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("etcd has turned nobody away with %q", reason)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // Do runs etcdctl as the client of the given certificate beside the server and returns all that it prints. Who is not let in waits for a

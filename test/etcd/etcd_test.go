@@ -21,13 +21,15 @@ func TestOnlyItsOwnClients(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	if err := s.Health(nil); err == nil || !strings.Contains(err.Error(), "certificate required") {
-		t.Errorf("without a certificate: %v, want a refusal", err)
+	if s.Health(nil) == nil {
+		t.Error("let in without a certificate")
 	}
+	s.Refused("client didn't provide a certificate")
 	stranger := pki.New(t, "another-ca").Client("calico-client")
-	if err := s.Health(&stranger); err == nil || !strings.Contains(err.Error(), "bad certificate") && !strings.Contains(err.Error(), "unknown") {
-		t.Errorf("with a certificate of another authority: %v, want a refusal", err)
+	if s.Health(&stranger) == nil {
+		t.Error("let in with a certificate of another authority")
 	}
+	s.Refused("signed by unknown authority")
 }
 
 func TestFromANode(t *testing.T) {
@@ -43,7 +45,8 @@ func TestFromANode(t *testing.T) {
 	n.Must(ctx, "etcdctl", "--endpoints="+s.Endpoint, "--cacert=/pki/ca.crt", "--cert=/pki/client.crt", "--key=/pki/client.key", "put", "key", "value")
 	health := []string{"-sS", "--cacert", "/pki/ca.crt", s.Endpoint + "/health"}
 	n.Must(ctx, "curl", append(health, "--cert", "/pki/client.crt", "--key", "/pki/client.key")...)
-	if result := n.Run(ctx, "curl", health...); result.Code != 56 || !strings.Contains(result.Stderr, "alert") {
-		t.Errorf("without a certificate: %+v, want a refusal in the handshake", result)
+	if result := n.Run(ctx, "curl", health...); result.Code == 0 || result.Stdout != "" {
+		t.Errorf("without a certificate: %+v, want no answer", result)
 	}
+	s.Refused("client didn't provide a certificate")
 }
