@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AddLink makes a link of kind bridge or dummy, down, with the name, MTU and
+// AddLink makes a link of kind bridge or dummy, down, with the name, number, MTU and
 // MAC of want; zero values leave the kernel's. A link that is
 // there already is an error ([unix.EEXIST]). It may be retried.
 func (h *Host) AddLink(ctx context.Context, want Link) error {
@@ -20,7 +20,7 @@ func (h *Host) AddLink(ctx context.Context, want Link) error {
 		return err
 	}
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name = want.Name
+	attrs.Name, attrs.Index = want.Name, want.Index // 0: the kernel's choice
 	if want.MTU > 0 {
 		// A bridge whose MTU was never changed follows its smallest port, and setting the value that it has does not
 		// count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So it is made with another one, and then set.

@@ -44,7 +44,10 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 		}
 	}
 	for _, l := range was.Links {
-		errs = append(errs, h.restoreLink(ctx, l))
+		errs = append(errs, h.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
+	}
+	for _, l := range was.Links {
+		errs = append(errs, h.restoreMaster(ctx, l))
 	}
 	errs = append(errs, h.restoreAddresses(ctx, was, made.Addresses))
 	errs = append(errs, h.restoreRules(ctx, was))
@@ -52,13 +55,20 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 	return errors.Join(errs...)
 }
 
-// restoreLink gives a link its settings back, a physical one too. A link that went is not made again.
-func (h *Host) restoreLink(ctx context.Context, was Link) error {
+// restoreLink gives a link its settings back, a physical one too. One that went is made again only if it is ours: with the number that it had,
+// which its addresses and routes are kept by.
+func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
 		return err
 	}
 	l, err := h.link(ctx, was.Name)
+	if errors.Is(err, ErrNotExist) && ours {
+		if err := h.AddLink(ctx, was); err != nil {
+			return fmt.Errorf("bring link %s back: %w", was.Name, err)
+		}
+		l, err = h.link(ctx, was.Name)
+	}
 	if errors.Is(err, ErrNotExist) {
 		return nil
 	}
@@ -81,6 +91,39 @@ func (h *Host) restoreLink(ctx context.Context, was Link) error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("bring link %s back to what it was: %w", was.Name, err)
+	}
+	return nil
+}
+
+// restoreMaster makes a link the port of what it was a port of, if both are there: a file of networkd may have put the uplink into a bridge.
+func (h *Host) restoreMaster(ctx context.Context, was Link) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, was.Name)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("bring link %s back: %w", was.Name, err)
+	}
+	want := 0
+	if was.Master != "" {
+		master, err := h.link(ctx, was.Master)
+		if errors.Is(err, ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("bring link %s back to %s: %w", was.Name, was.Master, err)
+		}
+		want = master.Attrs().Index
+	}
+	if l.Attrs().MasterIndex == want {
+		return nil
+	}
+	if err := rt.LinkSetMasterByIndex(l, want); err != nil { // 0: of none
+		return fmt.Errorf("bring link %s back to its master %q: %w", was.Name, was.Master, err)
 	}
 	return nil
 }
@@ -159,7 +202,7 @@ func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, send("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
 		}
 	}
-	gone := missing(was.Routes, now.Routes)
+	gone := slices.DeleteFunc(missing(was.Routes, now.Routes), func(m []byte) bool { return !linkIsThere(m, now.Links) })
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
 		last = len(gone)
 		var failed []error
@@ -177,6 +220,18 @@ func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
 		h.opt.Log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
 	}
 	return errors.Join(errs...)
+}
+
+// linkIsThere says that a route's link is: without it the kernel may say of a next hop that it is unreachable, which would never end.
+func linkIsThere(m []byte, links []Link) bool {
+	there := true
+	eachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+		if kind == unix.RTA_OIF && len(value) == 4 {
+			index := int(binary.NativeEndian.Uint32(value))
+			there = slices.ContainsFunc(links, func(l Link) bool { return l.Index == index })
+		}
+	})
+	return there
 }
 
 // withLifetime is a route's message with the rest of its life.

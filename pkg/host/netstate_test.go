@@ -1,0 +1,71 @@
+package host
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// A link of ours that a change removed comes back with its addresses and routes; an uplink that was put into a bridge, out of it; what the change
+// made is gone. What others made meanwhile stays, and a link of theirs that went is not made again.
+// The lines that keep it: netstate_restore.go, restoreLink (ours), restoreMaster, linkIsThere, RestoreNet (DelLink); links_write.go, AddLink (Index).
+func TestRestoreNetBringsLinksBack(t *testing.T) {
+	ns := netns.New(t)
+	for _, line := range []string{
+		"link add up0 type veth peer name up1", "link set up0 up", "link set up1 up", "addr add 10.0.0.2/24 dev up0", "route add default via 10.0.0.1",
+		"link add theirs0 type bridge", "link set theirs0 up", "addr add 10.9.0.1/24 dev theirs0", "route add 10.99.0.0/16 via 10.9.0.9 dev theirs0",
+		"link add cbr0 address 0a:58:0a:00:00:01 mtu 1400 type bridge", "link set cbr0 up", "addr add 10.244.1.1/24 dev cbr0",
+		"route add 10.244.9.0/24 via 10.244.1.9 dev cbr0",
+		"link add port0 type veth peer name port1", "link set port0 master cbr0",
+	} {
+		ns.Run("ip", strings.Fields(line)...)
+	}
+	look := func() string {
+		out := ns.Run("ip", "-br", "link") + ns.Run("ip", "-br", "-4", "addr") + ns.Run("ip", "route")
+		return strings.ReplaceAll(out, "linkdown ", "")
+	}
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		before := look()
+		was, err := h.NetState(ctx)
+		ok(t, err)
+		for _, line := range []string{
+			"link set port0 nomaster", "link del cbr0", "link del theirs0", "link add other0 type bridge",
+			"link add br9 type bridge", "link set up0 master br9",
+		} {
+			ns.Run("ip", strings.Fields(line)...)
+		}
+		made := NetMade{Links: []string{"cbr0", "br9"}, Addresses: []LinkAddress{{"cbr0", netip.MustParsePrefix("10.244.1.1/24")}}}
+		for range 2 {
+			ok(t, h.RestoreNet(ctx, was, made))
+			after := look()
+			if !strings.Contains(after, "other0") || strings.Contains(after, "theirs0") {
+				t.Errorf("links of others:\n%s", after)
+			}
+			if diff := cmp.Diff(lines(before, "theirs0", "other0"), lines(after, "theirs0", "other0")); diff != "" {
+				t.Errorf("not as before:\n%s", diff)
+			}
+		}
+		if master := ns.Run("ip", "-o", "link", "show", "port0"); !strings.Contains(master, "master cbr0") {
+			t.Errorf("port0: %s", master)
+		}
+	})
+}
+
+// lines are those of a text without those about some names, and in fields, since columns are padded.
+func lines(text string, without ...string) (out []string) {
+next:
+	for line := range strings.Lines(text) {
+		for _, name := range without {
+			if strings.Contains(line, name) {
+				continue next
+			}
+		}
+		out = append(out, strings.Join(strings.Fields(line), " "))
+	}
+	return out
+}
