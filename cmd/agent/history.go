@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,25 +32,45 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 			for _, d := range h.Damage {
 				fmt.Fprintln(s.err, "warning:", d)
 			}
-			if len(h.Revisions) == 0 {
-				fmt.Fprintln(s.out, "nothing was applied yet")
-				return nil
-			}
-			fmt.Fprintf(s.out, "  %-9s%-22s%-14s%-12s%-8s%s\n", "REVISION", "TIME", "GENERATION", "NETWORK", "TASKS", "BY")
-			for _, r := range h.Revisions {
-				mark := " "
-				if r.Number == h.Current {
-					mark = "*"
-				}
-				fmt.Fprintf(s.out, "%s %-9d%-22s%-14s%-12s%-8d%s\n", mark, r.Number, r.Time.Format(time.RFC3339),
-					fmt.Sprintf("%d %.8s", r.Generation, r.Digest), r.Network, len(r.Tasks), r.By)
-			}
+			historyText(s.out, h)
 			if h.Held != nil {
 				fmt.Fprintf(s.out, "held at %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
 			}
 			return nil
 		},
 	}
+}
+
+// historyText is the history as a table, in the order of time. What was undone has no number: there is nothing to roll back to.
+func historyText(w io.Writer, h *agent.History) {
+	if len(h.Revisions)+len(h.Undone) == 0 {
+		fmt.Fprintln(w, "nothing was applied yet")
+		return
+	}
+	row := func(mark, number string, at time.Time, generation int64, digest, network string, tasks int, by string) {
+		fmt.Fprintf(w, "%s %-9s%-22s%-14s%-12s%-8d%s\n", mark, number, at.UTC().Format(time.RFC3339), fmt.Sprintf("%d %.8s", generation, digest), network, tasks, by)
+	}
+	fmt.Fprintf(w, "  %-9s%-22s%-14s%-12s%-8s%s\n", "REVISION", "TIME", "GENERATION", "NETWORK", "TASKS", "BY")
+	left := h.Undone
+	undone := func(before time.Time) {
+		for ; len(left) > 0 && left[0].Time.Before(before); left = left[1:] {
+			u := left[0]
+			verdict := fmt.Sprintf("undone: not known whether it was the change, tried %d times: %s", u.Tries, u.Why)
+			if u.Bad {
+				verdict = "undone: bad: " + u.Why
+			}
+			row(" ", "-", u.Time, u.Generation, u.Digest, u.Network, u.Tasks, u.By+"; "+verdict)
+		}
+	}
+	for _, r := range h.Revisions {
+		undone(r.Time)
+		mark := " "
+		if r.Number == h.Current {
+			mark = "*"
+		}
+		row(mark, strconv.Itoa(r.Number), r.Time, r.Generation, r.Digest, r.Network, len(r.Tasks), r.By)
+	}
+	undone(time.Unix(1<<40, 0))
 }
 
 // historyJSON writes the history for programs. Tasks are left out: they name contents, and are long.

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -40,11 +41,16 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if !p.live() {
 		return nil, ctx, nil // there is nothing to be cut off from
 	}
+	before, err := r.remember(p.by())
+	if err != nil {
+		return nil, ctx, err
+	}
 	settings := p.Checkpoint
-	settings.Log = p.Log
+	settings.Log, settings.Record = p.Log, recorder(r.led)
 	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
 		Keys: append(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals)...),
+		Memory: before,
 	}, settings)
 	if err != nil {
 		return nil, ctx, err
@@ -63,16 +69,10 @@ func cutsOff(c *tasks.Change) bool {
 		slices.ContainsFunc(c.Items, func(it tasks.Item) bool { return it.Key.Kind() == tasks.KindFile && tasks.NetworkFile(it.Key.Name()) }))
 }
 
-// undoable are the keys that change, without the members of archives: programs
-// cut nobody off, and pods that came meanwhile may run them.
+// undoable are the keys that change and that an undo brings back.
 func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
 	for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
-		if c.byKey[key].NotHere != "" {
-			continue
-		}
-		t, _ := g.Find(key)
-		switch t.(type) {
-		case tasks.Archive, *tasks.Archive:
+		if t, _ := g.Find(key); !undone(t, c.byKey[key]) {
 			continue
 		}
 		for _, it := range c.byKey[key].Items {
@@ -147,7 +147,7 @@ func (p Pass) Undo(ctx context.Context) error {
 	}
 	defer h.Close() // every write was synced and checked where it was made
 	settings := p.Checkpoint
-	settings.Log = p.Log
+	settings.Log, settings.Record = p.Log, recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) { return host.Lock(ctx, p.Host, LockFile) }
 	_, err = checkpoint.Undo(ctx, h, settings)
 	return err
@@ -155,12 +155,12 @@ func (p Pass) Undo(ctx context.Context) error {
 
 // finishUndo undoes what a run left that ended in the middle of its
 // checkpoint: at once, and not only when the timer says so. The caller has the lock.
-func (p Pass) finishUndo(ctx context.Context, h *host.Host) error {
+func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	if !p.live() {
 		return nil
 	}
 	settings := p.Checkpoint
-	settings.Log = p.Log
+	settings.Log, settings.Record = p.Log, recorder(led)
 	_, err := checkpoint.Undo(ctx, h, settings)
 	return err
 }

@@ -44,6 +44,14 @@ type Pass struct {
 	By         string // who makes the pass, for the history; "" is the agent itself
 }
 
+// by is who makes the pass.
+func (p Pass) by() string {
+	if p.By == "" {
+		return "agent"
+	}
+	return p.By
+}
+
 // LockFile is held for the length of a pass that may write.
 const LockFile = "/run/netwright/lock"
 
@@ -109,7 +117,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	if err := p.finishUndo(ctx, h); err != nil {
+	if err := p.finishUndo(ctx, h, led); err != nil {
 		return nil, err
 	}
 	out, err := do(h, led)

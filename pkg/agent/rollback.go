@@ -17,6 +17,7 @@ type History struct {
 	Current   int               `json:"current"` // revision that the node is at
 	Held      *ledger.Pin       `json:"held,omitempty"`
 	Revisions []ledger.Revision `json:"revisions"` // oldest first
+	Undone    []ledger.Undone   `json:"undone,omitempty"` // what was applied and taken back, oldest first
 	Damage    []string          `json:"damage,omitempty"`
 }
 
@@ -34,6 +35,9 @@ func (p Pass) History() (*History, error) {
 	}
 	h := &History{Current: led.Head().Current, Held: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
 	if err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
 	return h, nil

@@ -128,12 +128,8 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 
 // end writes down how the pass ended. Its error is first that of the tasks.
 func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
-	by := p.By
-	if by == "" {
-		by = "agent"
-	}
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
-		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: by, desired: r.desired,
+		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 	})
 	all := graph.Report[tasks.Task]{Results: slices.Concat(r.rep.Results, r.pruneRep.Results)}
 	if failed := failure(all); failed != nil {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,9 @@ type Settings struct {
 	Window time.Duration // 0: [DefaultWindow]
 	Store  Probe         // "": none
 	Means  Means
+	// Record tells whoever keeps the books of a change that was undone and judged, while the checkpoint is still there: an error keeps
+	// it, for another attempt. What it does may be done again. memory is [Change.Memory]. nil: nobody does.
+	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
 	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has it.
 	Lock func(context.Context) (unlock func(), err error)
 	Log  *zap.Logger
@@ -31,6 +35,8 @@ type Change struct {
 	Digest     string
 	// Keys are all that may change: not only what may cut the node off, since half a generation is none.
 	Keys []graph.Key
+	// Memory is for [Settings.Record], which another process may call: what was known of the keys before.
+	Memory json.RawMessage
 }
 
 // Checkpoint is how everything was before a change.
@@ -55,7 +61,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window}
+	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
 	if err := j.capture(ctx, h, change.Keys); err != nil {
 		return nil, refused(err)
 	}

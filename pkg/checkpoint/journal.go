@@ -36,6 +36,8 @@ type Journal struct {
 	// host: the agent wrote it and takes it away again. BootLink likewise, for what makes the boot want it.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
+
+	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }
 
 // File is a path as it was.

@@ -97,8 +97,14 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 			return nil, err
 		}
 		defer unlock()
-		if still, err := Pending(h); still == nil || err != nil {
-			return nil, err // another did it meanwhile
+		// Whoever had the lock may have undone it, and may have died in the middle of a change of its own since: what counts is what is there now.
+		if j, err = Pending(h); j == nil || err != nil {
+			return nil, err
+		}
+		if j.Boot == bootID(h) {
+			if err := h.EndProcess(ctx, j.Process); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if j.Boot == bootID(h) {
@@ -112,7 +118,7 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	return &v, err
 }
 
-// undo restores, judges and disarms, in this order: killed anywhere, it is
+// undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is
 // done again from the start. What could not be restored keeps the checkpoint, for another attempt.
 func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
 	if err := j.restore(ctx, h); err != nil {
@@ -124,6 +130,9 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 		recovered = len(hold(ctx, h, s.Means, j.Probes, j.Window, 0)) == 0
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
+	if err == nil && s.Record != nil {
+		err = s.Record(ctx, h, j.Memory, v)
+	}
 	if err == nil {
 		err = j.disarm(ctx, h)
 	}

@@ -80,10 +80,14 @@ func lastVerdict(r Reader) *Verdict {
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Process: j.Process}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest {
-		if last.Process == j.Process && last.Bad {
+		switch same := last.Process == j.Process; {
+		case same && last.Bad:
 			return *last, nil
+		case same:
+			v.Tries = last.Tries
+		default:
+			v.Tries = last.Tries + 1
 		}
-		v.Tries = last.Tries + 1
 	}
 	v.Bad = recovered && len(failed) > 0 && (failed.beyondStore() || v.Tries > 1)
 	data, err := json.Marshal(v)

@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+const undoneFile = Dir + "/undone.json"
+
+// keptUndone is how many generations that were undone are remembered.
+const keptUndone = 10
+
+// Undone is a generation whose change was taken back: it has no revision, for the node never was at it.
+type Undone struct {
+	Time       time.Time `json:"time"`
+	By         string    `json:"by"` // who made the pass
+	Network    string    `json:"network"`
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest"`
+	Tasks      int       `json:"tasks"`
+	Bad        bool      `json:"bad"` // it was the change; else that is not known
+	Why        string    `json:"why"`
+	Tries      int       `json:"tries"`
+}
+
+// ReadUndone reads what was undone, oldest first. Without a memory of it there is none, and no error.
+func ReadUndone(r Reader) ([]Undone, error) {
+	data, err := r.ReadFile(undoneFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []Undone
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was undone, %s: %w: it is written anew at the next undo", undoneFile, err)
+	}
+	return out, nil
+}
+
+// NoteUndone remembers that a generation was undone, durably. Of one generation the last time is kept, so that noting the same again changes nothing.
+func NoteUndone(ctx context.Context, w Host, u Undone) error {
+	list, _ := ReadUndone(w) // a damaged one is as good as none
+	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })
+	list = append(list, u)
+	data, err := json.Marshal(list[max(0, len(list)-keptUndone):])
+	if err != nil {
+		return fmt.Errorf("encode what was undone: %w", err)
+	}
+	if err := write(ctx, w, undoneFile, data); err != nil {
+		return fmt.Errorf("write what was undone: %w", err)
+	}
+	return nil
+}
