@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// legacyFamily is one of the two tables "filter" of ip_tables, and the layout
+// legacyFamily is one of the two families of ip_tables, and the layout
 // of its entries (linux/netfilter_ipv4/ip_tables.h, …_ipv6/ip6_tables.h, x_tables.h).
 type legacyFamily struct {
 	name   string // ip, ip6
@@ -25,12 +25,13 @@ type legacyFamily struct {
 	in     int // offset of iniface; outiface and the two masks follow
 	zero   int // the bytes before it (addresses and masks) are zero when all match
 	proto  int // offset of proto; what follows up to nfcache is zero when all match
+	invert int // offset of invflags
 	next   int // offset of target_offset; next_offset follows
 }
 
 var legacyFamilies = []legacyFamily{
-	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16, proto: 80, next: 88},
-	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64, proto: 128, next: 140},
+	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16, proto: 80, invert: 83, next: 88},
+	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64, proto: 128, invert: 132, next: 140},
 }
 
 // The socket options of ip_tables, the same for both families.
@@ -63,7 +64,7 @@ func legacyForward() ([]ForwardChain, error) {
 		if err != nil || !slices.Contains(strings.Fields(string(names)), "filter") {
 			continue
 		}
-		info, entries, err := f.read()
+		info, entries, err := f.read("filter")
 		if err != nil {
 			return nil, fmt.Errorf("read table filter of ip_tables (%s): %w", f.name, err)
 		}
@@ -79,7 +80,7 @@ func legacyForward() ([]ForwardChain, error) {
 // read asks the kernel for the table as it is. The size is asked for first;
 // when the table grows meanwhile the kernel says EAGAIN. Any socket of the
 // family will do: a raw one, as iptables uses, would cost CAP_NET_RAW.
-func (f legacyFamily) read() (legacyInfo, []byte, error) {
+func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
 	fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
 	if err != nil {
 		return legacyInfo{}, nil, fmt.Errorf("open a socket: %w", err)
@@ -87,7 +88,7 @@ func (f legacyFamily) read() (legacyInfo, []byte, error) {
 	defer func() { _ = unix.Close(fd) }()
 	for range dumpTries {
 		head := make([]byte, binary.Size(legacyInfo{}))
-		copy(head, "filter")
+		copy(head, table)
 		if err := getsockopt(fd, f.level, legacyGetInfo, head); err != nil {
 			return legacyInfo{}, nil, err
 		}
@@ -97,7 +98,7 @@ func (f legacyFamily) read() (legacyInfo, []byte, error) {
 		}
 		// struct ipt_get_entries: name, size, padding to 8 bytes, entries.
 		body := make([]byte, 40+info.Size)
-		copy(body, "filter")
+		copy(body, table)
 		binary.NativeEndian.PutUint32(body[32:], info.Size)
 		err := getsockopt(fd, f.level, legacyGetEntries, body)
 		if errors.Is(err, unix.EAGAIN) {

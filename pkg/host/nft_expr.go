@@ -54,6 +54,8 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 		e = &expr.Counter{}
 	case "match":
 		e = &expr.Match{}
+	case "target":
+		e = &expr.Target{}
 	case "immediate":
 		e = &expr.Verdict{}
 	default:

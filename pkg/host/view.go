@@ -85,6 +85,9 @@ type Network interface {
 	// ForwardChains lists the base chains at the forward hook of nf_tables and of
 	// ip_tables, without loading a module.
 	ForwardChains(ctx context.Context) ([]ForwardChain, error)
+	// IPTChains lists the chains of iptables, those of nf_tables and those of
+	// ip_tables, without loading a module.
+	IPTChains(ctx context.Context) ([]IPTChain, error)
 }
 
 // Units reads systemd over D-Bus without starting anything.

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/google/nftables/xt"
+	"golang.org/x/sys/unix"
+)
+
+// nftIPTChains reads the tables that iptables-nft writes: those of the
+// families ip and ip6 with iptables' names.
+func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
+	s, err := n.openNFT(ctx)
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return consistent(ctx, s, "chains of iptables", func() ([]IPTChain, error) {
+		chains, err := s.chains(nftables.TableFamilyUnspecified)
+		if err != nil {
+			return nil, err
+		}
+		var out []IPTChain
+		for _, c := range chains {
+			family := familyName(c.family)
+			if family != "ip" && family != "ip6" || !isIPTTable(c.table) {
+				continue
+			}
+			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}
+			rules, err := s.rules(c.family, c.table, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rules {
+				found.Rules = append(found.Rules, iptRule(r))
+			}
+			out = append(out, found)
+		}
+		return out, nil
+	})
+}
+
+// iptRule reads from a rule what tells whose it is. What it does not know of
+// the rule it leaves out: rules are removed by their handles.
+func iptRule(raw rawRule) IPTRule {
+	out := IPTRule{Comment: raw.comment, handle: raw.handle}
+	for i, e := range raw.exprs {
+		switch e := e.(type) {
+		case *expr.Match:
+			if text, is := e.Info.(*xt.Comment); is {
+				out.Comment = string(*text)
+			}
+		case *expr.Target:
+			out.Target = e.Name
+		case *expr.Masq:
+			out.Target = "MASQUERADE"
+		case *expr.Verdict:
+			out.Target = iptVerdict(e)
+		case *expr.Meta:
+			cmp, is := at[*expr.Cmp](raw.exprs, i+1)
+			if !is {
+				continue
+			}
+			switch e.Key {
+			case expr.MetaKeyIIFNAME:
+				out.In = iptLink(cmp)
+			case expr.MetaKeyOIFNAME:
+				out.Out = iptLink(cmp)
+			}
+		}
+	}
+	return out
+}
+
+func iptVerdict(v *expr.Verdict) string {
+	switch v.Kind {
+	case expr.VerdictAccept:
+		return "ACCEPT"
+	case expr.VerdictDrop:
+		return "DROP"
+	case expr.VerdictReturn:
+		return "RETURN"
+	}
+	return v.Chain
+}
+
+// iptLink writes a comparison with a link's name as iptables does.
+func iptLink(cmp *expr.Cmp) string {
+	name := string(bytes.TrimRight(cmp.Data, "\x00"))
+	if len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
+		name += "+" // no NUL is compared: a prefix
+	}
+	if cmp.Op == expr.CmpOpNeq {
+		name = "! " + name
+	}
+	return name
+}
+
+// removeNFTIPT removes from one table in one transaction.
+func (h *Host) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
+	conn, err := h.nft(ctx)
+	if err != nil {
+		return err
+	}
+	// First all rules, whole chains emptied too: a chain that is jumped to is busy.
+	for _, r := range gone {
+		chain := r.Chain.nft()
+		if r.Whole {
+			conn.FlushChain(chain)
+			continue
+		}
+		for _, rule := range r.Rules {
+			if err := conn.DelRule(&nftables.Rule{Table: chain.Table, Chain: chain, Handle: rule.handle}); err != nil {
+				return fmt.Errorf("remove a rule of %s: %w", r.Chain, err)
+			}
+		}
+	}
+	for _, r := range gone {
+		if r.Whole {
+			conn.DelChain(r.Chain.nft())
+		}
+	}
+	err = conn.Flush()
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("somebody changed the table meanwhile: %w", err)
+	case errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("rules that do not go still jump to %s: %w", wholeChains(gone), err)
+	}
+	return nftHint(err)
+}
+
+func (c IPTChain) nft() *nftables.Chain {
+	return &nftables.Chain{Name: c.Name, Table: &nftables.Table{Family: nftFamilies[c.Family], Name: c.Table}}
+}
+
+func wholeChains(gone []IPTRemoval) []string {
+	var out []string
+	for _, r := range gone {
+		if r.Whole {
+			out = append(out, r.Chain.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
