@@ -11,6 +11,7 @@ debootstrap         debootstrap         root file systems of nodes and VMs
 ip                  iproute2            namespaces, independent reading of links and routes
 nft                 nftables            independent reading of the ruleset
 iptables-nft        iptables            hosts whose firewall drops what they forward
+ipset               ipset               sets that networks leave behind, made by their own program
 mkfs.xfs            xfsprogs            a file system that loses what is not synced (test/torture)
 strace              strace              proof that a dry run does not write
 nsenter             util-linux          running inside of nodes

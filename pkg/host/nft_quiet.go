@@ -12,36 +12,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nftLoaded says whether nf_tables is in the running kernel, found out without
+// nftLoaded says whether nf_tables is in the running kernel. Where it is not no table can exist. Root is put before the paths, for tests.
+func nftLoaded(root string) bool { return kernelHas(root, "nf_tables", "CONFIG_NF_TABLES") }
+
+// kernelHas says whether a module is loaded or built in, found out without
 // asking it: opening NETLINK_NETFILTER makes the kernel load nfnetlink, and
-// the first request nf_tables (net/netlink/af_netlink.c, netlink_create;
-// net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
-// Where it is not loaded no table can exist. Root is put before the paths, for tests.
-func nftLoaded(root string) bool {
+// the first request the subsystem behind it (net/netlink/af_netlink.c,
+// netlink_create; net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
+func kernelHas(root, module, option string) bool {
 	modules, err := os.ReadFile(filepath.Join(root, "/proc/modules"))
 	if err != nil {
 		return true // a kernel without modules: nothing can be loaded
 	}
 	for line := range bytes.Lines(modules) {
-		if bytes.HasPrefix(line, []byte("nf_tables ")) {
+		if bytes.HasPrefix(line, []byte(module+" ")) {
 			return true
 		}
 	}
-	return nftBuiltin(root)
+	return kernelBuiltin(root, module, option)
 }
 
-// nftBuiltin looks where a kernel lists what was built into it. In a container
-// none of the lists may be there; nf_tables counts as not loaded then.
-func nftBuiltin(root string) bool {
+// kernelBuiltin looks where a kernel lists what was built into it. In a container
+// none of the lists may be there; the module counts as not loaded then.
+func kernelBuiltin(root, module, option string) bool {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
 		return false
 	}
 	release := unix.ByteSliceToString(name.Release[:])
 	if list, err := os.ReadFile(filepath.Join(root, "/lib/modules", release, "modules.builtin")); err == nil {
-		return bytes.Contains(list, []byte("/nf_tables.ko"))
+		return bytes.Contains(list, []byte("/"+module+".ko"))
 	}
-	const yes = "CONFIG_NF_TABLES=y"
+	yes := option + "=y"
 	if config, err := os.Open(filepath.Join(root, "/boot/config-"+release)); err == nil {
 		defer config.Close()
 		return hasLine(config, yes)

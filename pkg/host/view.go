@@ -88,6 +88,10 @@ type Network interface {
 	// IPTChains lists the chains of iptables, those of nf_tables and those of
 	// ip_tables, without loading a module.
 	IPTChains(ctx context.Context) ([]IPTChain, error)
+	// Tables lists the nft tables, without loading a module.
+	Tables(ctx context.Context) ([]TableName, error)
+	// IPSets lists the names of the ipsets, sorted, without loading a module.
+	IPSets(ctx context.Context) ([]string, error)
 }
 
 // Units reads systemd over D-Bus without starting anything.
