@@ -46,8 +46,11 @@ func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error
 	if err != nil {
 		return nil, err
 	}
-	if table == 0 {
+	switch table {
+	case 0:
 		table = MainTable
+	case AllTables:
+		table = unix.RT_TABLE_UNSPEC
 	}
 	var out []netlink.Route
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {

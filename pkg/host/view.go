@@ -75,7 +75,7 @@ type Network interface {
 	Link(ctx context.Context, name string) (Link, error)
 	// Addresses lists the addresses of a link, or of all with name "".
 	Addresses(ctx context.Context, link string) ([]Address, error)
-	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main).
+	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of [AllTables].
 	Routes(ctx context.Context, table int) ([]Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]Rule, error)

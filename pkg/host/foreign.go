@@ -1,0 +1,136 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// AllTables asks [Network.Routes] for the routes of every table.
+const AllTables = -1
+
+// machineRoutes are the protocols of routes that the machine's own network has: the kernel's, from router
+// advertisements, from DHCP (linux/rtnetlink.h). No network for pods is known by them.
+var machineRoutes = []int{unix.RTPROT_KERNEL, unix.RTPROT_RA, unix.RTPROT_DHCP}
+
+// DelForeignRoute removes a route that a network left, exactly as it was read;
+// absence is success. It refuses those that the machine itself stands on: a
+// default route of the main table, the table of local addresses, the kernel's
+// and those of DHCP and router advertisements. It may be retried.
+func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
+	switch {
+	case r.Table == unix.RT_TABLE_LOCAL:
+		return fmt.Errorf("remove route %s: the table of local addresses is the kernel's", r.Dst)
+	case r.Table == MainTable && r.Dst.Bits() == 0:
+		return fmt.Errorf("remove route %s: a default route of the main table is never removed", r.Dst)
+	case slices.Contains(machineRoutes, r.Protocol):
+		return fmt.Errorf("remove route %s: its protocol, %d, is that of the machine's own routes", r.Dst, r.Protocol)
+	}
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	have, err := h.routes(ctx, r.Table)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	for _, o := range have {
+		if routeFrom(o, names) != r {
+			continue
+		}
+		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
+		}
+		h.changed("route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table), zap.Int("protocol", r.Protocol))
+	}
+	return nil
+}
+
+// DelForeignRule removes a policy rule that a network left, exactly as it was
+// read; absence is success. It refuses every rule for local addresses, the
+// main and the default table without a selector: the host answers by them. It may be retried.
+func (h *Host) DelForeignRule(ctx context.Context, r Rule) error {
+	if r.Table == unix.RT_TABLE_LOCAL || r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT) {
+		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
+	}
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
+	}
+	h.changed("policy rule of another removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	return nil
+}
+
+// unselective says that a rule matches all packets.
+func (r Rule) unselective() bool {
+	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
+}
+
+// LocalRuleMoved says at which priority other than 0 a family (4 or 6) looks
+// up its local addresses, as some networks make it; 0 where it is as the kernel made it.
+func LocalRuleMoved(rules []Rule, family int) int {
+	moved := 0
+	for _, r := range rules {
+		if r.Family != family || r.Table != unix.RT_TABLE_LOCAL || !r.unselective() {
+			continue
+		}
+		if r.Priority == 0 {
+			return 0
+		}
+		moved = r.Priority
+	}
+	return moved
+}
+
+// RestoreLocalRule brings the rule for local addresses back to priority 0, and
+// only then takes it from where a network moved it: without one the host
+// answers nobody. It may be retried.
+func (h *Host) RestoreLocalRule(ctx context.Context) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	rules, err := h.Rules(ctx)
+	if err != nil {
+		return fmt.Errorf("bring back the rule for local addresses: %w", err)
+	}
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		number := 4
+		if family == netlink.FAMILY_V6 {
+			number = 6
+		}
+		local := netlink.NewRule()
+		local.Family, local.Priority, local.Table, local.Protocol = family, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_KERNEL
+		if LocalRuleMoved(rules, number) != 0 {
+			if err := rt.RuleAdd(local); err != nil && !errors.Is(err, unix.EEXIST) {
+				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", number, err)
+			}
+		}
+		for _, r := range rules {
+			if r.Family != number || r.Table != unix.RT_TABLE_LOCAL || r.Priority == 0 || !r.unselective() {
+				continue
+			}
+			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority, err)
+			}
+			h.changed("rule for local addresses brought back", zap.Int("family", number), zap.Int("from", r.Priority))
+		}
+	}
+	return nil
+}
