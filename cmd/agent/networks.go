@@ -11,15 +11,19 @@ import (
 )
 
 func networksCommand(f *flags, s streams) *cobra.Command {
-	return &cobra.Command{
+	found := false
+	cmd := &cobra.Command{
 		Use:   "networks [NAME]",
-		Short: "List the networks, or say what one needs of a node",
+		Short: "List the networks, or say what one needs of a node and what it left here",
 		Args:  atMostOneArg,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return networkNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			all := network.All()
+			if found {
+				return networksFound(cmd.Context(), f, s, args)
+			}
 			if len(args) == 0 {
 				if f.output == "json" {
 					return writeJSON(s.out, all)
@@ -39,9 +43,15 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 				describe(s.out, n)
 				return nil
 			}
-			return fmt.Errorf("no network is called %q: expected one of %s", args[0], strings.Join(networkNames(), ", "))
+			return unknownNetwork(args[0])
 		},
 	}
+	cmd.Flags().BoolVar(&found, "found", false, "say what networks left on this host, by name and mark; nothing is changed")
+	return cmd
+}
+
+func unknownNetwork(name string) error {
+	return fmt.Errorf("no network is called %q: expected one of %s", name, strings.Join(networkNames(), ", "))
 }
 
 func networkNames() []string {
@@ -92,11 +102,9 @@ func describe(w io.Writer, n network.Network) {
 	for _, sh := range n.SharedHost {
 		row("shared host", sh.Service, "leaves alone "+sh.Leaves)
 	}
-	row("leaves", n.Leftovers.Links...)
-	row("leaves", n.Leftovers.Routes...)
-	row("leaves", n.Leftovers.Tables...)
-	row("leaves", n.Leftovers.Chains...)
-	row("leaves", n.Leftovers.Files...)
+	for _, words := range n.Leftovers.Words() {
+		row("leaves", words)
+	}
 }
 
 func join(parts ...string) string {

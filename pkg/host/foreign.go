@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
@@ -14,22 +13,33 @@ import (
 // AllTables asks [Network.Routes] for the routes of every table.
 const AllTables = -1
 
-// machineRoutes are the protocols of routes that the machine's own network has: the kernel's, from router
-// advertisements, from DHCP (linux/rtnetlink.h). No network for pods is known by them.
-var machineRoutes = []int{unix.RTPROT_KERNEL, unix.RTPROT_RA, unix.RTPROT_DHCP}
-
-// DelForeignRoute removes a route that a network left, exactly as it was read;
-// absence is success. It refuses those that the machine itself stands on: a
-// default route of the main table, the table of local addresses, the kernel's
-// and those of DHCP and router advertisements. It may be retried.
-func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
+// OfMachine says that the machine itself stands on a route, whoever is looked
+// for: local addresses, and in the main table the default routes, connected networks, and what DHCP
+// and router advertisements gave (protocols of linux/rtnetlink.h). Cilium marks
+// its routes with the kernel's protocol too; they have a next hop or a table of their own.
+func (r Route) OfMachine() bool {
 	switch {
 	case r.Table == unix.RT_TABLE_LOCAL:
-		return fmt.Errorf("remove route %s: the table of local addresses is the kernel's", r.Dst)
-	case r.Table == MainTable && r.Dst.Bits() == 0:
-		return fmt.Errorf("remove route %s: a default route of the main table is never removed", r.Dst)
-	case slices.Contains(machineRoutes, r.Protocol):
-		return fmt.Errorf("remove route %s: its protocol, %d, is that of the machine's own routes", r.Dst, r.Protocol)
+		return true
+	case r.Table != MainTable:
+		return false
+	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:
+		return true
+	}
+	return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid()
+}
+
+// OfMachine says that the host answers by a rule: those for local addresses,
+// and the main and the default table without a selector.
+func (r Rule) OfMachine() bool {
+	return r.Table == unix.RT_TABLE_LOCAL || r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
+}
+
+// DelForeignRoute removes a route that a network left, exactly as it was read;
+// absence is success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
+func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
+	if r.OfMachine() {
+		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst, r.Table, r.Protocol)
 	}
 	rt, err := h.rt(ctx)
 	if err != nil {
@@ -60,10 +70,9 @@ func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
 }
 
 // DelForeignRule removes a policy rule that a network left, exactly as it was
-// read; absence is success. It refuses every rule for local addresses, the
-// main and the default table without a selector: the host answers by them. It may be retried.
+// read; absence is success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
 func (h *Host) DelForeignRule(ctx context.Context, r Rule) error {
-	if r.Table == unix.RT_TABLE_LOCAL || r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT) {
+	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
 	}
 	rt, err := h.rt(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -37,13 +38,13 @@ func bridge() Network {
 		MTU:        "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; below 576 is an error",
 		IPv6:       true,
 		SharedHost: leaveAlone("cbr0", "veth*"),
-		Leftovers: Leftovers{
-			Links:  []string{"cbr0", "veth* enslaved to cbr0"},
-			Routes: []string{"proto 149: a peer's pod CIDR via the peer"},
-			Tables: []string{"ip netwright", "ip6 netwright"},
-			Chains: []string{"in any FORWARD chain that drops by policy: two rules with the comment netwright, for cbr0", "nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
+		Leftovers: portmapLeaves(tasks.Leftovers{
+			Links:  []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Routes: []tasks.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
+			Tables: []tasks.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
+			Chains: []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
 			Files:  []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
-		},
+		}),
 		Build: buildBridge,
 	}
 }

@@ -46,15 +46,8 @@ func calico() Network {
 		MTU:        "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 (IPv6 80)",
 		IPv6:       true,
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
-		Leftovers: Leftovers{
-			Links:  []string{"cali*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali", "bpfin.cali", "bpfout.cali", "tunl0 (cannot be deleted)"},
-			Routes: []string{"proto bird (12), blackhole too", "proto 80", "rule 99: not from all fwmark 0x200000/0x200000 lookup 1"},
-			Tables: []string{"ip calico", "ip6 calico", "arp calico-arp"},
-			Chains: []string{"raw/cali-*", "mangle/cali-*", "nat/cali-*", "filter/cali-*", "ipsets cali40*, cali60*"},
-			Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/calico-kubeconfig", "/etc/cni/net.d/calico-tls/", "/opt/cni/bin/calico",
-				"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/", "/var/log/calico/", "/sys/fs/bpf/tc/globals/cali_*"},
-		},
-		Build: buildCalico,
+		Leftovers:  calicoLeaves(),
+		Build:      buildCalico,
 	}
 }
 

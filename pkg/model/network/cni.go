@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
@@ -40,7 +42,7 @@ func cni() Network {
 		Kubeconfig: "the network's own",
 		MTU:        "the network's own",
 		IPv6:       true,
-		Leftovers:  Leftovers{},
+		Leftovers:  tasks.Leftovers{Others: []string{"whatever the network that was brought leaves: `agent networks --found` looks for those that are known"}},
 		Build:      buildCNI,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 const flannelConf = "10-flannel.conflist"
@@ -40,14 +41,21 @@ func flannel() Network {
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan) or 28 (udp)",
 		SharedHost: append(leaveAlone("flannel*", "cni0", "veth*"),
 			Shared{Service: "udev", Leaves: "the MAC of flannel.1 (MACAddressPolicy=none)"}),
-		Leftovers: Leftovers{
-			Links:  []string{"cni0", "flannel.1", "flannel-v6.1", "flannel0", "flannel-wg", "flannel-wg-v6", "flannel.ipip", "veth*"},
-			Routes: []string{"a node's pod CIDR via its address dev flannel.1 onlink"},
-			Tables: []string{"ip flannel-ipv4", "ip6 flannel-ipv6"},
-			Chains: []string{"nat/FLANNEL-POSTRTG", "filter/FLANNEL-FWD"},
+		Leftovers: portmapLeaves(tasks.Leftovers{
+			Units: []string{"flannel-tx-checksum-offload-disable.service"},
+			Links: []tasks.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
+				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
+				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
+			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
+			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast"}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+			Chains: []tasks.ChainMark{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
+				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"}, {Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
+			Tables: []tasks.TableMark{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
-				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel"},
-		},
+				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
+				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
+			Others: []string{"backend ipsec: its XFRM policies and states", "the node's annotations flannel.alpha.coreos.com/* in the API"},
+		}),
 		Build: buildFlannel,
 	}
 }

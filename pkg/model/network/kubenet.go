@@ -46,14 +46,20 @@ func kubenet() Network {
 		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
 		SharedHost: append(leaveAlone("cbr0", "veth*"),
 			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
-		Leftovers: Leftovers{
-			Links:  []string{"cbr0", "veth*"},
-			Routes: []string{"<podIP> dev veth* proto boot scope host"},
-			Tables: []string{"ip netwright"},
-			Chains: []string{"nat/KUBE-HOSTPORTS", "nat/KUBE-HP-*", "nat/IP-MASQ", "nat/CNI-HOSTPORT-DNAT", "nat/CNI-HOSTPORT-MASQ", "nat/CNI-HOSTPORT-SETMARK"},
-			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/var/lib/cni/networks/kubenet/",
-				"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*", "/var/lib/cni/cache/results/kubenet-*"},
-		},
+		Leftovers: portmapLeaves(tasks.Leftovers{
+			Units: []string{"cni-iptables-setup.service"},
+			Links: []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
+			Chains: []tasks.ChainMark{
+				{Table: "nat", Chain: "KUBE-HOSTPORTS"}, {Table: "nat", Chain: "KUBE-HP-*"}, {Table: "nat", Chain: "IP-MASQ"},
+				{Table: "nat", Chain: "POSTROUTING", Comment: "kubenet: SNAT for outbound traffic from cluster"},
+				{Table: "nat", Chain: "POSTROUTING", Comment: "SNAT for localhost access to hostports", Out: BridgeLink},
+			},
+			Tables: []tasks.TableMark{{Family: "ip", Name: "netwright"}},
+			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/etc/containerd/cni-config.template", "/var/lib/cni/networks/kubenet/",
+				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
+				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
+			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
+		}),
 		Build: buildKubenet,
 	}
 }

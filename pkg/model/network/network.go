@@ -1,6 +1,9 @@
 package network
 
-import "github.com/netwright/netwright/pkg/config"
+import (
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 // Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json` prints.
 type Network struct {
@@ -8,21 +11,21 @@ type Network struct {
 	Title string `json:"title"` // one line for a list
 	Docs  string `json:"docs"`  // where upstream documents it
 
-	Lifecycle    Lifecycle     `json:"lifecycle"`
-	Conf         Conf          `json:"conf"`
-	Kubelet      string        `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
-	Plugins      []Plugin      `json:"plugins,omitempty"`
-	Modules      []Module      `json:"modules,omitempty"`
-	Sysctls      []Sysctl      `json:"sysctls,omitempty"`
-	Mounts       []Mount       `json:"mounts,omitempty"`
-	Packages     []Package     `json:"packages,omitempty"`
-	Certificates []Certificate `json:"certificates,omitempty"`
-	Kubeconfig   string        `json:"kubeconfig,omitempty"` // path, and who writes it
-	Ports        []Port        `json:"ports,omitempty"`      // between nodes
-	MTU          string        `json:"mtu"`                  // the rule, in one line
-	IPv6         bool          `json:"ipv6"`                 // pods may have IPv6 addresses
-	SharedHost   []Shared      `json:"sharedHost,omitempty"`
-	Leftovers    Leftovers     `json:"leftovers"`
+	Lifecycle    Lifecycle       `json:"lifecycle"`
+	Conf         Conf            `json:"conf"`
+	Kubelet      string          `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	Plugins      []Plugin        `json:"plugins,omitempty"`
+	Modules      []Module        `json:"modules,omitempty"`
+	Sysctls      []Sysctl        `json:"sysctls,omitempty"`
+	Mounts       []Mount         `json:"mounts,omitempty"`
+	Packages     []Package       `json:"packages,omitempty"`
+	Certificates []Certificate   `json:"certificates,omitempty"`
+	Kubeconfig   string          `json:"kubeconfig,omitempty"` // path, and who writes it
+	Ports        []Port          `json:"ports,omitempty"`      // between nodes
+	MTU          string          `json:"mtu"`                  // the rule, in one line
+	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
+	SharedHost   []Shared        `json:"sharedHost,omitempty"`
+	Leftovers    tasks.Leftovers `json:"leftovers"`
 
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
 	Build func(Input) (Built, error) `json:"-"`
@@ -124,13 +127,4 @@ type Port struct {
 type Shared struct {
 	Service string `json:"service"` // systemd-networkd, NetworkManager, firewalld …
 	Leaves  string `json:"leaves"`
-}
-
-// Leftovers is what the network leaves when it goes, by exact name and mark.
-type Leftovers struct {
-	Links  []string `json:"links,omitempty"`
-	Routes []string `json:"routes,omitempty"`
-	Tables []string `json:"tables,omitempty"` // nft
-	Chains []string `json:"chains,omitempty"` // iptables, as table/CHAIN
-	Files  []string `json:"files,omitempty"`
 }

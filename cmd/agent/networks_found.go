@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// leftThing is one thing that bears a network's name or mark, in its JSON form.
+type leftThing struct {
+	Network string `json:"network"`
+	Key     string `json:"key"`
+	What    string `json:"what"`
+}
+
+// networksFound says what the networks of the list, or the one named, left on this host.
+func networksFound(ctx context.Context, f *flags, s streams, args []string) (err error) {
+	view, err := host.OpenView(ctx, host.Options{Root: f.root})
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	things := []leftThing{}
+	known := len(args) == 0
+	for _, n := range network.All() {
+		if len(args) == 1 && n.Name != args[0] {
+			continue
+		}
+		known = true
+		found, err := n.Leftovers.Find(ctx, view, tasks.Scope{})
+		if err != nil {
+			return fmt.Errorf("look for what %s left: %w", n.Name, err)
+		}
+		for _, one := range found {
+			things = append(things, leftThing{n.Name, string(one.Key), one.What})
+		}
+	}
+	if !known {
+		return unknownNetwork(args[0])
+	}
+	if f.output == "json" {
+		return writeJSON(s.out, things)
+	}
+	for _, t := range things {
+		fmt.Fprintf(s.out, "%-10s %s  (%s)\n", t.Network, t.Key, t.What)
+	}
+	if len(things) == 0 {
+		fmt.Fprintln(s.out, "nothing here bears the name or the mark of a network")
+	}
+	return nil
+}

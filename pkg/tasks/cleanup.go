@@ -1,0 +1,88 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Cleanup takes away what a network left on the node. It belongs to a switch
+// of networks and to nobody's ledger: what it removes was never ours. It may
+// cut the node off, so that it is made under a checkpoint.
+type Cleanup struct {
+	Meta
+	Network   string
+	Leftovers Leftovers
+	Scope     Scope
+}
+
+var _ Task = Cleanup{}
+
+// KindCleanup is the kind of a cleanup's key: cleanup:calico.
+const KindCleanup = "cleanup"
+
+// CleanupKey is the key of what a network left.
+func CleanupKey(network string) graph.Key { return graph.MakeKey(KindCleanup, network) }
+
+// Owns implements [Task].
+func (t Cleanup) Owns() []graph.Key { return []graph.Key{CleanupKey(t.Network)} }
+
+// Plan implements [Task]: a line for each thing that is there.
+func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
+	found, err := t.Leftovers.Find(ctx, v, t.Scope)
+	if errors.Is(err, host.ErrNotHere) {
+		return notHere(t.Owns()[0], Remove), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for what %s left: %w", t.Network, err)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	change := &Change{Reason: "left by " + t.Network, Disruption: MayCutOff}
+	for _, f := range found {
+		change.Items = append(change.Items, Item{Key: f.Key, Op: Remove, Fields: []Field{{Name: f.What}}})
+		if f.Key.Kind() != KindRule && f.Key.Kind() != KindChain {
+			change.Pending = append(change.Pending, host.Fact{Key: string(f.Key), Gone: true})
+		}
+	}
+	return change, nil
+}
+
+// Apply implements [Task]. Layer by layer, each looked for anew: what goes
+// takes others with it. One that fails does not keep the rest.
+func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	var failed []error
+	for _, layer := range layers() {
+		found, err := layer.find(ctx, h, t.Leftovers, t.Scope)
+		if err != nil {
+			failed = append(failed, passing(err))
+			continue
+		}
+		for _, f := range found {
+			if f.remove == nil || t.Scope.keeps(f.Key) {
+				continue
+			}
+			if err := f.remove(ctx, h); err != nil {
+				failed = append(failed, passing(err))
+			}
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("take away what %s left: %w", t.Network, err)
+	}
+	left, err := t.Leftovers.Find(ctx, h, t.Scope)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	var names []string
+	for _, f := range left {
+		names = append(names, string(f.Key))
+	}
+	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: stop it first (remove its DaemonSet from the cluster)",
+		t.Network, strings.Join(names, ", ")))
+}

@@ -1,0 +1,142 @@
+package tasks
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// left is what a made-up network leaves, and beside it what is one letter off or somebody else's, in the words of the tools.
+var left = []string{
+	// the machine
+	"ip link add up0 type veth peer name up1", "ip addr add 192.0.2.2/24 dev up0", "ip link set up0 up", "ip link set up1 up",
+	"ip route add default via 192.0.2.1",
+	// the network
+	"ip link add lefty type bridge", "ip link add left1 type veth peer name left1p", "ip link set left1 master lefty", "ip link set left1 up", "ip link set lefty up",
+	"ip link add left.vx type vxlan id 4096 dstport 4789 dev up0",
+	"ip link add vethab type veth peer name vethabp", "ip link set vethab up", "ip link set vethabp up", "ip route add 10.8.0.7/32 dev vethab",
+	"ip route add 10.8.1.0/24 via 192.0.2.3 proto kernel", "ip route add blackhole 10.8.2.0/24 proto 80", "ip route add 10.99.0.0/16 via 192.0.2.3 table 2005 proto kernel",
+	"ip rule add pref 99 fwmark 0x200000/0x200000 lookup 2005", "ip rule add pref 512 from 10.8.0.7 lookup main",
+	"ip rule add pref 100 lookup local", "ip rule del pref 0",
+	"iptables-legacy -N LEFT-FWD", "iptables-legacy -A LEFT-FWD -j ACCEPT", "iptables-legacy -A FORWARD -j LEFT-FWD",
+	"iptables-nft -t nat -N LEFT-POST", "iptables-nft -t nat -A POSTROUTING -m comment --comment left:1 -j MASQUERADE",
+	"ip6tables-nft -A FORWARD -o lefty -j DROP",
+	"nft add table inet left-masq", "ipset create left4:a hash:ip",
+	// decoys
+	"ip link add leftx type veth peer name leftxp", "ip link add vethzz type veth peer name vethzzp", "ip link set vethzz up", "ip link set vethzzp up",
+	"ip route add 10.9.0.7/32 dev vethzz", "ip route add 10.80.0.0/16 via 192.0.2.3", "ip route add blackhole 10.9.2.0/24 proto 81",
+	"ip rule add pref 98 fwmark 0x200000/0x200000 lookup 2006",
+	"iptables-legacy -N LEFT-FWX", "iptables-nft -t nat -A POSTROUTING -m comment --comment left_1 -j MASQUERADE",
+	"nft add table inet left-masqx", "nft add table ip left-masq", "ipset create left4a hash:ip",
+}
+
+func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
+	for _, tool := range []string{"iptables-legacy", "iptables-nft", "ipset", "nft"} {
+		needs.Tool(t, tool)
+	}
+	ns := netns.New(t)
+	for _, line := range left {
+		f := strings.Fields(line)
+		ns.Run(f[0], f[1:]...)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"10-left.conflist", "lib/left/a/b", "lib/leftx/a", "bin/left", "keep"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "lib/leftx"), filepath.Join(dir, "lib/left/link")); err != nil {
+		t.Fatal(err)
+	}
+	pods := netip.MustParsePrefix("10.8.0.0/16")
+	task := Cleanup{Network: "left", Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{FileKey(dir + "/keep")}}, Leftovers: Leftovers{
+		Links: []LinkMark{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
+			{Name: "up0"}, {Name: "lo"}},
+		Routes: []RouteMark{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005}, {Table: host.AllTables, Link: "lefty"}},
+		Rules:  []RuleMark{{Table: 2005}, {Priority: 512, Pods: true}, {Table: 255}},
+		Chains: []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD"}},
+		Tables: []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
+		Files: []string{dir + "/10-left.conflist", dir + "/lib/left/", dir + "/*/left", dir + "/keep", dir + "/no/such/"},
+	}}
+	in(t, ns, func(h *host.Host) {
+		c := converge(t, h, task)
+		if c.Disruption != MayCutOff {
+			t.Error("a cleanup without a checkpoint")
+		}
+		var got []string
+		for _, item := range c.Items {
+			got = append(got, string(item.Op)+" "+strings.ReplaceAll(string(item.Key), dir, "")+": "+item.Fields[0].Name)
+		}
+		want := []string{
+			"- rule:ipv4 100 lookup local: back to priority 0",
+			"- rule:ipv4 99 fwmark 0x200000/0x200000 lookup 2005: lookup 2005",
+			"- rule:ipv4 512 from 10.8.0.7/32 lookup 254: lookup 254",
+			"- route:2005/10.99.0.0/16: 10.99.0.0/16 via 192.0.2.3 dev up0 proto 2 table 2005",
+			"- route:254/10.8.1.0/24: 10.8.1.0/24 via 192.0.2.3 dev up0 proto 2 table 254",
+			"- route:254/10.8.2.0/24: blackhole 10.8.2.0/24 proto 80 table 254",
+			"- iptables:ip/nft/nat/POSTROUTING: rule --comment \"left:1\" -j MASQUERADE",
+			"- iptables:ip/nft/nat/LEFT-POST: chain with 0 rules",
+			"- iptables:ip6/nft/filter/FORWARD: rule -o lefty -j DROP",
+			"- iptables:ip/legacy/filter/FORWARD: rule -j LEFT-FWD",
+			"- iptables:ip/legacy/filter/LEFT-FWD: chain with 1 rules",
+			"- nft:inet/left-masq: nft table",
+			"- ipset:left4:a: ipset",
+			"- link:left1: veth, up, port of lefty", "- link:lefty: bridge, up", "- link:left.vx: vxlan, down", "- link:vethab: veth, up",
+			"- file:/10-left.conflist: file", "- file:/lib/left: directory", "- file:/bin/left: file",
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+
+	has := func(command string, wants ...string) {
+		t.Helper()
+		f := strings.Fields(command)
+		out := ns.Run(f[0], f[1:]...)
+		for _, want := range wants {
+			text, absent := strings.CutPrefix(want, "no ")
+			if strings.Contains(out, text) == absent {
+				t.Errorf("%s: want %s\n%s", command, want, out)
+			}
+		}
+	}
+	has("ip -o link", "up0", "leftx", "vethzz@", "no lefty", "no left1", "no left.vx", "no vethab")
+	has("ip route show table all", "default via 192.0.2.1 dev up0", "10.9.0.7 dev vethzz", "10.80.0.0/16", "blackhole 10.9.2.0/24", "no 10.8.", "no table 2005")
+	has("ip rule", "0:\tfrom all lookup local", "98:\tfrom all fwmark 0x200000/0x200000 lookup 2006", "no 99:", "no 512:", "no 100:")
+	has("iptables-legacy-save", "LEFT-FWX", "no LEFT-FWD")
+	has("iptables-nft-save", "left_1", "no left:1", "no LEFT-POST")
+	has("ip6tables-nft-save", "no lefty")
+	has("nft list tables", "inet left-masqx", "table ip left-masq", "no inet left-masq\n")
+	has("ipset list -n", "left4a", "no left4:a")
+	has("find "+dir, "/keep", "/lib/leftx/a", "no /lib/left/", "no 10-left", "no /bin/left")
+}
+
+// A mark that names nothing else is no licence: what the host stands on is not even found.
+func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
+	ns := netns.New(t)
+	for _, line := range []string{"link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "route add default via 192.0.2.1"} {
+		ns.Run("ip", strings.Fields(line)...)
+	}
+	everything := Cleanup{Network: "all", Leftovers: Leftovers{LocalRule: true,
+		Links: []LinkMark{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteMark{{Table: host.AllTables}}, Rules: []RuleMark{{}}}}
+	in(t, ns, func(h *host.Host) {
+		if c := plan(t, everything, h); c != nil {
+			t.Errorf("%v", lines(c))
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package tasks
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Leftovers is what a network leaves on a node when it goes, each thing by its
+// exact name and mark: nothing is flushed, and what only resembles stays. It is
+// data of package network; [Cleanup] takes it away. Patterns are those of [path.Match].
+type Leftovers struct {
+	Units  []string    `json:"units,omitempty"`
+	Rules  []RuleMark  `json:"rules,omitempty"`
+	Routes []RouteMark `json:"routes,omitempty"`
+	Chains []ChainMark `json:"chains,omitempty"` // of iptables, either flavour
+	Tables []TableMark `json:"tables,omitempty"` // of nft
+	IPSets []string    `json:"ipsets,omitempty"`
+	Links  []LinkMark  `json:"links,omitempty"`
+	Pins   []string    `json:"pins,omitempty"` // eBPF objects, below /sys/fs/bpf
+	Files  []string    `json:"files,omitempty"`
+	// LocalRule says that it moves the rule for local addresses from priority 0.
+	LocalRule bool `json:"localRule,omitempty"`
+	// Others are what no agent on the node takes away, in words: it is only said.
+	Others []string `json:"others,omitempty"`
+}
+
+// Found is one thing that a mark names on this host.
+type Found struct {
+	Key graph.Key
+	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24 proto 80".
+	What   string
+	remove func(context.Context, *host.Host) error
+}
+
+// Scope is what marks are matched against besides the host.
+type Scope struct {
+	// PodCIDRs are where the pods of the network that goes had their addresses, on all nodes; for marks of pods.
+	PodCIDRs []netip.Prefix
+	// Keep are keys that somebody else wants now: the next network's files, cbr0.
+	Keep []graph.Key
+}
+
+// layer is one kind of leftover.
+type layer struct {
+	name string
+	find func(context.Context, host.View, Leftovers, Scope) ([]Found, error)
+}
+
+// layers in the order in which taking away works: what the host stands on is
+// restored first; rules go before the chains and sets that they use; rules before their tables' routes,
+// routes before their links; pins before files. Upstream's own tools do it in this order
+// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config).
+func layers() []layer {
+	return []layer{
+		{"units", findUnits},
+		{"local rule", findLocalRule},
+		{"policy rules", findRules},
+		{"routes", findRoutes},
+		{"iptables", findChains},
+		{"nft tables", findTables},
+		{"ipsets", findIPSets},
+		{"links", findLinks},
+		{"pins", findPins},
+		{"files", findFiles},
+	}
+}
+
+// Find lists what is there, in the order in which it goes. It writes nothing.
+func (l Leftovers) Find(ctx context.Context, v host.View, s Scope) ([]Found, error) {
+	var out []Found
+	for _, layer := range layers() {
+		found, err := layer.find(ctx, v, l, s)
+		if err != nil {
+			return nil, passing(err)
+		}
+		out = append(out, found...)
+	}
+	return slices.DeleteFunc(out, func(f Found) bool { return s.keeps(f.Key) }), nil
+}
+
+func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }
+
+// matches says that a name is one of the patterns. A pattern that is not well formed matches nothing; a test of package network holds all.
+func matches(name string, patterns ...string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
+}

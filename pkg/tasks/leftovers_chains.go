@@ -1,0 +1,108 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// KindChain is the kind of a key of an iptables chain, or of rules in one:
+// "iptables:ip/nft/nat/cali-POSTROUTING".
+const KindChain = "iptables"
+
+// ChainMark names iptables chains, or rules in chains of others. With Chain
+// alone it means the chains of that name, with all that is in them and every
+// rule that leads there; with anything else set, rules in chains of that name
+// ("" any) for which all that is set holds.
+type ChainMark struct {
+	Table   string `json:"table,omitempty"`   // "" any
+	Chain   string `json:"chain,omitempty"`   // pattern
+	Comment string `json:"comment,omitempty"` // pattern
+	Target  string `json:"target,omitempty"`  // pattern
+	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"
+	Out     string `json:"out,omitempty"`
+}
+
+func (m ChainMark) ofRules() bool {
+	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != ""
+}
+
+func (m ChainMark) inChain(c host.IPTChain) bool {
+	return (m.Table == "" || m.Table == c.Table) && (m.Chain == "" || match(m.Chain, c.Name))
+}
+
+func (m ChainMark) ofRule(r host.IPTRule) bool {
+	return (m.Comment == "" || match(m.Comment, r.Comment)) && (m.Target == "" || match(m.Target, r.Target)) &&
+		(m.In == "" || m.In == r.In) && (m.Out == "" || m.Out == r.Out)
+}
+
+func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.Chains) == 0 {
+		return nil, nil
+	}
+	chains, err := v.IPTChains(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for len(chains) > 0 {
+		same := func(c host.IPTChain) bool {
+			return c.Backend == chains[0].Backend && c.Family == chains[0].Family && c.Table == chains[0].Table
+		}
+		var table, rest []host.IPTChain
+		for _, c := range chains {
+			if same(c) {
+				table = append(table, c)
+			} else {
+				rest = append(rest, c)
+			}
+		}
+		out = append(out, findInTable(table, l, s)...)
+		chains = rest
+	}
+	return out, nil
+}
+
+// findInTable finds what goes from one table. All of it goes in one
+// transaction, by the first of what was found: chains lead to each other.
+func findInTable(table []host.IPTChain, l Leftovers, s Scope) []Found {
+	going := map[string]bool{}
+	for _, c := range table {
+		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
+			slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return !m.ofRules() && m.inChain(c) })
+	}
+	var gone []host.IPTRemoval
+	var out []Found
+	for _, c := range table {
+		r := host.IPTRemoval{Chain: c, Whole: going[c.Name]}
+		if r.Whole {
+			gone = append(gone, r)
+			out = append(out, Found{Key: chainKey(c), What: fmt.Sprintf("chain with %d rules", len(c.Rules))})
+			continue
+		}
+		for _, rule := range c.Rules {
+			if going[rule.Target] || slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
+				r.Rules = append(r.Rules, rule)
+				out = append(out, Found{Key: chainKey(c), What: "rule " + rule.String()})
+			}
+		}
+		if len(r.Rules) > 0 {
+			gone = append(gone, r)
+		}
+	}
+	if len(out) > 0 {
+		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.RemoveIPT(ctx, gone) }
+	}
+	return out
+}
+
+func chainKey(c host.IPTChain) graph.Key {
+	flavour := "nft"
+	if c.Backend == host.BackendLegacy {
+		flavour = "legacy"
+	}
+	return graph.MakeKey(KindChain, c.Family+"/"+flavour+"/"+c.Table+"/"+c.Name)
+}

@@ -1,0 +1,138 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	return findPaths(v, l.Files, "file")
+}
+
+func findPins(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	return findPaths(v, l.Pins, "eBPF pin")
+}
+
+// findPaths lists what the patterns name: a file, a symlink, or with a slash
+// at its end a directory with all that is in it. No symlink is followed, and
+// what is mounted below a directory is an error, not removed.
+func findPaths(v host.View, patterns []string, what string) ([]Found, error) {
+	var out []Found
+	for _, pattern := range patterns {
+		tree := strings.HasSuffix(pattern, "/")
+		names, err := expand(v, strings.TrimSuffix(pattern, "/"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			info, err := v.Lstat(name)
+			if absent(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if tree != (info.Type == host.Directory) {
+				continue // another thing of that name
+			}
+			found := Found{Key: FileKey(name), What: what}
+			if tree {
+				found.What = "directory"
+			}
+			found.remove = func(ctx context.Context, h *host.Host) error { return removeTree(ctx, h, name) }
+			out = append(out, found)
+		}
+	}
+	return out, nil
+}
+
+// absent says that nothing can be at a path, for a file where its parent would be too.
+func absent(err error) bool {
+	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// expand lists the paths that a pattern names, part by part.
+func expand(v host.View, pattern string) ([]string, error) {
+	found := []string{"/"}
+	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, `*?[\`) {
+				next = append(next, path.Join(dir, part))
+				continue
+			}
+			names, err := v.ReadDir(dir)
+			if absent(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("look for %s: %w", pattern, err)
+			}
+			for _, name := range names {
+				if match(part, name) {
+					next = append(next, path.Join(dir, name))
+				}
+			}
+		}
+		found = next
+	}
+	return found, nil
+}
+
+// removeTree removes a path and what is below it, deepest first.
+func removeTree(ctx context.Context, h *host.Host, name string) error {
+	info, err := h.Lstat(name)
+	if errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Type == host.Directory {
+		if fstype, err := h.Mounted(name); err == nil {
+			return fmt.Errorf("remove %s: a file system (%s) is mounted there: unmount it first", name, fstype)
+		}
+		names, err := h.ReadDir(name)
+		if err != nil {
+			return err
+		}
+		for _, below := range names {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			if err := removeTree(ctx, h, path.Join(name, below)); err != nil {
+				return err
+			}
+		}
+	}
+	return h.Remove(name)
+}
+
+// findUnits lists the units that systemd knows; their files are among Files.
+func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	var out []Found
+	for _, name := range l.Units {
+		unit, err := v.Unit(ctx, name)
+		if nowhere(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if unit.Load == "not-found" || unit.Active != "active" && unit.File != "enabled" {
+			continue
+		}
+		out = append(out, Found{Key: graph.MakeKey(KindUnit, name), What: unit.Active + ", " + unit.File,
+			remove: func(ctx context.Context, h *host.Host) error {
+				return errors.Join(h.StopUnit(ctx, name, true), h.DisableUnit(ctx, name))
+			}})
+	}
+	return out, nil
+}

@@ -1,0 +1,255 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func match(pattern, name string) bool {
+	is, err := path.Match(pattern, name)
+	return err == nil && is
+}
+
+// LinkMark names links. A link with a device behind it, the loopback and one
+// that a default route goes through are never meant, whatever their names.
+type LinkMark struct {
+	Name string `json:"name"`           // pattern
+	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
+	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
+	Master string `json:"master,omitempty"`
+	// Pods says that a route through it, or an address of it, is within the pods' addresses.
+	Pods bool `json:"pods,omitempty"`
+}
+
+func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.Links) == 0 {
+		return nil, nil
+	}
+	links, err := v.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	routes, err := v.Routes(ctx, host.MainTable)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := v.Addresses(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	pods := map[string]bool{}    // links with a pod behind
+	uplinks := map[string]bool{} // links with a default route
+	for _, r := range routes {
+		pods[r.Link] = pods[r.Link] || within(s.PodCIDRs, r.Dst)
+		uplinks[r.Link] = uplinks[r.Link] || r.Dst.Bits() == 0
+	}
+	for _, a := range addresses {
+		pods[a.Link] = pods[a.Link] || within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
+	}
+	var ports, others []Found
+	for _, link := range links {
+		if link.Physical || link.Loopback || link.Kind == "" || uplinks[link.Name] {
+			continue
+		}
+		if !slices.ContainsFunc(l.Links, func(m LinkMark) bool {
+			return match(m.Name, link.Name) && (m.Kind == "" || m.Kind == link.Kind) && (m.Master == "" || m.Master == link.Master) && (!m.Pods || pods[link.Name])
+		}) {
+			continue
+		}
+		what := []string{link.Kind, state(link, false)}
+		if link.Master != "" {
+			what = append(what, "port of "+link.Master)
+		}
+		name := link.Name
+		found := Found{Key: LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
+		if link.Master != "" {
+			ports = append(ports, found)
+		} else {
+			others = append(others, found)
+		}
+	}
+	return append(ports, others...), nil // a bridge after its ports
+}
+
+// within says that one of the ranges holds all of a prefix.
+func within(ranges []netip.Prefix, p netip.Prefix) bool {
+	return slices.ContainsFunc(ranges, func(r netip.Prefix) bool {
+		return r.Bits() <= p.Bits() && r.Addr().BitLen() == p.Addr().BitLen() && r.Masked().Contains(p.Addr())
+	})
+}
+
+// RouteMark names routes. All that is set must hold. Default routes of the
+// main table, the kernel's own and those of DHCP are never meant.
+type RouteMark struct {
+	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
+	Last     int    `json:"last,omitempty"`     // tables from Table to Last
+	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
+	Link     string `json:"link,omitempty"`     // pattern
+	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
+	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable
+}
+
+func (m RouteMark) matches(r host.Route, s Scope) bool {
+	table := m.Table
+	if table == 0 {
+		table = host.MainTable
+	}
+	switch {
+	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst):
+		return false
+	case m.Last != 0:
+		return r.Table >= table && r.Table <= m.Last
+	}
+	return table == host.AllTables || table == r.Table
+}
+
+func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.Routes) == 0 {
+		return nil, nil
+	}
+	routes, err := v.Routes(ctx, host.AllTables)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, r := range routes {
+		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return m.matches(r, s) }) {
+			continue
+		}
+		out = append(out, Found{Key: RouteKey(r), What: routeWords(r),
+			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }})
+	}
+	return out, nil
+}
+
+func routeWords(r host.Route) string {
+	words := []string{r.Dst.String()}
+	if r.Type != "unicast" {
+		words = []string{r.Type, r.Dst.String()}
+	}
+	if r.Gateway.IsValid() {
+		words = append(words, "via", r.Gateway.String())
+	}
+	if r.Link != "" {
+		words = append(words, "dev", r.Link)
+	}
+	return strings.Join(append(words, "proto", fmt.Sprint(r.Protocol), "table", fmt.Sprint(r.Table)), " ")
+}
+
+// RuleMark names policy rules. All that is set must hold; a mark with a table
+// alone means every rule that leads there.
+type RuleMark struct {
+	Priority int    `json:"priority,omitempty"`
+	Mark     uint32 `json:"mark,omitempty"`
+	Mask     uint32 `json:"mask,omitempty"`
+	Table    int    `json:"table,omitempty"`
+	Last     int    `json:"last,omitempty"` // tables from Table to Last
+	Pods     bool   `json:"pods,omitempty"` // from or to an address of the pods
+}
+
+func (m RuleMark) matches(r host.Rule, s Scope) bool {
+	switch {
+	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask:
+		return false
+	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
+		return false
+	case m.Last != 0:
+		return r.Table >= m.Table && r.Table <= m.Last
+	}
+	return m.Table == 0 || m.Table == r.Table
+}
+
+func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.Rules) == 0 {
+		return nil, nil
+	}
+	rules, err := v.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, r := range rules {
+		if r.OfMachine() || !slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.matches(r, s) }) {
+			continue
+		}
+		out = append(out, Found{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
+			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
+	}
+	return out, nil
+}
+
+func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if !l.LocalRule {
+		return nil, nil
+	}
+	rules, err := v.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, family := range []int{4, 6} {
+		if at := host.LocalRuleMoved(rules, family); at != 0 {
+			out = append(out, Found{Key: graph.MakeKey(KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
+				remove: func(ctx context.Context, h *host.Host) error { return h.RestoreLocalRule(ctx) }})
+		}
+	}
+	return out, nil
+}
+
+// TableMark names nft tables.
+type TableMark struct {
+	Family string `json:"family"`
+	Name   string `json:"name"` // pattern
+}
+
+func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.Tables) == 0 {
+		return nil, nil
+	}
+	tables, err := v.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, t := range tables {
+		if slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
+			out = append(out, Found{Key: TableKey(t.Family, t.Name), What: "nft table",
+				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
+		}
+	}
+	return out, nil
+}
+
+// KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.
+const KindIPSet = "ipset"
+
+func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.IPSets) == 0 {
+		return nil, nil
+	}
+	sets, err := v.IPSets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, name := range sets {
+		if matches(name, l.IPSets...) {
+			out = append(out, Found{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
+				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPSet(ctx, name) }})
+		}
+	}
+	return out, nil
+}
+
+// nowhere says that a view has no such live state, which is no error for a search.
+func nowhere(err error) bool {
+	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
+}

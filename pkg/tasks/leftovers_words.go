@@ -1,0 +1,104 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Words says each mark in a line, for people and for the pages on networks.
+func (l Leftovers) Words() []string {
+	var out []string
+	add := func(what, words string) { out = append(out, what+" "+words) }
+	for _, name := range l.Units {
+		add("unit", name)
+	}
+	if l.LocalRule {
+		add("rule", "for local addresses, moved from priority 0")
+	}
+	for _, m := range l.Rules {
+		add("rule", m.words())
+	}
+	for _, m := range l.Routes {
+		add("route", m.words())
+	}
+	for _, m := range l.Chains {
+		if m.ofRules() {
+			add("iptables rule", m.words())
+		} else {
+			add("iptables chain", m.words())
+		}
+	}
+	for _, m := range l.Tables {
+		add("nft table", m.Family+" "+m.Name)
+	}
+	for _, name := range l.IPSets {
+		add("ipset", name)
+	}
+	for _, m := range l.Links {
+		add("link", m.words())
+	}
+	for _, name := range l.Pins {
+		add("eBPF pin", name)
+	}
+	for _, name := range l.Files {
+		add("file", name)
+	}
+	for _, words := range l.Others {
+		add("not removed:", words)
+	}
+	return out
+}
+
+func (m LinkMark) words() string {
+	return clauses(m.Name, part(m.Kind != "", "(%s)", m.Kind), part(m.Master != "", "port of %s", m.Master), part(m.Pods, "with a pod's address"))
+}
+
+func (m RouteMark) words() string {
+	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
+		tableWords(m.Table, m.Last))
+}
+
+func (m RuleMark) words() string {
+	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
+		part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
+}
+
+func (m ChainMark) words() string {
+	table := m.Table
+	if table == "" {
+		table = "*"
+	}
+	return clauses(table+"/"+part(m.Chain == "", "*")+m.Chain, part(m.In != "", "-i %s", m.In), part(m.Out != "", "-o %s", m.Out),
+		part(m.Comment != "", "--comment %q", m.Comment), part(m.Target != "", "-j %s", m.Target))
+}
+
+func tableWords(table, last int) string {
+	switch {
+	case table == 0:
+		return ""
+	case table == host.AllTables:
+		return "in any table"
+	case last != 0:
+		return fmt.Sprintf("tables %d to %d", table, last)
+	}
+	return fmt.Sprintf("table %d", table)
+}
+
+func part(is bool, format string, args ...any) string {
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func clauses(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, " ")
+}
