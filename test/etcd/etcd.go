@@ -24,7 +24,7 @@ import (
 
 // Options is where etcd listens.
 type Options struct {
-	Netns   string // path of a network namespace; default this machine's own
+	Netns   string // path of a network namespace; default one of its own, which nobody else reaches
 	Address string // default 127.0.0.1
 }
 
@@ -40,6 +40,8 @@ type Server struct {
 	log   string // path of what etcd writes to its error output
 }
 
+const patience = time.Minute // far above what a busy machine takes: it only ends what hangs
+
 // Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test failed.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
@@ -47,13 +49,11 @@ func Start(t testing.TB, o Options) *Server {
 	if o.Address == "" {
 		o.Address = "127.0.0.1"
 	}
-	s := &Server{Authority: pki.New(t, "etcd-clients-ca"), Ctl: filepath.Join(bin, "etcdctl"), t: t, netns: o.Netns, dir: t.TempDir()}
-	// In a namespace of the test's own the usual port is free.
-	address := net.JoinHostPort(o.Address, "2379")
-	if o.Netns == "" {
-		address = freePort(t, o.Address)
+	if o.Netns == "" { // a port that was free on the machine's own may be taken before etcd is there
+		o.Netns = netns.New(t).Path()
 	}
-	s.Endpoint = "https://" + address
+	s := &Server{Authority: pki.New(t, "etcd-clients-ca"), Ctl: filepath.Join(bin, "etcdctl"), t: t, netns: o.Netns, dir: t.TempDir()}
+	s.Endpoint = "https://" + net.JoinHostPort(o.Address, "2379")
 	server := s.Authority.Server("etcd", o.Address)
 	cert, key := s.write("server.crt", server.Cert), s.write("server.key", server.Key)
 	ca := s.write("ca.crt", s.Authority.PEM)
@@ -88,7 +88,7 @@ func Start(t testing.TB, o Options) *Server {
 func (s *Server) await(process *child.Process) {
 	s.t.Helper()
 	me := s.Authority.Client("test")
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for {
 		err := s.Health(&me)
 		if err == nil {
@@ -119,12 +119,12 @@ func (s *Server) Health(as *pki.Pair) error {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	ask := func() error {
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", strings.TrimPrefix(s.Endpoint, "https://"), config)
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", strings.TrimPrefix(s.Endpoint, "https://"), config)
 		if err != nil {
 			return fmt.Errorf("connecting to etcd: %w", err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(patience))
 		if _, err := io.WriteString(conn, "GET /health HTTP/1.0\r\n\r\n"); err != nil {
 			return fmt.Errorf("asking etcd: %w", err)
 		}
@@ -137,9 +137,6 @@ func (s *Server) Health(as *pki.Pair) error {
 		}
 		return nil
 	}
-	if s.netns == "" {
-		return ask()
-	}
 	return netns.In(s.netns, ask)
 }
 
@@ -147,7 +144,7 @@ func (s *Server) Health(as *pki.Pair) error {
 // request before it hears of that, and then the refusal reaches it as an alert or as a broken connection: only the server says it surely.
 func (s *Server) Refused(reason string) {
 	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		out, err := os.ReadFile(s.log)
 		if err != nil {
@@ -170,7 +167,7 @@ func (s *Server) Refused(reason string) {
 // timeout: for those there is Health.
 func (s *Server) Do(ctx context.Context, as pki.Pair, args ...string) (string, error) {
 	s.t.Helper()
-	all := []string{"--endpoints=" + s.Endpoint, "--cacert=" + filepath.Join(s.dir, "ca.crt"), "--command-timeout=30s",
+	all := []string{"--endpoints=" + s.Endpoint, "--cacert=" + filepath.Join(s.dir, "ca.crt"), "--command-timeout=" + patience.String(),
 		"--cert=" + s.write("client.crt", as.Cert), "--key=" + s.write("client.key", as.Key)}
 	var out bytes.Buffer
 	cmd := s.command(ctx, s.Ctl, append(all, args...)...)
@@ -192,20 +189,7 @@ func (s *Server) write(name, content string) string {
 }
 
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	if s.netns != "" {
-		cmd = exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + s.netns, "--", name}, args...)...)
-	}
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + s.netns, "--", name}, args...)...)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3", "no_proxy=*")
 	return cmd
-}
-
-func freePort(t testing.TB, address string) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
-	if err != nil {
-		t.Fatalf("finding a free port: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
