@@ -23,7 +23,7 @@ type process struct {
 	leader         int // pid of the node's systemd, as this machine sees it
 }
 
-const bootTime = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
+const bootTime = 5 * time.Minute // far above what a busy machine takes: it only ends what hangs
 
 func (n *Node) boot(ctx context.Context) (state string, err error) {
 	if n.process != nil {
@@ -83,7 +83,8 @@ func (n *Node) console() string { return filepath.Join(n.dir, "console.log") }
 func (n *Node) await(ctx context.Context) error {
 	for {
 		for _, pid := range children(n.process.PID) {
-			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/private", pid)); err == nil {
+			// Until nspawn has changed its child's root, that is this machine's, which may have a systemd of its own.
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/private", pid)); err == nil && isFirst(pid) {
 				n.process.leader = pid
 				return nil
 			}
@@ -98,6 +99,18 @@ func (n *Node) await(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// isFirst says that a process is the first of a pid namespace below this one.
+func isFirst(pid int) bool {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone is no
+	for line := range strings.Lines(string(status)) {
+		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			fields := strings.Fields(ids)
+			return len(fields) > 1 && fields[len(fields)-1] == "1"
+		}
+	}
+	return false
 }
 
 func children(parent int) []int {

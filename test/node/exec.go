@@ -111,7 +111,7 @@ func (n *Node) enter(ctx context.Context, command ...string) (Result, error) {
 func (n *Node) pipe(ctx context.Context, in io.Reader, out, errs io.Writer, command ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"--target=" + strconv.Itoa(n.process.leader), "--all", "--"}, command...)...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	cmd.WaitDelay = 5 * time.Second // what nsenter started may outlive it and keep the pipes open
+	cmd.WaitDelay = time.Minute // what nsenter started may outlive it and keep the pipes open
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {

@@ -154,9 +154,10 @@ func eachMount(f func(mountPoint, kind string)) error {
 	return lines.Err()
 }
 
-// retry is for what the kernel finishes a moment after the process is gone: cgroups, mounts and links of a dead namespace.
+// retry is for what the kernel finishes a moment after the process is gone: cgroups, mounts and links of a dead namespace. The end only
+// ends what hangs.
 func retry(f func() error) error {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		err := f()
 		if err == nil || time.Now().After(deadline) {
