@@ -44,7 +44,7 @@ func Run(ctx context.Context, command []string, env []string, decide func(Call) 
 	cmd.Stdout, cmd.Stderr = io.Writer(&out), io.Writer(&errs)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	if err := cmd.Start(); err != nil {
 		return Outcome{}, fmt.Errorf("start in the trap: %w", err)
 	}
@@ -81,7 +81,7 @@ func takeListener(pid int, ended chan error) (int, error) {
 		return -1, fmt.Errorf("open the program's pidfd: %w", err)
 	}
 	defer unix.Close(pidfd)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Microsecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Microsecond) {
 		link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, listenerFD))
 		if err == nil && strings.Contains(link, "seccomp") {
 			fd, err := unix.PidfdGetfd(pidfd, listenerFD, 0)
@@ -130,8 +130,17 @@ func (s *supervisor) serve() error {
 			return fmt.Errorf("receive a call: %w", err)
 		}
 		r := s.answer(n)
-		if err := ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil && !errors.Is(err, unix.ENOENT) {
+		if err := s.send(&r); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("answer a call: %w", err)
+		}
+	}
+}
+
+// send answers a call. The runtime's signal to its own threads may interrupt that while another thread of the program makes a call.
+func (s *supervisor) send(r *response) error {
+	for {
+		if err := ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(r)); !errors.Is(err, unix.EINTR) {
+			return err
 		}
 	}
 }
