@@ -22,7 +22,7 @@ func TestKernelInAVM(t *testing.T) {
 		ok(t, err)
 		boots := vm.Run(t, vm.Options{
 			Payload: map[string]string{"tasks.test": self},
-			Boots:   []string{inVM + "=1 ./tasks.test -test.run='^TestKernelInAVM$' -test.v -test.timeout=5m"},
+			Boots:   []string{inVM + "=1 ./tasks.test -test.run='^TestKernelInAVM$' -test.v -test.timeout=10m"},
 		})
 		t.Log(boots[0].Output)
 		if boots[0].Code != 0 {

@@ -66,7 +66,7 @@ func (r *Recorder) Close() error {
 	select {
 	case serr := <-r.served:
 		err = errors.Join(err, serr)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		err = errors.Join(err, errors.New("close the disk: something still uses it"))
 	}
 	return errors.Join(err, r.conn.Close(), r.file.Close())
