@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// criTimeout bounds what a pass waits for a container runtime that hangs.
-const criTimeout = 700 * time.Millisecond
+// criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that has just booted is only slow.
+const criTimeout = 3 * time.Second
 
 // criStatus is what a runtime says of itself and its network.
 type criStatus struct {
@@ -28,8 +28,8 @@ type criStatus struct {
 // askCRI asks a container runtime for its version and status, by gRPC over
 // net/http: two calls with two fields each. With grpc-go and cri-api the
 // program would be 6 MB larger and start 1.7 ms later.
-func askCRI(ctx context.Context, socket string) (criStatus, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, criTimeout, fmt.Errorf("the runtime at %s did not answer within %s", socket, criTimeout))
+func askCRI(ctx context.Context, socket string, limit time.Duration) (criStatus, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
 	defer cancel()
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -61,7 +62,7 @@ func TestAskCRI(t *testing.T) {
 		Info:            map[string]string{"config": `{"cni":{}}`, "empty": "", "big": big},
 		RuntimeHandlers: []*cri.RuntimeHandler{{Name: "runc", Features: &cri.RuntimeHandlerFeatures{UserNamespaces: true}}},
 	}}
-	got, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc))
+	got, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestAskCRIOfOldRuntimes(t *testing.T) {
 	old := cri.RuntimeService_ServiceDesc
 	old.ServiceName = "runtime.v1alpha2.RuntimeService"
 	f := &fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: "NetworkReady", Status: true}}}}}
-	got, err := askCRI(t.Context(), f.serve(t, &old))
+	got, err := askCRI(t.Context(), f.serve(t, &old), time.Minute)
 	if err != nil || got.networkReady == nil || !*got.networkReady {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -86,18 +87,18 @@ func TestAskCRIOfOldRuntimes(t *testing.T) {
 
 func TestAskCRIErrors(t *testing.T) {
 	f := &fakeRuntime{err: status.Error(codes.Internal, "no 100 % luck")}
-	_, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc))
+	_, err := askCRI(t.Context(), f.serve(t, &cri.RuntimeService_ServiceDesc), time.Minute)
 	if err == nil || !strings.Contains(err.Error(), `gRPC code "13"`) || !strings.Contains(err.Error(), "no 100 % luck") {
 		t.Errorf("a failing runtime: %v", err)
 	}
-	if _, err := askCRI(t.Context(), f.serve(t)); !errors.Is(err, errUnimplemented) {
+	if _, err := askCRI(t.Context(), f.serve(t), time.Minute); !errors.Is(err, errUnimplemented) {
 		t.Errorf("a server without CRI: %v", err)
 	}
-	if _, err := askCRI(t.Context(), t.TempDir()+"/none.sock"); err == nil || !strings.Contains(err.Error(), "none.sock") {
+	if _, err := askCRI(t.Context(), t.TempDir()+"/none.sock", time.Minute); err == nil || !strings.Contains(err.Error(), "none.sock") {
 		t.Errorf("no server: %v", err)
 	}
 	hangs := &fakeRuntime{hang: true}
-	if _, err := askCRI(t.Context(), hangs.serve(t, &cri.RuntimeService_ServiceDesc)); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+	if _, err := askCRI(t.Context(), hangs.serve(t, &cri.RuntimeService_ServiceDesc), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not answer within") {
 		t.Errorf("a runtime that hangs: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		return rt // its CNI settings are kubelet's
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
-		status, err := askCRI(ctx, rt.Socket)
+		status, err := askCRI(ctx, rt.Socket, criTimeout)
 		if err != nil {
 			g.problem("ask the container runtime", err)
 		} else {

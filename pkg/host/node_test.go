@@ -38,7 +38,7 @@ func TestInANode(t *testing.T) {
 		return
 	}
 	n := bootForTest(t)
-	out := n.Run(t.Context(), "env", inNode+"=1", "/host.test", "-test.run=^TestInANode$", "-test.v", "-test.timeout=2m")
+	out := n.Run(t.Context(), "env", inNode+"=1", "/host.test", "-test.run=^TestInANode$", "-test.v", "-test.timeout=10m")
 	t.Log(out.Stdout)
 	if out.Code != 0 {
 		t.Errorf("exit %d: %s", out.Code, out.Stderr)
@@ -116,7 +116,7 @@ func BenchmarkInANode(b *testing.B) {
 	u := openUnits(Options{})
 	defer u.close()
 	measure("unit", func() error { _, err := u.Unit(b.Context(), "containerd.service"); return err })
-	measure("cri", func() error { _, err := askCRI(b.Context(), "/run/containerd/containerd.sock"); return err })
+	measure("cri", func() error { _, err := askCRI(b.Context(), "/run/containerd/containerd.sock", criTimeout); return err })
 	measure("facts", func() error {
 		l, err := OpenView(b.Context(), Options{})
 		if err != nil {
