@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer h.Close() // every write was checked where it was made
-	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.77.0.20:6443"}, Window: 2 * time.Second, Log: log, Means: checkpoint.Means{
+	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.77.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: checkpoint.Means{
 		Ping: func(ctx context.Context, to netip.Addr) error {
 			_, err := verify.Ping(ctx, "", to)
 			return err

@@ -104,19 +104,19 @@ var cuts = []cut{
 		made: "nft list table inet netwright-cutoff"},
 }
 
-// fates are what becomes of the agent once the change is made. Each has the line that brings the node back.
-var fates = []struct {
-	name string
-	act  func(ctx context.Context, n *node.Node)
-}{
-	// pkg/checkpoint/undo.go:Settle
-	{"alive", func(context.Context, *node.Node) {}},
-	// pkg/checkpoint/arm.go:arm, StartTimer
-	{"killed", func(ctx context.Context, n *node.Node) { n.Shell(ctx, "systemctl kill --signal=KILL cutting") }},
-	// pkg/checkpoint/undo.go:Undo, EndProcess
-	{"stopped", func(ctx context.Context, n *node.Node) { n.Shell(ctx, "systemctl kill --signal=STOP cutting") }},
-	// pkg/checkpoint/bootunit.go:wantBootUnit
-	{"rebooted", func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
+// fate is what becomes of the agent once the change is made: the signal that it gets, and what comes after.
+type fate struct {
+	name, signal string
+	after        func(ctx context.Context, n *node.Node)
+}
+
+// fates have each the line that brings the node back.
+var fates = []fate{
+	{name: "alive"},                   // pkg/checkpoint/undo.go:Settle
+	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartTimer
+	{name: "stopped", signal: "STOP"}, // pkg/checkpoint/undo.go:Undo, EndProcess
+	{name: "rebooted", signal: "STOP", // pkg/checkpoint/bootunit.go:wantBootUnit
+		after: func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
 }
 
 // goodStore is a store whose node works, and its cluster's document.
@@ -141,48 +141,57 @@ func TestCheckpoint(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			f := serve(t)
 			s, good := goodStore(t)
-			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
-				Files: map[string]string{
-					"/etc/netwright/agent.yaml": fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 2s\nprobes: [tcp:%s:%s, ping:%s]\n",
-						cluster, serverAddress, serverPort, node.Gateway6),
-				},
-				Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)},
-			}))
+			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)}}))
 			for _, fate := range fates {
-				t.Run(fate.name, func(t *testing.T) { comesBack(t, n, good, c, fate.name, fate.act) })
+				t.Run(fate.name, func(t *testing.T) { comesBack(t, n, good, c, fate) })
 			}
 		})
 	}
 }
 
-func comesBack(t *testing.T, n *node.Node, good string, c cut, fate string, act func(context.Context, *node.Node)) {
+// agentFile is the agent's own file, with a window for the probes: long for a change that must pass, short for one that must not.
+func agentFile(window string) string {
+	return fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: %s\nprobes: [tcp:%s:%s, ping:%s]\n",
+		cluster, window, serverAddress, serverPort, node.Gateway6)
+}
+
+func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	ctx := t.Context()
 	dir := "/srv/netwright/" + cluster
+	n.Write("/etc/netwright/agent.yaml", agentFile("1m"), 0o644)
 	n.Write(dir+"/cluster.yaml", good, 0o644)
 	n.Write(dir+"/nodes/node-1.yaml", goodNode(goodPods), 0o644)
 	n.Shell(ctx, "netwright --once || netwright --once")
-	n.Shell(ctx, "rm -rf /var/lib/netwright/checkpoint")
+	n.Shell(ctx, "rm -rf /var/lib/netwright/checkpoint /run/acted")
+	n.Write("/etc/netwright/agent.yaml", agentFile("3s"), 0o644)
 	before := n.Snapshot()
 
 	n.Write(dir+"/cluster.yaml", strings.Replace(good, c.edit[0], c.edit[1], 1), 0o644)
 	if c.node != "" {
 		n.Write(dir+"/nodes/node-1.yaml", goodNode(c.node), 0o644)
 	}
+	if f.signal != "" { // from within the node: the change is there for no longer than the window
+		n.Start(ctx, "acting", "/bin/sh", "-c", "until "+c.made+"; do sleep 0.01; done; systemctl kill --signal="+f.signal+" cutting && touch /run/acted")
+	}
 	if c.run == "" {
 		n.Start(ctx, "cutting", "netwright", "--once")
 	} else {
 		n.Start(ctx, "cutting", c.run)
 	}
-	until(t, n, "the change is made", c.made)
-	act(ctx, n)
-	until(t, n, "the checkpoint is over", "test ! -e /var/lib/netwright/checkpoint/journal.json")
+	if f.signal != "" {
+		until(t, n, "the change is made", "test -e /run/acted")
+	}
+	if f.after != nil {
+		f.after(ctx, n)
+	}
+	until(t, n, "the checkpoint is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "nothing of it is left to do", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
 
 	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
-	if bad := strings.Contains(verdict, `"bad":true`); bad != (fate != "rebooted") {
+	if bad := strings.Contains(verdict, `"bad":true`); bad != (f.name != "rebooted") {
 		t.Errorf("verdict: %s", verdict)
 	}
-	if fate == "rebooted" { // the kernel's state is of the new boot: what is on disk counts, and that it can be reached
+	if f.name == "rebooted" { // the kernel's state is of the new boot: what is on disk counts, and that it can be reached
 		n.Shell(ctx, "! "+c.made)
 		if left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { return !strings.Contains(line, " file /etc/") }); len(left) > 0 {
 			t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
@@ -193,7 +202,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, fate string, act 
 	if c.run != "" {
 		return
 	}
-	if fate != "rebooted" {
+	if f.name != "rebooted" {
 		// pkg/checkpoint/verdict.go:Held: a bad generation is not applied again, and the plan says so.
 		res := n.Run(ctx, "netwright", "--once")
 		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
@@ -208,7 +217,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, fate string, act 
 // until waits for a condition of the shell.
 func until(t *testing.T, n *node.Node, what, condition string) {
 	t.Helper()
-	end := time.Now().Add(time.Minute) // it only ends what hangs
+	end := time.Now().Add(5 * time.Minute) // it only ends what hangs
 	for n.Run(t.Context(), "/bin/sh", "-c", condition).Code != 0 {
 		if time.Now().After(end) {
 			t.Fatalf("it never came that %s (%s)\n%s", what, condition, n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "40", "-u", "cutting", "-u", "netwright-undo-now", "-u", "netwright-undo").Stdout)
@@ -245,15 +254,22 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	f := serve(t)
 	s, good := goodStore(t)
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
-		"/etc/netwright/agent.yaml": fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 3s\nprobes: [tcp:%s:%s]\n", cluster, serverAddress, serverPort),
+		"/etc/netwright/agent.yaml": agentFile("10s"),
 	}}))
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
-	// The outage begins when the probes were taken: the agent stands still until the store is gone.
-	n.Run(ctx, "/bin/sh", "-c", `netwright --once & agent=$!
-until [ -e /var/lib/netwright/checkpoint/journal.json ]; do :; done
-kill -STOP $agent; mv /srv/netwright /srv/gone; kill -CONT $agent; wait $agent`)
+	// The outage begins when the probes were taken: after the first connection the server is not reached until the store is gone.
+	fabric := []string{"--net=" + f.Netns(), "--", "nft"}
+	command(t, "nsenter", append(fabric, "add table inet once; add chain inet once in { type filter hook input priority 0; }; "+
+		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn limit rate 1/day burst 1 packets accept; "+
+		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn drop")...)
+	n.Start(ctx, "cutting", "netwright", "--once")
+	until(t, n, "the change is under a checkpoint", "test -e /var/lib/netwright/checkpoint/journal.json")
+	n.Shell(ctx, "mv /srv/netwright /srv/gone")
+	command(t, "nsenter", append(fabric, "delete table inet once")...)
+	until(t, n, "the checkpoint is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
+	until(t, n, "the agent is through", "! systemctl is-active -q cutting")
 	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
 	if !strings.Contains(verdict, `"bad":false`) || !strings.Contains(verdict, "store:") {
 		t.Errorf("verdict: %s", verdict)

@@ -96,6 +96,7 @@ func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 				t.Errorf("dry runs fetched an asset %d times", got)
 			}
 			n.Must(ctx, "netwright", "--once")
+			idle(t, n) // a restart is asked for, and nobody waits for its end
 			if name == "bridge" && fetched.Load() == 0 {
 				t.Error("the real run fetched no asset: the server counts nothing")
 			}
@@ -157,7 +158,7 @@ func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan)
 
 // unitsOf says of each service when it was last started, by its invocation, and how often systemd read its files.
 func unitsOf(ctx context.Context, n *node.Node) map[string]string {
-	out := map[string]string{"reloads": n.Shell(ctx, "journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true")}
+	out := map[string]string{"reloads": n.Shell(ctx, "journalctl --sync; journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true")}
 	for _, unit := range []string{"containerd.service", "kubelet.service"} {
 		out[unit] = n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", unit)
 	}

@@ -30,11 +30,13 @@ func TestHooksComeAndGo(t *testing.T) {
       [Service]
       ExecStart=/bin/sleep infinity
 `, 0o644)
-	n.Must(ctx, "netwright", "--once")
+	n.Must(ctx, "netwright", "--once") // units of the user are started, and nobody waits for them
+	idle(t, n)
 	if got := n.Must(ctx, "systemctl", "is-active", "stay"); got != "active\n" {
 		t.Errorf("stay.service is %q", got)
 	}
 	nothingToDo(t, n)
+	idle(t, n)
 	if got := n.Read("/run/settled"); got != "settled\n" {
 		t.Errorf("the oneshot ran %d times, want once", strings.Count(got, "\n"))
 	}
@@ -43,11 +45,18 @@ func TestHooksComeAndGo(t *testing.T) {
 		t.Errorf("a unit that goes is to be restarted, or does not go: %v", listed)
 	}
 	n.Must(ctx, "netwright", "--once")
+	idle(t, n)
 	if got := n.Shell(ctx, "systemctl list-units --all --plain --no-legend stay.service settle.service; pgrep -x sleep || true"); got != "" {
 		t.Errorf("left of the hooks: %s", got)
 	}
 	n.Must(ctx, "test", "!", "-e", "/etc/systemd/system/stay.service")
 	nothingToDo(t, n)
+}
+
+// idle waits until systemd has nothing queued or under way.
+func idle(t *testing.T, n *node.Node) {
+	t.Helper()
+	until(t, n, "systemd has no jobs", "! systemctl list-jobs --no-legend | grep -q .")
 }
 
 func nothingToDo(t *testing.T, n *node.Node) {

@@ -52,7 +52,7 @@ func TestPodsTalk(t *testing.T) {
 				pods[i] = nodes[i].AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
 			}
 			for i, addr := range pods[1].Addresses {
-				pods[0].Must(ctx, "ping", "-c2", "-W5", addr.String())
+				pods[0].Must(ctx, "ping", "-c1", "-w60", addr.String())
 				seen := peerSeenBy(t, pods[1], netip.AddrPortFrom(addr, 80), pods[0])
 				if seen != pods[0].Addresses[i] {
 					t.Errorf("a pod of node 2 sees %s, want the pod's own %s", seen, pods[0].Addresses[i])
@@ -86,7 +86,7 @@ func peerSeenBy(t *testing.T, server place, at netip.AddrPort, client place) net
 	defer l.Close()
 	var conn net.Conn
 	err := client.Do(func() (err error) {
-		conn, err = net.DialTimeout(network(at), at.String(), 5*time.Second)
+		conn, err = net.DialTimeout(network(at), at.String(), time.Minute)
 		return err
 	})
 	if err != nil {
@@ -115,11 +115,14 @@ func hostPort(t *testing.T, client place, pod *node.Pod, to netip.AddrPort) {
 		fmt.Fprintln(conn, "hello from the pod")
 	}()
 	err := client.Do(func() error {
-		conn, err := net.DialTimeout(network(to), to.String(), 5*time.Second)
+		conn, err := net.DialTimeout(network(to), to.String(), time.Minute)
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			return err
+		}
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		if err == nil && line != "hello from the pod\n" {
 			err = fmt.Errorf("got %q", line)
@@ -142,7 +145,7 @@ func listen(t *testing.T, at place, addr netip.AddrPort) *net.TCPListener {
 		t.Fatalf("listen on %s: %v", addr, err)
 	}
 	tcp := l.(*net.TCPListener)
-	if err := tcp.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := tcp.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return tcp
