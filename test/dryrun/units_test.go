@@ -32,7 +32,7 @@ func TestUnitsInANode(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{"/dryrun.test": self}})
-		out := n.Run(t.Context(), "env", inNode+"=1", "/dryrun.test", "-test.run=^TestUnitsInANode$", "-test.v", "-test.timeout=2m")
+		out := n.Run(t.Context(), "env", inNode+"=1", "/dryrun.test", "-test.run=^TestUnitsInANode$", "-test.v", "-test.timeout=10m")
 		if t.Log(out.Stdout); out.Code != 0 {
 			t.Errorf("exit %d: %s", out.Code, out.Stderr)
 		}
