@@ -132,9 +132,12 @@ func TestKillLeavesOldOrNew(t *testing.T) {
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
 		child.Env = append(os.Environ(), killedEnv+"="+root)
 		must(t, child.Start())
-		for {
+		for wait := 0; ; wait++ {
 			if _, err := os.Stat(root + "/ready"); err == nil {
 				break
+			}
+			if wait > 60_000 { // only so that a broken test ends
+				t.Fatal("the child wrote no batch")
 			}
 			time.Sleep(time.Millisecond)
 		}

@@ -121,7 +121,7 @@ func seenAs(t *testing.T, from, to *netns.NS, addr string, wait time.Duration) s
 // passes and blocked wait long for what must come and shortly for what must not.
 func passes(t *testing.T, from, to *netns.NS, addr, as string) {
 	t.Helper()
-	if got := seenAs(t, from, to, addr, 10*time.Second); got != as {
+	if got := seenAs(t, from, to, addr, time.Minute); got != as {
 		t.Errorf("to %s: seen as %q, want %q", addr, got, as)
 	}
 }

@@ -95,15 +95,24 @@ func calicoSet(t *testing.T, ca authority, key crypto.Signer, change func(*x509.
 	}
 }
 
+// lastDay is the day on which a certificate ends: it was made before or after midnight.
+func lastDay(t *testing.T, file CertFile) string {
+	t.Helper()
+	block, _ := pem.Decode(file.PEM)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	ok(t, err)
+	return cert.NotAfter.UTC().Format(time.DateOnly)
+}
+
 func TestCertificateSet(t *testing.T) {
 	h, root := onDisk(t)
 	ca, key := newAuthority(t, "ca"), ecKey(t)
 	set := calicoSet(t, ca, key, nil)
-	until := time.Now().Add(400 * 24 * time.Hour).UTC().Format(time.DateOnly)
+	until := lastDay(t, set.Cert)
 	c := converge(t, h, set)
 	wantLines(t, c, "+ file:/etc, type →directory, mode →0755, owner →root:root", "+ file:/etc/calico, type →directory, mode →0755, owner →root:root",
 		"+ file:/etc/calico/pki, type →directory, mode →0755, owner →root:root",
-		"+ file:/etc/calico/pki/ca.pem, certificate →CN=ca until "+until+", serial abc, mode →0644, owner →root:root",
+		"+ file:/etc/calico/pki/ca.pem, certificate →CN=ca until "+lastDay(t, set.CA)+", serial abc, mode →0644, owner →root:root",
 		"+ file:/etc/calico/pki/client.pem, certificate →CN=calico-client until "+until+", serial abc, mode →0644, owner →root:root",
 		"+ file:/etc/calico/pki/client-key.pem, mode →0600, owner →root:root")
 	wantFile(t, root+"/etc/calico/pki/ca.pem", string(set.CA.PEM), 0o644, 0)
@@ -116,7 +125,7 @@ func TestCertificateSet(t *testing.T) {
 	renewed := calicoSet(t, ca, ecKey(t), func(c *x509.Certificate) { c.NotAfter = time.Now().Add(10 * 24 * time.Hour) })
 	c = converge(t, h, renewed)
 	wantLines(t, c, "~ file:/etc/calico/pki/client.pem, certificate CN=calico-client until "+until+", serial abc→CN=calico-client until "+
-		time.Now().Add(10*24*time.Hour).UTC().Format(time.DateOnly)+", serial abc", "~ file:/etc/calico/pki/client-key.pem, content secret→another secret")
+		lastDay(t, renewed.Cert)+", serial abc", "~ file:/etc/calico/pki/client-key.pem, content secret→another secret")
 	for _, it := range c.Items {
 		if it.Before != nil || it.After != nil {
 			t.Errorf("%s is shown", it.Key)

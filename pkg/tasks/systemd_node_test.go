@@ -20,7 +20,7 @@ func TestSystemdInANode(t *testing.T) {
 		self, err := os.Executable()
 		ok(t, err)
 		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{"/tasks.test": self}})
-		out := n.Run(t.Context(), "env", inNode+"=1", "/tasks.test", "-test.run=^TestSystemdInANode$", "-test.v", "-test.timeout=2m")
+		out := n.Run(t.Context(), "env", inNode+"=1", "/tasks.test", "-test.run=^TestSystemdInANode$", "-test.v", "-test.timeout=10m")
 		t.Log(out.Stdout)
 		if out.Code != 0 {
 			t.Errorf("exit %d: %s", out.Code, out.Stderr)

@@ -164,7 +164,7 @@ func reachable(t *testing.T, p *Pod, hostPort string) {
 			_ = c.Close()
 		}
 	}()
-	c, err := net.DialTimeout("tcp", hostPort, 5*time.Second)
+	c, err := net.DialTimeout("tcp", hostPort, time.Minute)
 	if err != nil {
 		t.Errorf("the pod's port is not one of the host: %v", err)
 		return

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netwright/netwright/pkg/graph"
 )
 
@@ -141,9 +143,23 @@ func TestGetRedirects(t *testing.T) {
 	}
 }
 
+// refusing is the URL of a port on which nobody listens, and that nobody else can take meanwhile.
+func refusing(t *testing.T) string {
+	t.Helper()
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(socket) })
+	err = unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	name, nameErr := unix.Getsockname(socket)
+	if err := errors.Join(err, nameErr); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", name.(*unix.SockaddrInet4).Port)
+}
+
 func TestGetBrokenNetwork(t *testing.T) {
-	closed := serve(t, nil)
-	closed.Close()
 	reset := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		fmt.Fprint(w, "half of it")
@@ -160,7 +176,7 @@ func TestGetBrokenNetwork(t *testing.T) {
 		fmt.Fprint(w, "half of it")
 	})
 	for name, url := range map[string]string{
-		"refused": closed.URL, "reset": reset.URL, "short": short.URL,
+		"refused": refusing(t), "reset": reset.URL, "short": short.URL,
 	} {
 		_, _, err := read(fetcher(t), url+"?token=secret")
 		if err == nil || !graph.IsTransient(err) || strings.Contains(err.Error(), "secret") {
@@ -223,7 +239,7 @@ func TestGetStalls(t *testing.T) {
 	})
 	defer close(stop)
 	f := fetcher(t)
-	f.stall = 50 * time.Millisecond
+	f.stall = time.Second
 	body, _, err := f.Open(context.Background(), server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +248,6 @@ func TestGetStalls(t *testing.T) {
 	if n, err := body.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	time.Sleep(3 * f.stall)
 	if _, err := body.Read(make([]byte, 1)); !errors.Is(err, errStalled) || !graph.IsTransient(err) {
 		t.Errorf("stalled: %v; want transient", err)
 	}
@@ -244,7 +259,7 @@ func TestGetStalls(t *testing.T) {
 	}
 	defer slow.Close()
 	for range 2 {
-		time.Sleep(3 * f.stall)
+		time.Sleep(f.stall * 5 / 4)
 		if n, err := slow.Read(make([]byte, 1)); n != 1 || err != nil && err != io.EOF {
 			t.Errorf("slow reader: %d, %v", n, err)
 		}
@@ -291,7 +306,7 @@ func TestGetThroughProxy(t *testing.T) {
 		fmt.Fprint(w, "through the proxy")
 	})
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestGetThroughProxy$", "-test.v")
-	cmd.Env = append(os.Environ(), asked+"=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=")
+	cmd.Env = append(os.Environ(), asked+"=1", "HTTP_PROXY="+proxy.URL, "NO_PROXY=", "no_proxy=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
