@@ -22,6 +22,8 @@ type Facts struct {
 	// Forward is the verdict of the FORWARD hook's base chains: "drop" when any
 	// of them drops by policy (a Docker host), else "accept".
 	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"
+	// LateSysctls is what files set that are read at boot after ours.
+	LateSysctls []SysctlLine `json:"lateSysctls,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
 	// Problems lists what is there and could not be read, each with its reason.
@@ -86,6 +88,14 @@ type RuntimeFacts struct {
 	NetworkReason string `json:"networkReason,omitempty"`
 	// LoadedConf is the file name of the conf that the runtime has loaded, when it says.
 	LoadedConf string `json:"loadedConf,omitempty"`
+}
+
+// SysctlLine is a key that a file of sysctl.d(5) sets.
+type SysctlLine struct {
+	Key    string `json:"key"` // in dotted form
+	Value  string `json:"value"`
+	File   string `json:"file"`
+	Target string `json:"target,omitempty"` // of the file, where it is a symlink
 }
 
 // VariableFact is a variable of a unit and the file that sets it.

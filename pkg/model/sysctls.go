@@ -7,12 +7,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // sysctlFile keeps the values over a reboot.
-const sysctlFile = "/etc/sysctl.d/99-netwright.conf"
+const sysctlFile = "/etc/sysctl.d/" + host.OwnSysctlFile
 
 // The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of its family.
 const (
@@ -46,7 +47,24 @@ func (b *builder) sysctls() error {
 		fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
 	}
 	b.add(tasks.File{Meta: nodeDefault("the same values after a reboot"), Path: sysctlFile, Content: []byte(text.String()), Mode: 0o644})
+	b.lateSysctls(keys)
 	return nil
+}
+
+// lateSysctls names who wins over us at boot: what we write then is right only from our first pass on.
+func (b *builder) lateSysctls(keys []sysctl) {
+	for _, late := range b.in.Facts.LateSysctls {
+		i := slices.IndexFunc(keys, func(k sysctl) bool { return tasks.SysctlKey(k.Key) == tasks.SysctlKey(late.Key) })
+		if i < 0 || host.SameSysctl(late.Key, late.Value, keys[i].Value) {
+			continue
+		}
+		from := late.File
+		if late.Target != "" {
+			from += " → " + late.Target
+		}
+		b.note(network.Warning, from, "%s = %s is set at boot by a file that is read after our %s, and holds until our first pass sets %s: take that line out",
+			late.Key, late.Value, host.OwnSysctlFile, keys[i].Value)
+	}
 }
 
 // decide merges the four sources into one entry a key, in their order of first appearance.
