@@ -78,9 +78,12 @@ type RuntimeFacts struct {
 	ConfigVersion int      `json:"configVersion,omitempty"`
 	Imports       []string `json:"imports,omitempty"`
 	BinDirs       []string `json:"binDirs,omitempty"`
-	ConfDir       string   `json:"confDir,omitempty"`
-	ConfTemplate  string   `json:"confTemplate,omitempty"`
-	MaxConfNum    int      `json:"maxConfNum,omitempty"`
+	// BinDirKey is the key by which containerd's files name BinDirs: bin_dir,
+	// bin_dirs, "" if none does. containerd refuses both together.
+	BinDirKey    string `json:"binDirKey,omitempty"`
+	ConfDir      string `json:"confDir,omitempty"`
+	ConfTemplate string `json:"confTemplate,omitempty"`
+	MaxConfNum   int    `json:"maxConfNum,omitempty"`
 	// From says where the CNI settings were read: "cri status", a configuration file's path, "default".
 	From string `json:"from,omitempty"`
 	// NetworkReady and its message are CRI's NetworkReady condition, when asked over the socket.

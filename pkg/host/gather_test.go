@@ -151,6 +151,14 @@ func TestRuntimeFiles(t *testing.T) {
 			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config-kops.toml", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"},
 				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/net.d", MaxConfNum: 1, From: "/etc/containerd/config-kops.toml"},
 		},
+		"containerd 2.x, its old key beside an empty new one": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/a'\nbin_dirs = []\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
+				BinDirs: []string{"/a"}, BinDirKey: "bin_dir", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
 		"containerd 2.x": {
 			files: map[string]string{
 				"/usr/lib/systemd/system/containerd.service": unit,
@@ -159,7 +167,7 @@ func TestRuntimeFiles(t *testing.T) {
 				"/etc/containerd/conf.d/10-x.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/x'\nconf_template = '/t'\n",
 			},
 			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
-				BinDirs: []string{"/a", "/b"}, ConfDir: "/y", ConfTemplate: "/t", From: "/etc/containerd/config.toml"},
+				BinDirs: []string{"/a", "/b"}, BinDirKey: "bin_dirs", ConfDir: "/y", ConfTemplate: "/t", From: "/etc/containerd/config.toml"},
 		},
 		"cri-o before containerd": {
 			files: map[string]string{

@@ -40,20 +40,33 @@ func (g gatherer) containerdFile(rt *RuntimeFacts) {
 			settings[k] = v
 		}
 	}
+	g.listensAt(rt, table(main, "grpc")["address"])
 	rt.From = rt.ConfigFile
 	if s, ok := settings["conf_dir"].(string); ok && s != "" {
 		rt.ConfDir = s
 	}
 	if s, ok := settings["bin_dir"].(string); ok && s != "" {
-		rt.BinDirs = []string{s}
+		rt.BinDirs, rt.BinDirKey = []string{s}, "bin_dir"
 	}
 	if s := texts(settings["bin_dirs"]); len(s) > 0 {
-		rt.BinDirs = s
+		rt.BinDirs, rt.BinDirKey = s, "bin_dirs"
 	}
 	if n, ok := settings["max_conf_num"].(int64); ok {
 		rt.MaxConfNum = int(n)
 	}
 	rt.ConfTemplate, _ = settings["conf_template"].(string)
+}
+
+// listensAt takes the socket that a runtime's own file names, where kubelet
+// names no other.
+func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
+	socket, _ := address.(string)
+	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
+		return
+	}
+	if info, err := g.Lstat(socket); err == nil && info.Type == Other {
+		rt.Socket = socket
+	}
 }
 
 // cniPlugin is the plugin of a file whose table has the CNI settings, by the
@@ -102,6 +115,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts) {
 			g.problem("read the container runtime's configuration", err)
 			continue
 		}
+		g.listensAt(rt, table(t, "crio", "api")["listen"])
 		network := table(t, "crio", "network")
 		if s, ok := network["network_dir"].(string); ok && s != "" {
 			rt.ConfDir, rt.From = path.Clean(s), file

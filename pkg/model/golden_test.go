@@ -157,9 +157,27 @@ func become(f *host.Facts, ts []tasks.Task) {
 		case tasks.TOMLKey:
 			told(f, t.Key, t.Value)
 		case tasks.File:
-			if strings.Contains(t.Path, "50-netwright") && strings.Contains(string(t.Content), "/srv/cni") {
-				f.Runtime.ConfDir, f.Runtime.BinDirs = "/srv/cni/net.d", append([]string{"/srv/cni/bin"}, f.Runtime.BinDirs...)
+			if strings.Contains(t.Path, "50-netwright") {
+				toldByFile(&f.Runtime, string(t.Content))
 			}
+		}
+	}
+}
+
+// toldByFile is what a drop-in of ours makes of a runtime's settings.
+func toldByFile(rt *host.RuntimeFacts, text string) {
+	if strings.Contains(text, "/srv/cni/net.d") {
+		rt.ConfDir = "/srv/cni/net.d"
+	}
+	switch {
+	case strings.Contains(text, "bin_dirs = "), strings.Contains(text, "plugin_dirs = "):
+		rt.BinDirs = append([]string{"/srv/cni/bin"}, rt.BinDirs...)
+	case strings.Contains(text, "bin_dir = "):
+		rt.BinDirs = []string{"/srv/cni/bin"}
+	}
+	for _, key := range []string{"bin_dir", "bin_dirs"} {
+		if strings.Contains(text, "\n"+key+" = ") {
+			rt.BinDirKey = key
 		}
 	}
 }
@@ -169,7 +187,7 @@ func told(f *host.Facts, key string, value any) {
 	case "conf_dir":
 		f.Runtime.ConfDir = value.(string)
 	case "bin_dir":
-		f.Runtime.BinDirs = []string{value.(string)}
+		f.Runtime.BinDirs, f.Runtime.BinDirKey = []string{value.(string)}, "bin_dir"
 	case "conf_template":
 		f.Runtime.ConfTemplate = value.(string)
 	}

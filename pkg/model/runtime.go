@@ -38,7 +38,7 @@ func (b *builder) runtime() error {
 	rt := b.in.Facts.Runtime
 	switch rt.Name {
 	case "containerd":
-		b.containerd(rt, settings)
+		return b.containerd(rt, settings)
 	case "cri-o":
 		b.crio(settings)
 	default:
@@ -75,34 +75,53 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
 }
 
-// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd from 2.1 on, which refuses to have the old
-// bin_dir beside bin_dirs. https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd from 2.1 on. containerd serves no CRI where it
+// finds bin_dir beside bin_dirs, so the key that its files have already is kept.
+// https://github.com/containerd/containerd/blob/main/docs/cri/config.md
 func listsBinDirs(rt host.RuntimeFacts) bool {
-	v, err := config.ParseVersion(rt.Version)
-	return rt.Name == "cri-o" || rt.Name == "containerd" && err == nil && v.AtLeast(2, 1)
+	if rt.BinDirKey != "" {
+		return rt.BinDirKey == "bin_dirs"
+	}
+	return rt.Name == "cri-o" || rt.Name == "containerd" && release(rt).AtLeast(2, 1)
 }
 
 // containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys in its own file, with every other byte kept.
-func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) {
+// Only what the file itself imports counts: `containerd config dump` shows /etc/containerd/conf.d/*.toml (2.2) although nothing is read from there.
+func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) error {
 	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	switch {
 	case rt.ConfigVersion >= 3:
 		table[1] = "io.containerd.cri.v1.runtime"
+	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0):
+		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of such a file: write it anew with `containerd config migrate`",
+			settingsText(settings), rt.ConfigFile, rt.Version)
 	case rt.ConfigVersion == 1: // a file without a version: the long names mean nothing in it
 		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
 		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"), Mode: 0o644,
-			Content: []byte(fmt.Sprintf("%sversion = 3\n\n[plugins.'%s'.cni]\n%s", header, table[1], tomlLines(settings, false)))})
-		return
+			Content: []byte(fmt.Sprintf("%sversion = %d\n\n[plugins.'%s'.cni]\n%s", header, rt.ConfigVersion, table[1], tomlLines(settings, false)))})
+		return nil // with another version than the file's, one of the two would not be migrated, or not be read (containerd#12891)
 	}
 	file := rt.ConfigFile
 	if file == "" {
 		file = b.in.Node.Containerd.ConfigPath
 	}
 	for _, s := range settings {
-		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key, Value: s.value})
+		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key, Value: s.value,
+			Make: fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
 	}
+	return nil
+}
+
+// release is the runtime's, zero where it is not known: it said none, or is not running.
+func release(rt host.RuntimeFacts) config.Version {
+	upstream, _, _ := strings.Cut(rt.Version, "~") // Debian's 2.1.4~ds2
+	v, err := config.ParseVersion(upstream)
+	if err != nil {
+		return config.Version{}
+	}
+	return v
 }
 
 // importDir is where a file of ours is imported from: only where imported files merge key by key (containerd 2.x; 1.x replaces whole sections).

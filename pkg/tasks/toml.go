@@ -19,6 +19,8 @@ type TOMLKey struct {
 	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	Key   string
 	Value any // string, bool, int64 or []string
+	// Make is the command that makes the file where there is none: for the error, we never run it.
+	Make string `json:"-"`
 }
 
 var _ Task = TOMLKey{}
@@ -46,7 +48,11 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	}
 	text, err := v.ReadFile(t.Path)
 	if errors.Is(err, host.ErrNotExist) {
-		return nil, fmt.Errorf("plan %s in %s: there is no such file: install the package that brings it, or make it with its defaults: %w", t.name(), t.Path, err)
+		how := "install the package that brings it"
+		if t.Make != "" {
+			how = "make it with `" + t.Make + "`"
+		}
+		return nil, fmt.Errorf("plan %s in %s: there is no such file: %s: %w", t.name(), t.Path, how, host.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
