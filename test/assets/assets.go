@@ -1,5 +1,5 @@
-// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd. Each comes from the module proxy
-// at a version that a module of its own pins (examples/assets, test/assets/etcd), is built once and cached. Needs Go and nothing else.
+// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, containerd 2. Each comes from the module
+// proxy at a version that a module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go and nothing else.
 package assets
 
 import (
@@ -54,6 +54,15 @@ func Etcd(t testing.TB) string {
 		}
 		return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
 	})
+}
+
+// Containerd2 is the containerd of a 2.x release: the daemon alone, no shim and no runc. It serves CRI, and runs no containers.
+func Containerd2(t testing.TB) string {
+	t.Helper()
+	source := filepath.Join(repository(t), "test/assets/containerd")
+	return filepath.Join(cache.Built(t, "containerd", key(t, source, "go.mod", "go.sum"), func(dir string) error {
+		return run(source, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/", "tool")
+	}), "containerd")
 }
 
 func cni(t testing.TB) string {

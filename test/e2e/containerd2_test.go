@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/node"
+)
+
+// containerd2 are the options of a node whose containerd is a 2.x release with this configuration file.
+func containerd2(t *testing.T, s store, config string) node.Options {
+	t.Helper()
+	return options(t, s, "node-1", "10.77.0.11", node.Options{
+		Copies: map[string]string{"/usr/local/bin/containerd": assets.Containerd2(t)},
+		Files: map[string]string{
+			"/etc/systemd/system/containerd.service.d/10-version.conf": "[Service]\nExecStart=\nExecStart=/usr/local/bin/containerd\n",
+			"/etc/containerd/config.toml":                              config,
+		},
+	})
+}
+
+const imports = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"
+
+// kubenet from Kubernetes 1.24 on, on containerd 2: it takes the template from the file that we drop in, renders it when it hears of the node's pod
+// CIDR, as kubelet tells it, and a pod gets an address of that.
+func TestKubenetOnContainerd2(t *testing.T) {
+	ctx := t.Context()
+	s := newStore(t, "", nil)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, "  kubernetesVersion: 1.36.0\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    kubenet: {}\n"+s.pluginSpec(t)))
+	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	n := node.NewFabric(t).Node(t, containerd2(t, s, imports))
+
+	n.Must(ctx, "netwright", "--once")
+	if got := criCNI(ctx, t, n).ConfTemplate; got != "/etc/containerd/config-cni.template" {
+		t.Fatalf("containerd has conf_template %q", got)
+	}
+	client := runtimeClient(t, n)
+	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: "10.244.1.0/24"}}}
+	if _, err := client.UpdateRuntimeConfig(ctx, request); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for ready := false; !ready; ready, _ = networkStatus(ctx, t, n) {
+		if time.Now().After(deadline) {
+			t.Fatalf("containerd has no network:\n%s", n.Must(ctx, "sh", "-c", "ls -l /etc/cni/net.d; cat /etc/cni/net.d/*"))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	pod := n.AddPod(ctx, "pod-1", node.PodOptions{})
+	if want := netip.MustParsePrefix("10.244.1.0/24"); len(pod.Addresses) != 1 || !want.Contains(pod.Addresses[0]) {
+		t.Errorf("the pod has %v, want one of %s", pod.Addresses, want)
+	}
+	if p := plan(ctx, t, n, 0); p.Summary.Changes()+p.Summary.Waiting != 0 {
+		t.Errorf("a dry run after it: %+v", p.Summary)
+	}
+}
+
+// A document's directories reach containerd 2 whatever its own file looks like, and are said by its CRI: never both bin_dir and bin_dirs, with which it serves none.
+func TestContainerd2TakesTheDirectories(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster,
+		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {binDir: /srv/cni/bin, confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
+	n := node.NewFabric(t).Node(t, containerd2(t, s, imports))
+
+	for _, c := range []struct {
+		name, config string
+		down         bool // containerd is not running when the agent comes
+		dropIn       bool
+		binDirs      []string
+	}{
+		{name: "imports", config: imports, dropIn: true, binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}},
+		{name: "imports and the old key", config: imports + "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/usr/lib/cni'\n", dropIn: true, binDirs: []string{"/srv/cni/bin"}},
+		{name: "no imports", config: "version = 3\n", binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}},
+		{name: "of containerd 1", config: "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\n  bin_dir = \"/opt/cni/bin\"\n  conf_dir = \"/etc/cni/net.d\"\n", binDirs: []string{"/srv/cni/bin"}},
+		{name: "not running", config: imports, down: true, dropIn: true, binDirs: []string{"/srv/cni/bin"}},
+		{name: "not running, new key", config: imports + "[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/usr/lib/cni']\n", down: true, dropIn: true,
+			binDirs: []string{"/srv/cni/bin", "/usr/lib/cni"}},
+		{name: "its own default", binDirs: []string{"/srv/cni/bin", "/opt/cni/bin"}, dropIn: true},
+	} {
+		n.Must(ctx, "systemctl", "stop", "containerd.service")
+		n.Must(ctx, "rm", "-rf", "/etc/containerd/conf.d", "/var/lib/netwright")
+		n.Write("/etc/containerd/config.toml", c.config, 0o644)
+		if c.config == "" {
+			n.Must(ctx, "sh", "-c", "containerd config default >/etc/containerd/config.toml")
+		}
+		if !c.down {
+			n.Must(ctx, "systemctl", "start", "containerd.service")
+		}
+		n.Must(ctx, "netwright", "--once")
+		n.Must(ctx, "systemctl", "start", "containerd.service")
+		got := criCNI(ctx, t, n)
+		if got.ConfDir != "/srv/cni/net.d" || !slices.Equal(got.BinDirs, c.binDirs) {
+			t.Errorf("%s: containerd has conf_dir %s and bin_dirs %q, want %q", c.name, got.ConfDir, got.BinDirs, c.binDirs)
+		}
+		if is := n.Run(ctx, "test", "-e", "/etc/containerd/conf.d/50-netwright.toml").Code == 0; is != c.dropIn {
+			t.Errorf("%s: our own file is there: %v, want %v", c.name, is, c.dropIn)
+		}
+		if res := n.Run(ctx, "netwright", "--dry-run"); res.Code != 0 {
+			t.Errorf("%s: a dry run after it exits %d\n%s%s", c.name, res.Code, res.Stdout, res.Stderr)
+		}
+	}
+
+	// Without a file there is none to follow, and none is made: the error says how.
+	n.Must(ctx, "rm", "-rf", "/etc/containerd", "/var/lib/netwright")
+	n.Must(ctx, "systemctl", "restart", "containerd.service")
+	res := n.Run(ctx, "netwright", "--once")
+	if want := "containerd config default > /etc/containerd/config.toml"; res.Code != 1 || !strings.Contains(res.Stdout, want) {
+		t.Errorf("without a file: exit %d, want 1 and %q\n%s%s", res.Code, want, res.Stdout, res.Stderr)
+	}
+}
+
+// criSettings are containerd's CNI settings as its CRI says them.
+type criSettings struct {
+	BinDirs      []string `json:"binDirs"`
+	ConfDir      string   `json:"confDir"`
+	ConfTemplate string   `json:"confTemplate"`
+}
+
+func criCNI(ctx context.Context, t *testing.T, n *node.Node) criSettings {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	res, err := runtimeClient(t, n).Status(ctx, &cri.StatusRequest{Verbose: true}, grpc.WaitForReady(true))
+	if err != nil {
+		t.Fatalf("containerd serves no CRI: %v", err)
+	}
+	var config struct {
+		CNI criSettings `json:"cni"`
+	}
+	if err := json.Unmarshal([]byte(res.GetInfo()["config"]), &config); err != nil {
+		t.Fatal(err)
+	}
+	return config.CNI
+}
+
+func runtimeClient(t *testing.T, n *node.Node) cri.RuntimeServiceClient {
+	t.Helper()
+	conn, err := grpc.NewClient("unix://"+n.Path("/run/containerd/containerd.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return cri.NewRuntimeServiceClient(conn)
+}
