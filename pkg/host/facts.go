@@ -7,7 +7,7 @@ import "net/netip"
 // The model sees nothing else of the host.
 type Facts struct {
 	Hostname string       `json:"hostname"`
-	Arch     string       `json:"arch"` // as in GOARCH
+	Arch     string       `json:"arch"` // as in GOARCH; of an image that of its programs
 	OS       OSRelease    `json:"os"`
 	Kernel   KernelFacts  `json:"kernel"`
 	Init     string       `json:"init"`      // "systemd" or ""
@@ -45,7 +45,7 @@ type KernelFacts struct {
 	// HostSysctls says that keys of scope host may be written here. It is false
 	// in a container or a sandbox, where they belong to somebody else.
 	HostSysctls bool `json:"hostSysctls"`
-	// Modules says that modules may be loaded here.
+	// Modules says that modules may be loaded here; of an image, that it has kernels with modules.
 	Modules bool `json:"modules"`
 	BPF     bool `json:"bpf"` // /sys/fs/bpf is a bpf file system
 	// KnownModules is, per module that a builder may ask for, where it stands.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 )
 
@@ -11,11 +10,13 @@ import (
 // starts nobody and runs no program. What a node may well lack is left empty; what is there and
 // cannot be read is listed in [Facts.Problems].
 func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
-	facts := &Facts{Arch: runtime.GOARCH, Hostname: hostname(l)}
+	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
 	g := gatherer{Live: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = container(l.kernel, l.opt.Sandbox)
-	facts.Kernel = kernelFacts(l.kernel, facts.Contain)
+	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
+		facts.Kernel = imageKernel(l)
+	}
 	facts.Cgroup = cgroupVersion(l.kernel)
 	facts.Init = initSystem(l)
 	g.peers()

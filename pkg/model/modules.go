@@ -31,8 +31,11 @@ func (b *builder) modules() error {
 		}
 		meta.Why = m.Why
 		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional})
-		if k := b.in.Facts.Kernel; !k.Modules || k.KnownModules[m.Name] != host.ModuleAbsent {
+		switch k := b.in.Facts.Kernel; {
+		case !k.Modules || k.KnownModules[m.Name] != host.ModuleAbsent:
 			text.WriteString(m.Name + "\n")
+		case k.Release == "" && !m.Optional: // an image: no task can look
+			b.note(network.Warning, meta.From, "no kernel of this image has module %s (%s): add the package that has it", m.Name, m.Why)
 		}
 	}
 	for _, m := range b.net.Modules {
