@@ -67,6 +67,7 @@ func TestKubenetOnContainerd2(t *testing.T) {
 }
 
 // A document's directories reach containerd 2 whatever its own file looks like, and are said by its CRI: never both bin_dir and bin_dirs, with which it serves none.
+// The line that it holds is the one with BinDirKey in listsBinDirs (pkg/model/runtime.go): without it CRI is gone from the second case on.
 func TestContainerd2TakesTheDirectories(t *testing.T) {
 	ctx := t.Context()
 	s := bridgeStore(t)
