@@ -96,7 +96,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	needs.Root(t) // files belong to root
 	ctx := t.Context()
 	opt := host.Options{Root: root}
-	led, err := loadLedger(opt)
+	led, err := Pass{Host: opt}.loadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}

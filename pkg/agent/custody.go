@@ -33,7 +33,7 @@ type custody struct {
 // recorded is a task as it will stand in the ledger.
 type recorded struct {
 	tasks.Recorded
-	blobs [][]byte
+	blobs []host.Content
 }
 
 // takeCustody records the desired set. It reads nothing of the host.
@@ -152,7 +152,7 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 			return e, err
 		}
 		if base.Blob != nil {
-			b.Blobs = append(b.Blobs, base.Content)
+			b.Blobs = append(b.Blobs, host.ContentOf(base.Content))
 		}
 		e.Baseline = &base
 	}

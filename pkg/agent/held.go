@@ -82,6 +82,6 @@ func (d *Desired) heldBy() string {
 
 // Held says that the node is held at a revision, so that a pass needs nothing of the store.
 func (p Pass) Held() bool {
-	led, err := loadLedger(p.Host)
+	led, err := p.loadLedger()
 	return err == nil && led.Head().Held != nil
 }

@@ -217,7 +217,7 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	t.Helper()
 	ctx := t.Context()
-	led, err := loadLedger(host.Options{Root: root})
+	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}

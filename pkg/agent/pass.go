@@ -42,6 +42,8 @@ type Pass struct {
 	// Checkpoint is how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
 	By         string // who makes the pass, for the history; "" is the agent itself
+
+	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }
 
 // by is who makes the pass.
@@ -77,7 +79,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 
 // look opens the host for reading, with the stamps that the ledger has.
 func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
-	led, err := loadLedger(p.Host)
+	led, err := p.loadLedger()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +108,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, err
 	}
 	defer unlock()
-	led, err := loadLedger(p.Host)
+	led, err := p.loadLedger()
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +126,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
+	h.SettleStamps()
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
 
@@ -141,12 +144,15 @@ func directories(g *graph.Graph[tasks.Task]) []string {
 }
 
 // loadLedger reads the ledger through the root, before the host is opened with it.
-func loadLedger(opt host.Options) (*ledger.Ledger, error) {
-	files, err := host.OpenFiles(opt)
+func (p Pass) loadLedger() (*ledger.Ledger, error) {
+	files, err := host.OpenFiles(p.Host)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
+		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
 	}
 	defer files.Close() // only read from
+	if p.stamps != nil {
+		return ledger.LoadWith(files, p.stamps), nil
+	}
 	return ledger.Load(files), nil
 }
 

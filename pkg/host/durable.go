@@ -123,7 +123,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 		return err
 	}
 	for _, s := range b.all {
-		s.record(b.h.opt.Stamps)
+		s.record(b.h.files)
 		b.h.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode), zap.Bool("in place", s.state == beside))
 	}
 	return nil

@@ -24,6 +24,7 @@ type Staged struct {
 	hash   hash.Hash
 	sum    Digest
 	size   int64
+	mtime  int64 // when it was closed
 	closed bool
 	old    bool // there was a file before
 	state  stagedState
@@ -92,6 +93,9 @@ func (s *Staged) Close() error {
 		startWriting(fd)
 	}
 	s.sum, s.closed = digestOf(s.hash), true
+	if info, err := statx(fd, "", unix.AT_EMPTY_PATH); err == nil {
+		s.mtime = info.Mtime
+	}
 	return nil
 }
 
@@ -196,14 +200,19 @@ func (s *Staged) dropOld() {
 	}
 }
 
-// record remembers the digest of a file that is in place. The rename changed
-// its ctime, so it is looked at once more.
-func (s *Staged) record(stamps Stamps) {
-	if stamps == nil || s.state == beside || s.size < smallFile {
+// record remembers the digest of a file that is in place. The rename changed its ctime, so it is looked at once more. Who writes to it
+// from now on gives it a later mtime, if the clock has ticked since we did: the disk is seldom faster.
+func (s *Staged) record(f *files) {
+	if f.opt.Stamps == nil || s.state == beside {
 		return
 	}
-	if info, err := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); err == nil {
-		stamps.Record(s.name, info, s.sum)
+	info, err := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)
+	switch {
+	case err != nil || info.Mtime != s.mtime || info.Size != s.size:
+	case ticked(s.mtime):
+		f.opt.Stamps.Record(s.name, info, s.sum)
+	default:
+		f.settle(s.name, info)
 	}
 }
 

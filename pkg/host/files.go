@@ -22,6 +22,9 @@ type files struct {
 
 	edits sync.Mutex // one read-modify-write at a time, see [Host.EditFile]
 	sweep sweeper
+
+	restlessMu sync.Mutex
+	restless   []restless
 }
 
 // openFiles opens the root. For "/" plain paths are used: there is nothing

@@ -55,6 +55,16 @@ func tooLarge(name string) error {
 	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB: that is no file of ours and no configuration", MaxReadFile>>20)}
 }
 
+// SumOf implements [Files].
+func (f *files) SumOf(name string, info FileInfo) (Digest, error) {
+	if stamps := f.opt.Stamps; stamps != nil && !f.opt.Verify && info.Type == Regular {
+		if sum, ok := stamps.Known(name, info); ok {
+			return sum, nil
+		}
+	}
+	return f.Sum(name)
+}
+
 // Sum implements [Files]. A symlink is followed, inside the root.
 func (f *files) Sum(name string) (Digest, error) {
 	name, err := clean("hash", name)
@@ -66,22 +76,23 @@ func (f *files) Sum(name string) (Digest, error) {
 		return Digest{}, explain("hash", name, err)
 	}
 	defer unix.Close(fd)
-	// To read a small file costs less than to keep a record of it.
 	stamps := f.opt.Stamps
-	if before.Size < smallFile {
-		stamps = nil
-	}
 	if stamps != nil && !f.opt.Verify {
 		if sum, ok := stamps.Known(name, before); ok {
 			return sum, nil
 		}
 	}
+	settled := stamps != nil && Settled(before)
 	sum, err := sumOf(fd, before.Size)
 	if err != nil || stamps == nil {
 		return sum, explain("hash", name, err)
 	}
-	// What changed while it was read has no digest worth remembering.
-	if after, err := statx(fd, "", unix.AT_EMPTY_PATH); err == nil && after == before {
+	// What changed while it was read, or just before, has no digest worth remembering.
+	switch after, err := statx(fd, "", unix.AT_EMPTY_PATH); {
+	case err != nil || after != before:
+	case !settled:
+		f.settle(name, after)
+	default:
 		stamps.Record(name, after, sum)
 	}
 	return sum, nil

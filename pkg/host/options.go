@@ -17,13 +17,3 @@ type Options struct {
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }
-
-// Stamps remembers digests of files by their metadata, so that a second run
-// need not read 134 MB of binaries again. The ledger keeps them.
-type Stamps interface {
-	// Known returns the digest recorded for path if info's size, mode, owner,
-	// mtime, ctime and inode are those of the record.
-	Known(path string, info FileInfo) (Digest, bool)
-	// Record keeps a digest for path as info describes it.
-	Record(path string, info FileInfo, sum Digest)
-}

@@ -44,11 +44,11 @@ type Files interface {
 	ReadDir(path string) ([]string, error)
 	// Sum returns the digest of a regular file's content, a symlink followed. It may
 	// answer from a recorded stamp (see [Stamps]) when size, mode, owner, times and
-	// inode are those of the record; small files are always read.
+	// inode are those of the record.
 	Sum(path string) (Digest, error)
-	// Holds tells whether a regular file has this content, of at most
-	// [MaxCompare] bytes. A symlink is not followed: it is an error.
-	Holds(path string, content []byte) (bool, error)
+	// SumOf is Sum of a file that Lstat has just described so: where a stamp
+	// is believed, the file is not even opened.
+	SumOf(path string, info FileInfo) (Digest, error)
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }

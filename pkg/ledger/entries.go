@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -70,7 +71,7 @@ type Batch struct {
 	Drop  []graph.Key
 	Dirs  map[string]int64 // directories' times of change before us; the first that is noted stays
 	Head  Head
-	Blobs [][]byte
+	Blobs []host.Content
 	// Revision, if set, is kept beside the journal, before it.
 	Revision *Revision
 }

@@ -125,7 +125,7 @@ func TestAChangedJournalIsNotBelieved(t *testing.T) {
 func TestContentsAreForRootOnly(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: [][]byte{[]byte("secret")}, Revision: &Revision{Number: 1}, Head: Head{Current: 1}})
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: []host.Content{host.ContentOf([]byte("secret"))}, Revision: &Revision{Number: 1}, Head: Head{Current: 1}})
 	err := filepath.Walk(filepath.Join(root, Dir), func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", path, info.Mode())
@@ -143,7 +143,7 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	head := Head{Held: &Pin{Revision: 2}}
 	for i := 1; i <= 25; i++ {
 		head.Current = i
-		commit(t, l, h, Batch{Blobs: [][]byte{fmt.Append(nil, i)}, Revision: &Revision{Number: i}, Head: head})
+		commit(t, l, h, Batch{Blobs: []host.Content{host.ContentOf(fmt.Append(nil, i))}, Revision: &Revision{Number: i}, Head: head})
 		if err := l.Tidy(h); err != nil {
 			t.Fatal(err)
 		}

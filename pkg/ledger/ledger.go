@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -56,10 +55,9 @@ type Host interface {
 
 // Ledger is the memory of one node. Safe for several goroutines.
 type Ledger struct {
-	mu     sync.Mutex
-	boot   string
-	stamps map[string]stamp
-	dirty  bool
+	*Stamps
+
+	mu sync.Mutex
 	// Owed maps an effect to the keys that asked for it and did not get it yet.
 	owed  map[string][]string
 	saved string // owed as it is on disk
@@ -79,19 +77,14 @@ type Ledger struct {
 }
 
 // Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
-func Load(r Reader) *Ledger {
-	l := &Ledger{stamps: map[string]stamp{}, owed: map[string][]string{}}
-	if id, err := r.ReadFile(bootIDFile); err == nil {
-		l.boot = strings.TrimSpace(string(id))
-	}
+func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
+
+// LoadWith is Load for who has the stamps already.
+func LoadWith(r Reader, stamps *Stamps) *Ledger {
+	l := &Ledger{Stamps: stamps, owed: map[string][]string{}}
 	l.loadJournal(r)
-	switch data, err := r.ReadFile(stampsFile); {
-	case err == nil:
-		if l.stamps, err = parseStamps(data, l.boot); err != nil {
-			l.damage = append(l.damage, fmt.Sprintf("%s: %v; files are read again", stampsFile, err))
-		}
-	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
-		l.damage = append(l.damage, fmt.Sprintf("%s: %v; files are read again", stampsFile, err))
+	if stamps.damage != "" {
+		l.damage = append(l.damage, stamps.damage)
 	}
 	switch data, err := r.ReadFile(owedFile); {
 	case err == nil:
@@ -170,27 +163,6 @@ func (l *Ledger) SaveOwed(ctx context.Context, w Writer) error {
 	}
 	l.mu.Lock()
 	l.saved = string(data)
-	l.mu.Unlock()
-	return nil
-}
-
-// SaveStamps writes the stamps if there are new ones.
-func (l *Ledger) SaveStamps(ctx context.Context, w Writer) error {
-	l.mu.Lock()
-	dirty := l.dirty
-	var data []byte
-	if dirty {
-		data = formatStamps(l.stamps, l.boot)
-	}
-	l.mu.Unlock()
-	if !dirty {
-		return nil
-	}
-	if err := write(ctx, w, stampsFile, data); err != nil {
-		return fmt.Errorf("write the ledger's stamps: %w", err)
-	}
-	l.mu.Lock()
-	l.dirty = false
 	l.mu.Unlock()
 	return nil
 }

@@ -62,13 +62,16 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 		"mode": func(i *host.FileInfo) { i.Mode = 0o644 }, "owner": func(i *host.FileInfo) { i.UID = 9 },
 		"group": func(i *host.FileInfo) { i.GID = 9 }, "size": func(i *host.FileInfo) { i.Size = 9 },
 		"inode": func(i *host.FileInfo) { i.Inode = 9 }, "mtime": func(i *host.FileInfo) { i.Mtime = 9 },
-		"ctime": func(i *host.FileInfo) { i.Ctime = 9 },
+		"ctime": func(i *host.FileInfo) { i.Ctime = 9 }, "device": func(i *host.FileInfo) { i.Dev = 9 },
 	} {
 		other := info
 		change(&other)
 		if _, ok := again.Known("/opt/cni/bin/with space", other); ok {
 			t.Errorf("a file with another %s was believed", name)
 		}
+	}
+	if _, ok := again.Known("/opt/cni/bin/with", info); ok {
+		t.Error("another file was believed")
 	}
 	d[bootIDFile] = "boot-2\n"
 	if _, ok := Load(d).Known("/opt/cni/bin/with space", info); ok {
@@ -98,6 +101,39 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	}
 }
 
+// What nobody asks for any more is forgotten when there is something to write, and only then; and the ledger's own files are nobody's concern.
+func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
+	d := disk{bootIDFile: "b\n"}
+	l := Load(d)
+	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), journalFile, stampsFile, owedFile} {
+		l.Record(path, info, host.Digest{1})
+	}
+	save := func() {
+		t.Helper()
+		if err := l.SaveStamps(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		l = Load(d)
+	}
+	save()
+	if len(l.used) != 2 {
+		t.Errorf("%d stamps, want those of two files", len(l.used))
+	}
+	save()
+	if len(l.used) != 2 {
+		t.Errorf("a run that recorded nothing forgot something")
+	}
+	l.Known("/kept", info)
+	l.Record("/new", info, host.Digest{2})
+	l.Record("/new", info, host.Digest{3}) // what was read last
+	save()
+	_, kept := l.Known("/kept", info)
+	_, gone := l.Known("/gone", info)
+	if sum, ok := l.Known("/new", info); !kept || gone || !ok || sum != (host.Digest{3}) {
+		t.Errorf("kept %t, gone %t, new %t %v", kept, gone, ok, sum)
+	}
+}
+
 func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 	d := disk{}
 	l := Load(d)
@@ -122,16 +158,16 @@ func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 
 func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 	for name, stamps := range map[string]string{
-		"empty": "", "garbage": "\x00\x01", "cut": "netwright-stamps 1 b\n" + strings.Repeat("0", 64) + " 420 0 0 3",
-		"no path": "netwright-stamps 1 b\n" + strings.Repeat("0", 64) + " 420 0 0 3 4 5 6\n",
+		"empty": "", "garbage": "\x00\x01", "cut": stampsHeader + "b 00000000\n" + strings.Repeat("0", 30),
+		"a bit": stampsHeader + "b 00000000\n" + strings.Repeat("0", stampSize),
 	} {
 		d := disk{bootIDFile: "b\n", stampsFile: stamps, owedFile: "{"}
 		l := Load(d)
 		if len(l.Damage()) != 2 {
 			t.Errorf("%s: Damage = %q; want both files", name, l.Damage())
 		}
-		if len(l.stamps) != 0 {
-			t.Errorf("%s: stamps were believed: %v", name, l.stamps)
+		if len(l.kept) != 0 {
+			t.Errorf("%s: stamps were believed: %q", name, l.kept)
 		}
 	}
 }
@@ -145,8 +181,8 @@ func BenchmarkLoad(b *testing.B) {
 	_ = l.SaveStamps(b.Context(), d)
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := Load(d); len(got.stamps) != 10_000 {
-			b.Fatal(len(got.stamps))
+		if got := Load(d); len(got.used) != 10_000 {
+			b.Fatal(len(got.used))
 		}
 	}
 }

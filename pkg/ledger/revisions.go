@@ -124,9 +124,9 @@ func Blob(r Reader, sum host.Digest) ([]byte, error) {
 
 // saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets: none is for others to read.
 func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
-	files := map[string][]byte{}
+	files := map[string]host.Content{}
 	for _, content := range b.Blobs {
-		files[blobDir+"/"+host.Digest(sha256.Sum256(content)).String()] = content
+		files[blobDir+"/"+content.Sum.String()] = content
 	}
 	if len(files) > 0 {
 		if err := w.Mkdir(blobDir, 0o700, 0, 0); err != nil {
@@ -148,7 +148,7 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 		if err != nil {
 			return fmt.Errorf("encode revision %d: %w", b.Revision.Number, err)
 		}
-		files[revisionFile(b.Revision.Number)] = data
+		files[revisionFile(b.Revision.Number)] = host.ContentOf(data)
 	}
 	if len(files) == 0 {
 		return nil
@@ -156,7 +156,11 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 	batch := w.Batch()
 	defer batch.Discard()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := batch.Put(name, files[name], host.FileSpec{Mode: 0o600}); err != nil {
+		content, err := files[name].Bytes()
+		if err == nil {
+			err = batch.Put(name, content, host.FileSpec{Mode: 0o600})
+		}
+		if err != nil {
 			return fmt.Errorf("write the ledger: %w", err)
 		}
 	}

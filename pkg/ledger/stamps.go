@@ -1,124 +1,184 @@
 package ledger
 
 import (
-	"encoding/hex"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
+	"slices"
 	"sort"
-	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// stamp is a file's metadata as it was when its digest was taken.
-type stamp struct {
-	mode         fs.FileMode
-	uid, gid     int
-	size         int64
-	inode        uint64
-	mtime, ctime int64
-	sum          host.Digest
+// Stamps remember digests of files by what stat said of them when they were read. Safe for several goroutines.
+//
+// On disk they are a line that names their boot and checksum, and then records of one length, sorted, so that a run of ten thousand files
+// looks them up where they lie: to decode as many lines of text costs more than to stat the files.
+type Stamps struct {
+	boot   string
+	damage string
+	kept   []byte // records, as they are on disk
+
+	mu    sync.Mutex
+	used  []bool                      // by record on disk: asked for since it was read
+	fresh map[fingerprint]host.Digest // not on disk yet
 }
 
-// stampsHeader starts the file; the boot's id follows. A text form, one line a
-// file, because decoding 10,000 entries of JSON costs more than the run.
-const stampsHeader = "netwright-stamps 1 "
+// fingerprint stands for a path and all that stat said of it.
+type fingerprint [16]byte
 
-func stampOf(info host.FileInfo, sum host.Digest) stamp {
-	return stamp{info.Mode, info.UID, info.GID, info.Size, info.Inode, info.Mtime, info.Ctime, sum}
+const (
+	stampsHeader = "netwright-stamps 2 "
+	stampSize    = len(fingerprint{}) + len(host.Digest{})
+)
+
+var _ host.Stamps = (*Stamps)(nil)
+
+// LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a file may have its times and not
+// its bytes. Without any, files are read.
+func LoadStamps(r Reader) *Stamps {
+	s := &Stamps{fresh: map[fingerprint]host.Digest{}}
+	if id, err := r.ReadFile(bootIDFile); err == nil {
+		s.boot = strings.TrimSpace(string(id))
+	}
+	data, err := r.ReadFile(stampsFile)
+	if err == nil {
+		s.kept, err = parseStamps(data, s.boot)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		s.damage = fmt.Sprintf("%s: %v; files are read again", stampsFile, err)
+	}
+	s.used = make([]bool, len(s.kept)/stampSize)
+	return s
+}
+
+// parseStamps returns the records; none with an error, or of another boot.
+func parseStamps(data []byte, boot string) ([]byte, error) {
+	head, _, ok := strings.Cut(string(data[:min(len(data), 200)]), "\n")
+	if !ok || !strings.HasPrefix(head, "netwright-stamps ") {
+		return nil, errors.New("not a stamps file")
+	}
+	of, sum, _ := strings.Cut(strings.TrimPrefix(head, stampsHeader), " ")
+	if boot == "" || of != boot {
+		return nil, nil // also where another version wrote it
+	}
+	body := data[len(head)+1:]
+	if len(body)%stampSize != 0 || sum != checksum(body) {
+		return nil, errors.New("it is damaged")
+	}
+	return body, nil
+}
+
+func checksum(records []byte) string {
+	return fmt.Sprintf("%08x", crc32.Checksum(records, crcTable))
+}
+
+func formatStamps(records []byte, boot string) []byte {
+	return append([]byte(stampsHeader+boot+" "+checksum(records)+"\n"), records...)
+}
+
+func fingerprintOf(path string, info host.FileInfo) (p fingerprint) {
+	var room [256]byte
+	b := room[:0]
+	for _, v := range [...]uint64{
+		uint64(info.Mode), uint64(info.UID), uint64(info.GID), uint64(info.Size), info.Dev, info.Inode, uint64(info.Mtime), uint64(info.Ctime),
+	} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	sum := sha256.Sum256(append(b, path...))
+	return fingerprint(sum[:len(p)])
+}
+
+// find is the number of a record on disk, or where it would be.
+func (s *Stamps) find(p fingerprint) (int, bool) {
+	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.kept[i*stampSize:][:len(p)]) })
 }
 
 // Known implements [host.Stamps].
-func (l *Ledger) Known(path string, info host.FileInfo) (host.Digest, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s, ok := l.stamps[path]
-	if !ok || s != stampOf(info, s.sum) {
+func (s *Stamps) Known(path string, info host.FileInfo) (host.Digest, bool) {
+	return s.lookUp(fingerprintOf(path, info))
+}
+
+func (s *Stamps) lookUp(p fingerprint) (host.Digest, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sum, ok := s.fresh[p]; ok {
+		return sum, true
+	}
+	i, ok := s.find(p)
+	if !ok {
 		return host.Digest{}, false
 	}
-	return s.sum, true
+	s.used[i] = true
+	return host.Digest(s.kept[i*stampSize+len(p):][:len(host.Digest{})]), true
 }
 
 // Record implements [host.Stamps].
-func (l *Ledger) Record(path string, info host.FileInfo, sum host.Digest) {
-	if l.boot == "" || strings.ContainsAny(path, "\n") {
+func (s *Stamps) Record(path string, info host.FileInfo, sum host.Digest) {
+	if s.boot == "" || ours(path) {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := stampOf(info, sum); l.stamps[path] != s {
-		l.stamps[path] = s
-		l.dirty = true
+	p := fingerprintOf(path, info)
+	if known, ok := s.lookUp(p); ok && known == sum {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh[p] = sum
 }
 
-// formatStamps writes a line a file: sum mode uid gid size inode mtime ctime path.
-func formatStamps(stamps map[string]stamp, boot string) []byte {
-	paths := make([]string, 0, len(stamps))
-	for p := range stamps {
-		paths = append(paths, p)
+// ours says that a path is the ledger's own: it reads what it wrote, and compares it with nothing.
+func ours(path string) bool {
+	switch path {
+	case stampsFile, owedFile, journalFile:
+		return true
 	}
-	sort.Strings(paths)
-	b := make([]byte, 0, 64+len(paths)*180)
-	b = append(b, stampsHeader+boot+"\n"...)
-	for _, p := range paths {
-		s := stamps[p]
-		b = hex.AppendEncode(b, s.sum[:])
-		for _, v := range [...]int64{int64(s.mode), int64(s.uid), int64(s.gid), s.size} {
-			b = strconv.AppendInt(append(b, ' '), v, 10)
-		}
-		b = strconv.AppendUint(append(b, ' '), s.inode, 10)
-		b = strconv.AppendInt(append(b, ' '), s.mtime, 10)
-		b = strconv.AppendInt(append(b, ' '), s.ctime, 10)
-		b = append(append(append(b, ' '), p...), '\n')
-	}
-	return b
+	return strings.HasPrefix(path, blobDir+"/") || strings.HasPrefix(path, revisionDir+"/")
 }
 
-// parseStamps reads the stamps of this boot; those of another are not believed.
-// On an error the map is empty.
-func parseStamps(data []byte, boot string) (map[string]stamp, error) {
-	text := string(data)
-	head, rest, ok := strings.Cut(text, "\n")
-	if !ok || !strings.HasPrefix(head, stampsHeader) {
-		return map[string]stamp{}, errors.New("not a stamps file")
+// SaveStamps writes the stamps if there are new ones. Those on disk that nobody asked for since they were read are forgotten: their files
+// are gone, changed, or nobody's concern any more.
+func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
+	records := s.merged()
+	if records == nil {
+		return nil
 	}
-	if boot == "" || strings.TrimPrefix(head, stampsHeader) != boot {
-		return map[string]stamp{}, nil
+	if err := write(ctx, w, stampsFile, formatStamps(records, s.boot)); err != nil {
+		return fmt.Errorf("write the ledger's stamps: %w", err)
 	}
-	stamps := make(map[string]stamp, strings.Count(rest, "\n"))
-	for line := range strings.Lines(rest) {
-		s, path, err := parseStamp(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return map[string]stamp{}, err
-		}
-		stamps[path] = s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]host.Digest{}
+	for i := range s.used {
+		s.used[i] = true
 	}
-	return stamps, nil
+	return nil
 }
 
-func parseStamp(line string) (s stamp, path string, err error) {
-	sum, rest, _ := strings.Cut(line, " ")
-	if len(sum) != 2*len(s.sum) {
-		return s, "", fmt.Errorf("damaged line %.20q", line)
+// merged are the records that are to be on disk, or nil when they are.
+func (s *Stamps) merged() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.fresh) == 0 {
+		return nil
 	}
-	if _, err := hex.Decode(s.sum[:], []byte(sum)); err != nil {
-		return s, "", fmt.Errorf("damaged line %.20q: %w", line, err)
-	}
-	var nums [7]uint64
-	for i := range nums {
-		var field string
-		field, rest, _ = strings.Cut(rest, " ")
-		if nums[i], err = strconv.ParseUint(field, 10, 64); err != nil {
-			return s, "", fmt.Errorf("damaged line %.20q: %w", line, err)
+	var all [][]byte
+	for i, used := range s.used {
+		record := s.kept[i*stampSize:][:stampSize]
+		if _, replaced := s.fresh[fingerprint(record)]; used && !replaced {
+			all = append(all, record)
 		}
 	}
-	if rest == "" {
-		return s, "", fmt.Errorf("damaged line %.20q: no path", line)
+	for p, sum := range s.fresh {
+		all = append(all, append(p[:], sum[:]...))
 	}
-	s.mode, s.uid, s.gid = fs.FileMode(nums[0]), int(nums[1]), int(nums[2])
-	s.size, s.inode, s.mtime, s.ctime = int64(nums[3]), nums[4], int64(nums[5]), int64(nums[6])
-	return s, rest, nil
+	slices.SortFunc(all, bytes.Compare)
+	return slices.Concat(all...)
 }

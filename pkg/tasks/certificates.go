@@ -65,7 +65,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan certificates in %s: %w", t.Dir, err)
 		}
 		items = append(items, *item)
-		facts = append(facts, fileFact(f.Path, want.info(host.Regular, len(f.Content))))
+		facts = append(facts, fileFact(f.Path, want.info(host.Regular, int64(len(f.Content)))))
 	}
 	if len(items) == 0 {
 		return nil, nil

@@ -3,7 +3,6 @@ package tasks
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"unicode/utf8"
@@ -17,11 +16,33 @@ type File struct {
 	Meta
 	Path    string
 	Content []byte
-	Mode    fs.FileMode
-	Owner   string
+	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to be written.
+	Stored *host.Content `json:"-"`
+	Mode   fs.FileMode
+	Owner  string
 }
 
 var _ Task = File{}
+
+// content is what the file shall have.
+func (t File) content() host.Content {
+	if t.Stored != nil {
+		return *t.Stored
+	}
+	return host.ContentOf(t.Content)
+}
+
+// bytes are the content itself. That it cannot be had now, since the store changes or went away, may be otherwise the next time.
+func (t File) bytes() ([]byte, error) {
+	if t.Stored == nil {
+		return t.Content, nil
+	}
+	b, err := t.Stored.Bytes()
+	if err != nil {
+		return nil, graph.Transient(fmt.Errorf("get its content: %w", err))
+	}
+	return b, nil
+}
 
 // Owns implements [Task].
 func (t File) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
@@ -41,7 +62,7 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 	} else if items, err = missingParents(v, t.Path); err != nil {
 		return nil, fmt.Errorf("plan file %s: %w", t.Path, err)
 	}
-	change := t.change(append(items, *item), reason, fileFact(t.Path, want.info(host.Regular, len(t.Content))))
+	change := t.change(append(items, *item), reason, fileFact(t.Path, want.info(host.Regular, t.content().Size)))
 	if NetworkFile(t.Path) {
 		change.Disruption = MayCutOff
 	}
@@ -65,7 +86,11 @@ func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, err)
 	}
-	return h.WriteFile(ctx, t.Path, t.Content, want.spec())
+	content, err := t.bytes()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", t.Path, err)
+	}
+	return h.WriteFile(ctx, t.Path, content, want.spec())
 }
 
 // look says what differs between the file and the path, or nil.
@@ -81,12 +106,10 @@ func (t File) look(v host.View) (*Item, access, error) {
 		return nil, want, err
 	case !there:
 		item.Op, item.Fields = Create, want.created()
-		t.show(item, nil)
-		return item, want, nil
+		return item, want, t.show(item, nil)
 	case info.Type == host.Symlink:
 		item.Fields = append([]Field{{Name: "type", Before: "symlink", After: "file"}}, want.created()...)
-		t.show(item, nil)
-		return item, want, nil
+		return item, want, t.show(item, nil)
 	case info.Type != host.Regular:
 		return nil, want, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Regular}
 	}
@@ -106,17 +129,14 @@ func (t File) look(v host.View) (*Item, access, error) {
 	return item, want, nil
 }
 
-// holds says whether the path has the wanted content. To compare a small file is cheaper than to hash both sides
-// (10,000 of 2 kB: 84 against 106 ms); of a large one the view may know the digest.
+// holds says whether the path, which info describes, has the wanted content.
 func (t File) holds(v host.View, info host.FileInfo) (bool, error) {
-	if info.Size != int64(len(t.Content)) {
+	content := t.content()
+	if info.Size != content.Size {
 		return false, nil
 	}
-	if info.Size <= host.MaxCompare {
-		return v.Holds(t.Path, t.Content)
-	}
-	sum, err := v.Sum(t.Path)
-	return sum == sha256.Sum256(t.Content), err
+	sum, err := v.SumOf(t.Path, info)
+	return sum == content.Sum, err
 }
 
 // showOld puts the difference to the content that is there into the item.
@@ -134,23 +154,32 @@ func (t File) showOld(v host.View, item *Item, info host.FileInfo) error {
 		if err != nil {
 			return err
 		}
-		content.Before, content.After = contentName(sum, info.Size), contentName(sha256.Sum256(t.Content), int64(len(t.Content)))
+		new := t.content()
+		content.Before, content.After = contentName(sum, info.Size), contentName(new.Sum, new.Size)
 	}
 	item.Fields = append([]Field{content}, item.Fields...)
 	if info.Mounted {
 		item.Fields = append(item.Fields, Field{Name: "written", After: "in place, since something is mounted on it"})
 	}
 	if info.Size <= maxShown && isText(old) {
-		t.show(item, old)
+		return t.show(item, old)
 	}
 	return nil
 }
 
 // show puts the contents into the item, if a person can read them and may.
-func (t File) show(item *Item, old []byte) {
-	if !t.Secret && len(t.Content) <= maxShown && isText(t.Content) {
-		item.Before, item.After = old, t.Content
+func (t File) show(item *Item, old []byte) error {
+	if t.Secret || t.content().Size > maxShown {
+		return nil
 	}
+	text, err := t.bytes()
+	if err != nil {
+		return err
+	}
+	if isText(text) {
+		item.Before, item.After = old, text
+	}
+	return nil
 }
 
 // maxShown is the size of the largest content that a plan shows, in bytes.

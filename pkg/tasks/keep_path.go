@@ -33,7 +33,7 @@ func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
 		target, err := v.Readlink(string(p))
 		return "symlink " + target, err
 	case host.Regular:
-		sum, err := v.Sum(string(p))
+		sum, err := v.SumOf(string(p), info)
 		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
 	case host.Directory, host.Other:
 	}

@@ -47,8 +47,8 @@ func (a access) is(info host.FileInfo) bool {
 }
 
 // info is the path as it will be, for downstream tasks.
-func (a access) info(t host.FileType, size int) *host.FileInfo {
-	return &host.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: int64(size), Links: 1}
+func (a access) info(t host.FileType, size int64) *host.FileInfo {
+	return &host.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: size, Links: 1}
 }
 
 // created lists owner and mode of a path that is not there yet.

@@ -33,12 +33,12 @@ const recordVersion = 1
 
 // Record turns a task into what the ledger keeps, and its contents, in the
 // order of [Recorded.Blobs]. What only waits is not recorded: its Kind is "".
-func Record(t Task) (Recorded, [][]byte, error) {
+func Record(t Task) (Recorded, []host.Content, error) {
 	switch t := t.(type) {
 	case Directory:
 		return record("directory", &t)
 	case File:
-		return record("file", &t)
+		return recordFile(t)
 	case *File:
 		return Record(*t)
 	case SymbolicLink:
@@ -146,15 +146,27 @@ func (t *CertificateSet) parts() (*Meta, []*[]byte) {
 	return &t.Meta, []*[]byte{&t.CA.PEM, &t.Cert.PEM, &t.Key.PEM}
 }
 
+// recordFile is record of a file whose content may be elsewhere.
+func recordFile(t File) (Recorded, []host.Content, error) {
+	content := t.content()
+	t.Content = nil
+	r, _, err := record("file", &t)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Blobs[0] = content.Sum
+	return r, []host.Content{content}, nil
+}
+
 // record empties its copy of a task of what is kept beside the parameters, and encodes the rest.
-func record[T any, P recordable[T]](kind string, t P) (Recorded, [][]byte, error) {
+func record[T any, P recordable[T]](kind string, t P) (Recorded, []host.Content, error) {
 	meta, contents := t.parts()
 	r := Recorded{Kind: kind, Version: recordVersion, From: meta.From, Why: meta.Why}
 	meta.From, meta.Why, meta.Overrides = "", "", ""
-	var blobs [][]byte
+	var blobs []host.Content
 	for _, c := range contents {
-		blobs = append(blobs, *c)
-		r.Blobs = append(r.Blobs, sha256.Sum256(*c))
+		content := host.ContentOf(*c)
+		blobs, r.Blobs = append(blobs, content), append(r.Blobs, content.Sum)
 		*c = nil
 	}
 	var err error

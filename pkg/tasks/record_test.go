@@ -61,7 +61,9 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 			}
 			kept := map[host.Digest][]byte{}
 			for _, c := range contents {
-				kept[sha256.Sum256(c)] = c
+				if kept[c.Sum], err = c.Bytes(); err != nil || c.Sum != sha256.Sum256(kept[c.Sum]) {
+					t.Fatal(c.Sum, err)
+				}
 			}
 			blob := func(d host.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
 			got, err := Rebuild(r, blob)
