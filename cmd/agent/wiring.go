@@ -73,7 +73,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(),
 		},
 	}
-	return w, nil
+	return w, w.pass.Remember(store)
 }
 
 // load wires a command that ends by itself, and decodes the node's documents.

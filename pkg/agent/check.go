@@ -52,7 +52,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap)), Nodes: []CheckedNode{}}
+	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap), snap.Files...), Nodes: []CheckedNode{}}
 	if out.Diagnostics == nil {
 		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
 	}

@@ -41,7 +41,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	node, diags := config.Load(Sources(snap), sel)
+	node, diags := config.Load(Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
 	}
@@ -61,11 +61,11 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	return d, nil
 }
 
-// Sources picks the documents out of a snapshot, and the files that they name, leaving certificates and assets.
+// Sources picks the documents out of a snapshot, leaving certificates.
 func Sources(snap *statestore.Snapshot) []config.Source {
 	sources := make([]config.Source, 0, len(snap.Objects))
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
-		if strings.HasPrefix(path, "files/") || strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
+		if strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
 			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // TestDiagnosticJSON pins the form that programs read.
@@ -80,8 +82,8 @@ func TestDocumentation(t *testing.T) {
 	if len(sources) != 3 {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
-	sources = append(sources, Source{"files/app/settings", []byte("a=b\n")}) // which one of them names
-	if diags := CheckAll(sources); len(diags) > 0 {
+	named := host.Named{Name: "files/app/settings", Content: host.ContentOf([]byte("a=b\n"))} // by one of them
+	if diags := CheckAll(sources, named); len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}
 	for _, name := range append(supportedNetworks, "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // decoder reads one document's tree into Go values. Each level of the merge is one decoder over the same target: what a document does not
@@ -12,7 +14,7 @@ import (
 type decoder struct {
 	doc     *document
 	origins origins
-	files   map[string][]byte // of the store, by path: what fileAssets name by source
+	files   []host.Named // of the store, sorted: what fileAssets name by source
 }
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong itself.

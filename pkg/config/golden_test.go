@@ -6,11 +6,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
@@ -43,10 +46,22 @@ func (g golden) name() string { return strings.TrimSuffix(filepath.Base(g.file),
 func (g golden) sources() []Source {
 	var s []Source
 	for _, f := range g.archive.Files {
-		if !strings.HasPrefix(f.Name, "want/") {
+		if !strings.HasPrefix(f.Name, "want/") && !strings.HasPrefix(f.Name, filesDir) {
 			s = append(s, Source{Path: f.Name, Data: f.Data})
 		}
 	}
+	return s
+}
+
+// files are those that documents name by source.
+func (g golden) files() []host.Named {
+	var s []host.Named
+	for _, f := range g.archive.Files {
+		if strings.HasPrefix(f.Name, filesDir) {
+			s = append(s, host.Named{Name: f.Name, Content: host.ContentOf(f.Data)})
+		}
+	}
+	slices.SortFunc(s, func(a, b host.Named) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 
@@ -100,9 +115,9 @@ func TestBad(t *testing.T) {
 			var diags Diagnostics
 			var node *Node
 			if bytes.Contains(g.archive.Comment, []byte("check all")) {
-				diags = CheckAll(g.sources())
+				diags = CheckAll(g.sources(), g.files()...)
 			} else {
-				node, diags = Load(g.sources(), g.selection())
+				node, diags = Load(g.sources(), g.selection(), g.files()...)
 			}
 			if !diags.HasErrors() || node != nil {
 				t.Error("a bad document was accepted")
@@ -120,7 +135,7 @@ func TestBad(t *testing.T) {
 func TestGood(t *testing.T) {
 	for _, g := range readGolden(t, "testdata/good/*.txtar") {
 		t.Run(g.name(), func(t *testing.T) {
-			node, diags := Load(g.sources(), g.selection())
+			node, diags := Load(g.sources(), g.selection(), g.files()...)
 			if node == nil {
 				t.Fatalf("refused:\n%s", diags)
 			}
@@ -136,7 +151,7 @@ func TestGood(t *testing.T) {
 			g.check(t, "want/node.json", append(text, '\n'))
 			g.check(t, "want/origins", []byte(origins.String()))
 			g.check(t, "want/warnings", []byte(diags.String()))
-			if all := CheckAll(g.sources()); all.HasErrors() {
+			if all := CheckAll(g.sources(), g.files()...); all.HasErrors() {
 				t.Errorf("CheckAll refuses what Load takes:\n%s", all)
 			}
 		})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Load makes the configuration of the selected node: the documents decoded strictly, merged cluster → node group → node, filled with
@@ -13,8 +15,10 @@ import (
 //
 // Only the documents that matter to this node are read: cluster.yaml, its node group, its own, and the other nodes' where the network
 // routes to them. [CheckAll] reads them all.
-func Load(sources []Source, sel Select) (*Node, Diagnostics) {
-	l := newLoader(sources)
+//
+// Files are what documents name by source, sorted by name.
+func Load(sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics) {
+	l := newLoader(sources, files)
 	n := l.load(sel)
 	diags := l.diagnostics()
 	if diags.HasErrors() {
@@ -25,8 +29,8 @@ func Load(sources []Source, sel Select) (*Node, Diagnostics) {
 
 // CheckAll loads every node group and every node of a store, and gives all that there is to say about any document: what a CI job wants to
 // know before a merge.
-func CheckAll(sources []Source) Diagnostics {
-	l := newLoader(sources)
+func CheckAll(sources []Source, files ...host.Named) Diagnostics {
+	l := newLoader(sources, files)
 	for _, doc := range l.groups {
 		_, name := kindOf(doc.path)
 		l.load(Select{Group: name})
@@ -55,7 +59,7 @@ func CheckAll(sources []Source) Diagnostics {
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	docs          map[string]*document
-	files         map[string][]byte // by path: no documents, but what documents name by source
+	files         []host.Named // no documents, but what documents name by source; sorted
 	cluster       *document
 	groups, nodes []*document // by path
 	members       map[*document]Peer
@@ -63,13 +67,9 @@ type loader struct {
 	loose         Diagnostics // about no document in particular
 }
 
-func newLoader(sources []Source) *loader {
-	l := &loader{docs: make(map[string]*document), files: make(map[string][]byte), members: make(map[*document]Peer)}
+func newLoader(sources []Source, files []host.Named) *loader {
+	l := &loader{docs: make(map[string]*document), files: files, members: make(map[*document]Peer)}
 	for _, s := range sources {
-		if strings.HasPrefix(s.Path, filesDir) {
-			l.files[s.Path] = s.Data
-			continue
-		}
 		kind, _ := kindOf(s.Path)
 		doc := newDocument(s)
 		switch {

@@ -1,6 +1,10 @@
 package config
 
-import "io/fs"
+import (
+	"io/fs"
+
+	"github.com/netwright/netwright/pkg/host"
+)
 
 // Select names the node whose configuration is wanted. Group may be empty when the node's own document names it
 // (spec.nodeGroup). Node may have no document: then only cluster and node group speak.
@@ -124,10 +128,10 @@ type Containerd struct {
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything but the content.
 type FileAsset struct {
 	Name    string
-	Path    string      // absolute and clean; default /srv/kubernetes/assets/<name>
-	Content []byte      // decoded when isBase64; never printed
-	Mode    fs.FileMode // permission bits; default 0440
-	Owner   string      // "user" or "user:group", by name or number; "" is root
+	Path    string       // absolute and clean; default /srv/kubernetes/assets/<name>
+	Content host.Content // decoded when isBase64, or in the store; never printed
+	Mode    fs.FileMode  // permission bits; default 0440
+	Owner   string       // "user" or "user:group", by name or number; "" is root
 	// Secret keeps the content out of plans and diffs: `secret: true`, or a mode that others cannot read.
 	Secret bool
 	Origin Origin

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Source is one document as the store gave it, or a file below files/ that documents name by source.
+// Source is one document as the store gave it.
 type Source struct {
-	Path string // relative to the cluster: "cluster.yaml", "nodegroups/nodes.yaml", "nodes/node-1.yaml", "files/motd"
+	Path string // relative to the cluster: "cluster.yaml", "nodegroups/nodes.yaml", "nodes/node-1.yaml"
 	Data []byte
 }
 

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const (
@@ -86,41 +87,45 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 
 // writtenFile is the file whose content the document holds.
 func (d *decoder) writtenFile(f FileAsset, v *value, at, content string, isBase64 bool) []FileAsset {
-	f.Content = []byte(content)
+	raw := []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
-		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "="))
-		if err != nil {
+		var err error
+		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")); err != nil {
 			d.bad(v.get("content"), at+".content", "base64, because isBase64 is true", "")
 			return nil
 		}
-		f.Content = raw
 	}
+	f.Content = host.ContentOf(raw)
 	return []FileAsset{f}
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
 func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAsset {
-	if content, ok := d.files[source]; ok {
-		f.Content = content
+	byName := func(f host.Named, name string) int { return strings.Compare(f.Name, name) }
+	if i, ok := slices.BinarySearchFunc(d.files, source, byName); ok {
+		f.Content = d.files[i].Content
 		return []FileAsset{f}
 	}
 	dir := strings.TrimSuffix(source, "/") + "/"
-	names := make([]string, 0, len(d.files))
-	for name := range d.files {
-		if strings.HasPrefix(name, dir) {
-			names = append(names, name)
+	first, _ := slices.BinarySearchFunc(d.files, dir, byName)
+	var all []FileAsset
+	for _, stored := range d.files[first:] {
+		name, below := strings.CutPrefix(stored.Name, dir)
+		if !below {
+			break
 		}
-	}
-	slices.Sort(names)
-	all := make([]FileAsset, len(names))
-	for i, name := range names {
-		all[i] = f
-		all[i].Path, all[i].Content = f.Path+"/"+name[len(dir):], d.files[name]
+		f := f
+		f.Path, f.Content = f.Path+"/"+name, stored.Content
+		all = append(all, f)
 	}
 	if len(all) == 0 {
 		hint := ""
-		if near := nearest(source, slices.Collect(maps.Keys(d.files))); near != "" {
+		names := make([]string, len(d.files))
+		for i := range names {
+			names[i] = d.files[i].Name
+		}
+		if near := nearest(source, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		d.bad(v.get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
@@ -173,12 +178,12 @@ func (f FileAsset) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Name   string `json:"name,omitempty"`
 		Path   string `json:"path"`
-		Bytes  int    `json:"bytes"`
+		Bytes  int64  `json:"bytes"`
 		Mode   string `json:"mode"`
 		Owner  string `json:"owner,omitempty"`
 		Secret bool   `json:"secret"`
 		Origin Origin `json:"origin"`
-	}{f.Name, f.Path, len(f.Content), fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Origin})
+	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Origin})
 }
 
 func validFileName(s string) string {

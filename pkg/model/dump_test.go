@@ -58,6 +58,9 @@ func details(t tasks.Task) []string {
 	case tasks.Directory:
 		return []string{fmt.Sprintf("mode %04o", t.Mode)}
 	case tasks.File:
+		if t.Stored != nil {
+			t.Content, _ = t.Stored.Bytes()
+		}
 		return append([]string{fmt.Sprintf("mode %04o owner %q", t.Mode, t.Owner)}, content(t.Content)...)
 	case tasks.Unit:
 		return content(t.Content)

@@ -9,7 +9,8 @@ import (
 
 // userFiles installs the fileAssets of the documents.
 func (b *builder) userFiles() error {
-	for _, f := range b.in.Node.FileAssets {
+	for i := range b.in.Node.FileAssets {
+		f := &b.in.Node.FileAssets[i]
 		why := "fileAssets"
 		if f.Name != "" {
 			why += " " + f.Name
@@ -20,7 +21,7 @@ func (b *builder) userFiles() error {
 			meta.Then = []graph.Key{tasks.Reload("systemd-networkd.service")}
 		}
 		b.add(tasks.File{Meta: meta,
-			Path: f.Path, Content: f.Content, Mode: f.Mode, Owner: f.Owner})
+			Path: f.Path, Stored: &f.Content, Mode: f.Mode, Owner: f.Owner})
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 type Directory struct {
 	dir     string // absolute
 	cluster string
+	memory  Memory // nil: none
 
 	mu    sync.Mutex
 	known knowledge
@@ -42,6 +43,9 @@ func NewDirectory(dir, cluster string) (*Directory, error) {
 	}
 	return &Directory{dir: abs, cluster: cluster}, nil
 }
+
+// Remember gives the store a memory, before it is used.
+func (d *Directory) Remember(m Memory) { d.memory = m }
 
 // String implements [Store].
 func (d *Directory) String() string { return filepath.Join(d.dir, d.cluster) }

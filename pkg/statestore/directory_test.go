@@ -3,11 +3,13 @@ package statestore_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -254,11 +257,16 @@ func TestFilesBelongToTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"files/motd": "hello", "files/app/conf.d/cluster.yaml": "1", "files/same/cluster.yaml": "1"} {
-		if string(got.Objects[name]) != want {
-			t.Errorf("%s is %q, want %q", name, got.Objects[name], want)
+		i := slices.IndexFunc(got.Files, func(f host.Named) bool { return f.Name == name })
+		if i < 0 {
+			t.Fatalf("%s is not among %v", name, got.Files)
+		}
+		f := got.Files[i]
+		if data, err := f.Bytes(); err != nil || string(data) != want || f.Size != int64(len(want)) || f.Sum != sha256.Sum256(data) {
+			t.Errorf("%s is %q, %d bytes of %s (%v), want %q", name, data, f.Size, f.Sum, err, want)
 		}
 	}
-	if len(got.Objects) != 4 || len(got.Notes) != 0 {
+	if len(got.Objects) != 1 || len(got.Files) != 3 || len(got.Notes) != 0 {
 		t.Errorf("%d objects, notes %q", len(got.Objects), got.Notes)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
@@ -49,37 +48,54 @@ func newManifest(cluster string, generation int64, objects int) *Manifest {
 	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, objects)}
 }
 
+// entry is one object with its name.
+type entry struct {
+	name string
+	Object
+}
+
 // Encode is the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
-	const each = 160 // bytes for an object with a name of ordinary length
-	out := make([]byte, 0, 200+each*len(m.Objects))
+	entries := make([]entry, 0, len(m.Objects))
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		entries = append(entries, entry{name, m.Objects[name]})
+	}
+	return m.encode(entries)
+}
+
+// encode is Encode with these objects, sorted by name.
+func (m *Manifest) encode(entries []entry) []byte {
+	const each = 200 // bytes for an object with a name of ordinary length
+	out := make([]byte, 0, 200+each*len(entries))
 	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,\n  \"objects\": {",
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
 	// By hand: package json takes longer for the entries of a big store than it takes to read and hash its files.
-	for i, name := range slices.Sorted(maps.Keys(m.Objects)) {
+	for i, e := range entries {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		o := m.Objects[name]
-		out = append(append(append(out, "\n    "...), quote(name)...), ": {\n      \"sha256\": "...)
-		out = append(append(append(out, quote(o.SHA256)...), ",\n      \"size\": "...), strconv.FormatInt(o.Size, 10)...)
-		out = append(out, "\n    }"...)
+		out = append(appendQuoted(append(out, "\n    "...), e.name), ": {\n      \"sha256\": "...)
+		out = append(appendQuoted(out, e.SHA256), ",\n      \"size\": "...)
+		out = append(strconv.AppendInt(out, e.Size, 10), "\n    }"...)
 	}
-	if len(m.Objects) > 0 {
+	if len(entries) > 0 {
 		out = append(out, "\n  "...)
 	}
 	return append(out, "}\n}\n"...)
 }
 
 // quote is a string in JSON.
-func quote(s string) string {
+func quote(s string) []byte { return appendQuoted(nil, s) }
+
+func appendQuoted(out []byte, s string) []byte {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			quoted, _ := json.Marshal(s) // a string always encodes
-			return string(quoted)
+			return append(out, quoted...)
 		}
 	}
-	return `"` + s + `"`
+	return append(append(append(out, '"'), s...), '"')
 }
 
 // ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the same bytes fail again.
@@ -127,12 +143,13 @@ func (m *Manifest) check() error {
 }
 
 // verify checks an object's content against its entry.
-func (o Object) verify(name string, c content) error {
-	if int64(len(c.data)) == o.Size && c.sum == o.SHA256 {
+func (o Object) verify(name string, c *content) error {
+	sum := hex.EncodeToString(c.sum[:])
+	if !c.short && c.size == o.Size && sum == o.SHA256 {
 		return nil
 	}
 	return fmt.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
-		name, len(c.data), c.sum, o.Size, o.SHA256)
+		name, c.size, sum, o.Size, o.SHA256)
 }
 
 func sum(data []byte) string {

@@ -24,7 +24,7 @@ func scanManifest(_ context.Context, root *os.Root, cluster string) (*listing, e
 func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing) (*Snapshot, error) {
 	r := reader{root: root, cluster: d.cluster}
 	defer r.leave()
-	raw := r.read(manifestName, maxManifestSize)
+	raw := r.read(wanted{path: manifestName}, maxManifestSize)
 	if raw.err != nil {
 		return nil, raw.err
 	}
@@ -32,17 +32,18 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing
 	if err != nil {
 		return nil, err
 	}
-	var names, paths, notes []string
+	var all []wanted
+	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !isObject(name) {
 			notes = append(notes, noteIgnored(name, false))
 			continue
 		}
-		names, paths = append(names, name), append(paths, path.Join(objectsDir, m.Objects[name].SHA256))
+		all = append(all, wanted{name: name, path: path.Join(objectsDir, m.Objects[name].SHA256)})
 	}
-	objects := make(map[string][]byte, len(names))
-	for i, c := range d.readAll(ctx, root, paths) {
-		name := names[i]
+	got := d.readAll(ctx, root, all)
+	for i := range got {
+		name, c := all[i].name, &got[i]
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -54,7 +55,6 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing
 		if err := m.Objects[name].verify(name, c); err != nil {
 			return nil, err
 		}
-		objects[name] = c.data
 	}
-	return d.snapshot(Revision{Generation: m.Generation, Digest: raw.sum}, objects, notes)
+	return d.snapshot(Revision{Generation: m.Generation, Digest: sum(raw.data)}, all, got, notes)
 }

@@ -2,36 +2,71 @@ package statestore
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
-// content is a file's bytes and their sha256 in hex, and what stat said of the file before it was read; or why they cannot be had.
+// wanted is an object that is to be read.
+type wanted struct {
+	name string // of the object
+	path string // of its file below the cluster's directory
+	seen *stamp // of that file, if it was listed
+}
+
+// isFile tells that an object's digest is all that is wanted now.
+func (w wanted) isFile() bool { return strings.HasPrefix(w.name, filesDir+"/") }
+
+// content is a file's digest and, but for those below files/, its bytes; and what stat said of the file before it was read. Or why they
+// cannot be had.
 type content struct {
-	data []byte
-	sum  string
+	data  []byte
+	sum   host.Digest
+	short bool // it shrank under us: whoever asked knows its size or its hash
 	stamp
 	err error
 }
 
-// readAll reads and hashes files below the cluster's directory, by name, on all processors: a store may have thousands.
-func (d *Directory) readAll(ctx context.Context, root *os.Root, names []string) []content {
-	out := make([]content, len(names))
-	inShares(len(names), func(from, to int) {
-		r := reader{root: root, cluster: d.cluster}
+// readAll reads and hashes objects on all processors: a store may have thousands.
+func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
+	out := make([]content, len(all))
+	inShares(len(all), func(from, to int) {
+		r := reader{root: root, cluster: d.cluster, dir: d.dir, memory: d.memory}
 		defer r.leave()
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			out[i] = r.read(names[i], MaxObjectSize)
+			out[i] = r.read(all[i], MaxObjectSize)
 		}
 	})
 	return out
+}
+
+// readOne reads a file that was listed with this digest.
+func (d *Directory) readOne(name string, sum host.Digest) ([]byte, error) {
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	switch c := r.read(wanted{path: name}, MaxObjectSize); {
+	case c.err != nil:
+		return nil, c.err
+	case c.sum != sum:
+		return nil, fmt.Errorf("%q has changed since it was listed: the next pass takes it as it is then", name)
+	default:
+		return c.data, nil
+	}
 }
 
 // inShares calls do for neighbouring parts of n things, on as many processors as there are. A handful of things is done sooner than a
@@ -50,44 +85,86 @@ func inShares(n int, do func(from, to int)) {
 type reader struct {
 	root    *os.Root
 	cluster string
+	dir     string // of the store, for names in memory
+	memory  Memory // nil: none
 	in      string // the directory that is open
-	dir     *os.Root
+	at      *os.Root
+	buf     []byte // for what is read to be hashed alone
 }
 
 // read returns a file below the cluster's directory, of at most limit bytes.
-func (r *reader) read(name string, limit int64) content {
-	f, before, err := r.open(name)
+func (r *reader) read(w wanted, limit int64) content {
+	if w.isFile() && w.seen != nil {
+		if sum, ok := r.known(w.path, *w.seen); ok {
+			return content{sum: sum, stamp: *w.seen}
+		}
+	}
+	f, before, err := r.open(w.path)
 	if err != nil {
-		return content{err: explain("read", name, err)}
+		return content{err: explain("read", w.path, err)}
 	}
 	defer f.Close()
 	if before.size > limit {
-		return content{err: tooBig(name, before.size)}
+		return content{err: tooBig(w.path, before.size)}
 	}
-	data := make([]byte, before.size)
-	switch n, err := io.ReadFull(f, data); {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		data = data[:n] // it shrank under us: whoever asked knows its size or its hash
-	case err != nil:
-		return content{err: explain("read", name, err)}
+	if !w.isFile() {
+		c := slurp(f, make([]byte, before.size), before)
+		c.err = explainIf("read", w.path, c.err)
+		return c
 	}
-	return content{data: data, sum: sum(data), stamp: before}
+	if sum, ok := r.known(w.path, before); ok {
+		return content{sum: sum, stamp: before}
+	}
+	settled := r.memory != nil && host.AwaitTick(before.info()) // else it cannot be vouched for
+	if int64(cap(r.buf)) < before.size {
+		r.buf = make([]byte, before.size+4096)
+	}
+	c := slurp(f, r.buf[:before.size], before)
+	c.data, c.err = nil, explainIf("read", w.path, c.err)
+	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
+		r.memory.Record(r.fullPath(w.path), before.info(), c.sum)
+	}
+	return c
 }
+
+// slurp fills a buffer of a file's size and hashes it.
+func slurp(f *os.File, data []byte, before stamp) content {
+	c := content{stamp: before}
+	n, err := io.ReadFull(f, data)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		c.short = n < len(data)
+	case err != nil:
+		c.err = err
+	}
+	c.data, c.sum = data[:n], sha256.Sum256(data[:n])
+	return c
+}
+
+// known asks the memory for a file's digest.
+func (r *reader) known(name string, s stamp) (host.Digest, bool) {
+	if r.memory == nil {
+		return host.Digest{}, false
+	}
+	return r.memory.Known(r.fullPath(name), s.info())
+}
+
+func (r *reader) fullPath(name string) string { return r.dir + "/" + r.cluster + "/" + name }
 
 // open opens a regular file; it does not hang on a pipe that somebody put there.
 func (r *reader) open(name string) (*os.File, stamp, error) {
 	full := path.Join(r.cluster, name)
 	in, base := path.Split(full)
-	if r.dir == nil || in != r.in {
+	if r.at == nil || in != r.in {
 		r.leave()
 		dir, err := r.root.OpenRoot(path.Clean(in))
 		if err != nil {
 			return nil, stamp{}, err
 		}
-		r.in, r.dir = in, dir
+		r.in, r.at = in, dir
 	}
 	const flags = os.O_RDONLY | unix.O_NONBLOCK
-	f, err := r.dir.OpenFile(base, flags, 0)
+	f, err := r.at.OpenFile(base, flags, 0)
 	if escapes(err) { // a link out of this directory may stay within the store
 		f, err = r.root.OpenFile(full, flags, 0)
 	}
@@ -105,8 +182,8 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 }
 
 func (r *reader) leave() {
-	if r.dir != nil {
-		r.dir.Close()
-		r.dir = nil
+	if r.at != nil {
+		r.at.Close()
+		r.at = nil
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Store is where the snapshots and assets of one cluster come from. Implementations are safe for several goroutines. Every method may be
@@ -33,6 +35,14 @@ type Store interface {
 // ErrNotModified is returned by Fetch when the store has nothing newer than last.
 var ErrNotModified = errors.New("not modified")
 
+// Memory is what a reader of a store may know from earlier runs.
+type Memory interface {
+	// Stamps spare it to read files that are as they were. What is parsed is always read.
+	host.Stamps
+	// Blob is a content that the node has kept itself, for when the store has it no longer.
+	Blob(sum host.Digest) ([]byte, error)
+}
+
 // Revision identifies one published state of a cluster.
 type Revision struct {
 	Generation int64  // counts what the store published; 0 when it does not count
@@ -46,6 +56,8 @@ type Snapshot struct {
 	// Objects are the documents and the pki files by path relative to the cluster: "cluster.yaml", "nodes/n1.yaml",
 	// "pki/issued/calico-client/1.crt". Callers do not change them.
 	Objects map[string][]byte
+	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are verified when they are read.
+	Files []host.Named
 	// Origin says where it came from, for messages.
 	Origin string
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.

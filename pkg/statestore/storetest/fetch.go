@@ -18,14 +18,22 @@ import (
 // expect compares all objects of a snapshot.
 func expect(t *testing.T, got *statestore.Snapshot, want map[string][]byte) {
 	t.Helper()
-	if !maps.EqualFunc(got.Objects, want, bytes.Equal) {
-		t.Errorf("snapshot has\n%q\nwant\n%q", got.Objects, want)
+	all := maps.Clone(got.Objects)
+	for _, f := range got.Files {
+		data, err := f.Bytes()
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		all[f.Name] = data
+	}
+	if !maps.EqualFunc(all, want, bytes.Equal) {
+		t.Errorf("snapshot has\n%q\nwant\n%q", all, want)
 	}
 }
 
 func firstFetch(t *testing.T, h Harness) {
 	want := objects("nodegroups/nodes.yaml", "kind: NodeGroup\n", "nodes/n1.yaml", "kind: Node\n",
-		"pki/issued/calico-client/1.crt", "certificate", "pki/private/calico-client/1.key", "key", "pki/private/ca/keyset.yaml", "kind: Keyset\n")
+		"pki/issued/calico-client/1.crt", "certificate", "pki/private/calico-client/1.key", "key", "pki/private/ca/keyset.yaml", "kind: Keyset\n", "files/motd", "hello\n", "files/conf.d/cluster.yaml", "a: b\n")
 	h.Publish(t, want)
 	got := fetch(t, h.Open(t, Cluster), statestore.Revision{})
 	expect(t, got, want)

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// memory is what the ledger of a host knows of a store: which of its files are as they were, and the contents that were ever applied.
+type memory struct {
+	*ledger.Stamps
+	host host.Options
+}
+
+var _ statestore.Memory = memory{}
+
+// Known implements [host.Stamps]. With --verify nothing is known.
+func (m memory) Known(path string, info host.FileInfo) (host.Digest, bool) {
+	if m.host.Verify {
+		return host.Digest{}, false
+	}
+	return m.Stamps.Known(path, info)
+}
+
+// Blob implements [statestore.Memory].
+func (m memory) Blob(sum host.Digest) ([]byte, error) {
+	files, err := host.OpenFiles(m.host)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", m.host.Root, err)
+	}
+	defer files.Close() // only read from
+	return ledger.Blob(files, sum)
+}
+
+// Remember gives a store the memory of this pass' host, where it can use one. The caller does so once, before anything is
+// fetched; without it everything is read.
+func (p *Pass) Remember(store statestore.Store) error {
+	s, ok := store.(interface{ Remember(statestore.Memory) })
+	if !ok {
+		return nil
+	}
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	p.stamps = ledger.LoadStamps(files)
+	s.Remember(memory{p.stamps, p.Host})
+	return nil
+}

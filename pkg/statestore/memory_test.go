@@ -1,0 +1,111 @@
+package statestore_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// notes is a memory that says whatever it is told.
+type notes struct {
+	sums  map[string]host.Digest // by path and all that stat said
+	blobs map[host.Digest][]byte
+}
+
+func note(path string, info host.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
+
+func (n notes) Known(path string, info host.FileInfo) (host.Digest, bool) {
+	sum, ok := n.sums[note(path, info)]
+	return sum, ok
+}
+
+func (n notes) Record(path string, info host.FileInfo, sum host.Digest) {
+	n.sums[note(path, info)] = sum
+}
+
+func (n notes) Blob(sum host.Digest) ([]byte, error) {
+	if b, ok := n.blobs[sum]; ok {
+		return b, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// remembering is a plain store with one file, and a memory of it.
+func remembering(t *testing.T) (dir, cluster string, m notes) {
+	t.Helper()
+	dir, cluster = plain(t)
+	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))
+	m = notes{map[string]host.Digest{}, map[host.Digest][]byte{}}
+	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("hello")) || len(m.sums) != 1 {
+		t.Fatalf("first look: %s, remembered %v", f.Sum, m.sums)
+	}
+	return dir, cluster, m
+}
+
+// motd is the store's one file, as a process that has just begun sees it.
+func motd(t *testing.T, dir string, m notes) host.Named {
+	t.Helper()
+	d, err := statestore.NewDirectory(dir, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Remember(m)
+	s, err := d.Fetch(t.Context(), statestore.Revision{})
+	if err != nil || len(s.Files) != 1 || s.Files[0].Name != "files/motd" || s.Objects["files/motd"] != nil {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	return s.Files[0]
+}
+
+// A file that is as it was is not read; what is parsed always is. The lie shows it.
+func TestWhatIsRememberedIsNotRead(t *testing.T) {
+	dir, cluster, m := remembering(t)
+	for key := range m.sums {
+		m.sums[key] = host.Digest{7}
+	}
+	f := motd(t, dir, m)
+	if f.Sum != (host.Digest{7}) {
+		t.Errorf("it was read again: %s", f.Sum)
+	}
+	if b, err := f.Bytes(); err == nil {
+		t.Errorf("bytes that are not what was promised: %q", b)
+	}
+	put(t, filepath.Join(cluster, "files/motd"), []byte("HELLO")) // another file in its place, or the same written to: both have a new ctime
+	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("HELLO")) {
+		t.Errorf("a change was not seen: %s", f.Sum)
+	}
+}
+
+// A content that the store has no more is had from the node's own memory, and never another one in its place.
+func TestContentOfAStoreThatWentAway(t *testing.T) {
+	dir, cluster, m := remembering(t)
+	f := motd(t, dir, m)
+	if b, err := f.Bytes(); err != nil || string(b) != "hello" {
+		t.Fatalf("%q, %v", b, err)
+	}
+	put(t, filepath.Join(cluster, "files/motd"), []byte("HELLO"))
+	if b, err := f.Bytes(); err == nil {
+		t.Errorf("a change since: %q", b)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := f.Bytes(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a store that is gone: %q, %v", b, err)
+	}
+	m.blobs[f.Sum] = []byte("hello")
+	if b, err := f.Bytes(); err != nil || string(b) != "hello" {
+		t.Errorf("kept by the node: %q, %v", b, err)
+	}
+	m.blobs[f.Sum] = []byte("other")
+	if b, err := f.Bytes(); err == nil {
+		t.Errorf("kept, and damaged: %q", b)
+	}
+}
