@@ -8,16 +8,16 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// memory is what the ledger of a host knows of a store: which of its files are as they were, and the contents that were ever applied.
-type memory struct {
+// storeMemory is what the ledger of a host knows of a store: which of its files are as they were, and the contents that were ever applied.
+type storeMemory struct {
 	*ledger.Stamps
 	host host.Options
 }
 
-var _ statestore.Memory = memory{}
+var _ statestore.Memory = storeMemory{}
 
 // Known implements [host.Stamps]. With --verify nothing is known.
-func (m memory) Known(path string, info host.FileInfo) (host.Digest, bool) {
+func (m storeMemory) Known(path string, info host.FileInfo) (host.Digest, bool) {
 	if m.host.Verify {
 		return host.Digest{}, false
 	}
@@ -25,7 +25,7 @@ func (m memory) Known(path string, info host.FileInfo) (host.Digest, bool) {
 }
 
 // Blob implements [statestore.Memory].
-func (m memory) Blob(sum host.Digest) ([]byte, error) {
+func (m storeMemory) Blob(sum host.Digest) ([]byte, error) {
 	files, err := host.OpenFiles(m.host)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", m.host.Root, err)
@@ -47,6 +47,6 @@ func (p *Pass) Remember(store statestore.Store) error {
 	}
 	defer files.Close() // only read from
 	p.stamps = ledger.LoadStamps(files)
-	s.Remember(memory{p.stamps, p.Host})
+	s.Remember(storeMemory{p.stamps, p.Host})
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
-	led, err := loadLedger(host.Options{Root: root})
+	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 
 func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head, map[string][]string) {
 	t.Helper()
-	led, err := loadLedger(host.Options{Root: root})
+	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
