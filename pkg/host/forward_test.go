@@ -27,7 +27,7 @@ var dropping = []struct {
 	},
 	{
 		name:   "iptables-legacy",
-		make:   []string{"iptables-legacy -w -P FORWARD DROP", "ip6tables-legacy -w -P FORWARD DROP", "iptables-legacy -w -A FORWARD -i docker0 -j ACCEPT"},
+		make:   []string{"iptables-legacy -P FORWARD DROP", "ip6tables-legacy -P FORWARD DROP", "iptables-legacy -A FORWARD -i docker0 -j ACCEPT"},
 		chains: []string{"iptables-legacy filter FORWARD", "ip6tables-legacy filter FORWARD"},
 		show:   "iptables-legacy-save -t filter",
 	},
@@ -146,8 +146,7 @@ func TestIptablesUnderstandsOurRules(t *testing.T) {
 	for _, flavour := range []string{"nft", "legacy"} {
 		t.Run(flavour, func(t *testing.T) {
 			ns := netns.New(t)
-			// One lock for the whole machine: other tests may have it (-w waits).
-			iptables := func(args string) string { return ns.Run("iptables-"+flavour, append([]string{"-w"}, strings.Fields(args)...)...) }
+			iptables := func(args string) string { return ns.Run("iptables-"+flavour, strings.Fields(args)...) }
 			iptables("-P FORWARD DROP")
 			iptables("-A FORWARD -j REJECT")
 			accept := func() {
@@ -173,7 +172,7 @@ func TestIptablesUnderstandsOurRules(t *testing.T) {
 			iptables("-A FORWARD ! -i cbr5 -m comment --comment netwright -j ACCEPT")
 			iptables("-A FORWARD -i cbr6 -o cbr7 -m comment --comment netwright -j ACCEPT")
 			saved := iptables("-S FORWARD")
-			ns.Run("sh", "-c", "iptables-"+flavour+"-save | iptables-"+flavour+"-restore -w")
+			ns.Run("sh", "-c", "iptables-"+flavour+"-save | iptables-"+flavour+"-restore")
 			if diff := cmp.Diff(saved, iptables("-S FORWARD")); diff != "" {
 				t.Errorf("saved and restored:\n%s", diff)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,8 +17,9 @@ import (
 
 // NS is a network namespace that lives as long as its test.
 type NS struct {
-	t  testing.TB
-	fd *os.File
+	t    testing.TB
+	fd   *os.File
+	lock string
 }
 
 // New makes a namespace with the loopback up. It needs root and ip.
@@ -25,7 +27,7 @@ func New(t testing.TB) *NS {
 	t.Helper()
 	needs.Root(t)
 	needs.Tool(t, "ip")
-	n := &NS{t: t}
+	n := &NS{t: t, lock: filepath.Join(t.TempDir(), "xtables.lock")}
 	err := onThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare: %w", err)
@@ -75,7 +77,12 @@ func (n *NS) Try(name string, args ...string) (string, error) {
 	needs.Tool(n.t, name)
 	var out []byte
 	var err error
-	n.Do(func() { out, err = exec.Command(needs.Path(name), args...).CombinedOutput() })
+	n.Do(func() {
+		cmd := exec.Command(needs.Path(name), args...)
+		// iptables has one lock for all namespaces of a machine, and fails when another test has it.
+		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+n.lock)
+		out, err = cmd.CombinedOutput()
+	})
 	return string(out), err
 }
 
