@@ -86,7 +86,7 @@ func TestDocumentation(t *testing.T) {
 	if diags := CheckAll(sources, named); len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}
-	for _, name := range append(supportedNetworks, "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
+	for _, name := range append(SupportedNetworks(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
 		if !strings.Contains(string(text), "`"+name) && !strings.Contains(string(text), "  "+name+":") {
 			t.Errorf("the manual does not mention %s", name)
 		}

@@ -4,26 +4,25 @@ import "path"
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
 type Networking struct {
-	Bridge  *Bridge  `json:"bridge,omitempty"`
-	Calico  *Calico  `json:"calico,omitempty"`
-	CNI     *CNI     `json:"cni,omitempty"` // bring your own
-	Flannel *Flannel `json:"flannel,omitempty"`
-	Kubenet *Kubenet `json:"kubenet,omitempty"`
+	Bridge     *Bridge     `json:"bridge,omitempty"`
+	Calico     *Calico     `json:"calico,omitempty"`
+	CNI        *CNI        `json:"cni,omitempty"` // bring your own
+	Flannel    *Flannel    `json:"flannel,omitempty"`
+	GCP        *GCP        `json:"gcp,omitempty"`
+	Kindnet    *Kindnet    `json:"kindnet,omitempty"`
+	KubeRouter *KubeRouter `json:"kubeRouter,omitempty"`
+	Kubenet    *Kubenet    `json:"kubenet,omitempty"`
 }
 
-// Name is the key under spec.networking that selects the network: "bridge", "calico", "cni", "flannel" or "kubenet"; "" when none is set.
+// Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; "" when none is set.
 func (n *Networking) Name() string {
-	switch {
-	case n.Bridge != nil:
-		return "bridge"
-	case n.Calico != nil:
-		return "calico"
-	case n.Flannel != nil:
-		return "flannel"
-	case n.Kubenet != nil:
-		return "kubenet"
-	case n.CNI != nil:
-		return "cni"
+	for _, c := range choices() {
+		if c.name != byoNetwork && c.set(n) {
+			return c.name
+		}
+	}
+	if n.CNI != nil {
+		return byoNetwork
 	}
 	return ""
 }

@@ -6,24 +6,58 @@ import (
 	"strings"
 )
 
-// supported networks, and those that kOps has known at some time and we do not build yet.
+// otherNetworks are those that kOps has known at some time and we do not build yet.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var (
-	supportedNetworks = []string{"bridge", "calico", "cni", "flannel", "kubenet"}
-	otherNetworks     = [...]string{"amazonVPC", "canal", "cilium", "classic", "external", "gcp", "kindnet", "kopeio", "kubeRouter", "lyftvpc", "romana", "weave", "custom"}
-)
+var otherNetworks = [...]string{"amazonVPC", "canal", "cilium", "classic", "external", "kopeio", "lyftvpc", "romana", "weave", "custom"}
+
+// byoNetwork plays two parts: see [CNI].
+const byoNetwork = "cni"
+
+// choice is a network that documents can select. To add one is its type in [Networking], its fields, and a line in choices.
+type choice struct {
+	name   string
+	set    func(*Networking) bool
+	fields func(*decoder, *Networking) []field
+}
+
+// choices lists the networks by name.
+func choices() []choice {
+	return []choice{
+		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return d.bridge(allocate(&w.Bridge)) }},
+		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
+		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
+		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return d.flannel(allocate(&w.Flannel)) }},
+		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
+		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return d.kindnet(allocate(&w.Kindnet)) }},
+		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.KubeRouter); return nil }},
+		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
+			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
+		}},
+	}
+}
+
+// SupportedNetworks are the keys that choose a network, by name.
+func SupportedNetworks() []string {
+	var names []string
+	for _, c := range choices() {
+		names = append(names, c.name)
+	}
+	return names
+}
 
 func (d *decoder) networking(n *Node) set {
 	w := &n.Networking
 	return d.into(func() []field {
-		fields := []field{
-			{name: "bridge", set: func(v *value, at string) { d.mapping(v, at, d.bridge(allocate(&w.Bridge))) }},
-			{name: "calico", set: func(v *value, at string) { d.mapping(v, at, d.calico(allocate(&w.Calico))) }},
-			{name: "cni", set: func(v *value, at string) { w.CNI = &n.CNI; d.mapping(v, at, d.cni(&n.CNI)) }},
-			{name: "flannel", set: func(v *value, at string) { d.mapping(v, at, d.flannel(allocate(&w.Flannel))) }},
-			{name: "kubenet", set: func(v *value, at string) {
-				d.mapping(v, at, []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}})
-			}},
+		var fields []field
+		for _, c := range choices() {
+			fields = append(fields, field{name: c.name, set: func(v *value, at string) {
+				if c.name == byoNetwork {
+					w.CNI = &n.CNI
+					d.mapping(v, at, d.cni(&n.CNI))
+					return
+				}
+				d.mapping(v, at, c.fields(d, w))
+			}})
 		}
 		for _, name := range otherNetworks {
 			fields = append(fields, field{name: name, set: d.unsupported(name), unlisted: true})
@@ -44,7 +78,7 @@ func (d *decoder) unsupported(name string) set {
 	return func(_ *value, at string) {
 		o := d.origins[at]
 		d.doc.errorAt(pos{o.Line, o.Column}, Diagnostic{Summary: fmt.Sprintf("network %q is not supported yet by this version of netwright", name), Field: at,
-			Expected: oneOf(supportedNetworks), Hint: "a network of your own goes in as cni: {}"})
+			Expected: oneOf(SupportedNetworks()), Hint: "a network of your own goes in as cni: {}"})
 	}
 }
 

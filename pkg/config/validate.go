@@ -50,17 +50,14 @@ func (v *validator) network() bool {
 	n := v.node
 	w := &n.Networking
 	var set []string
-	for _, x := range [...]struct {
-		name string
-		is   bool
-	}{{"bridge", w.Bridge != nil}, {"calico", w.Calico != nil}, {"flannel", w.Flannel != nil}, {"kubenet", w.Kubenet != nil}} {
-		if x.is {
-			set = append(set, x.name)
+	for _, c := range choices() {
+		if c.name != byoNetwork && c.set(w) {
+			set = append(set, c.name)
 		}
 	}
 	switch {
 	case len(set) == 0 && w.CNI == nil:
-		v.errorAt("spec.networking", Diagnostic{Summary: "no network is set", Expected: oneOf(supportedNetworks),
+		v.errorAt("spec.networking", Diagnostic{Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
 			Hint: "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:

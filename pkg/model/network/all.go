@@ -7,6 +7,9 @@ func All() []Network {
 		calico(),
 		cni(),
 		flannel(),
+		gcp(),
+		kindnet(),
+		kubeRouter(),
 		kubenet(),
 	}
 }

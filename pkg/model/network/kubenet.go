@@ -84,23 +84,23 @@ func buildKubenet(in Input) (Built, error) {
 		}
 		return b, nil // the conf is in kubelet's memory, and it masquerades by itself
 	}
-	return b, b.addTemplate(in)
+	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
 }
 
-// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
-func (b *Built) addTemplate(in Input) error {
+// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR. An MTU of 0 is that of the links.
+func (b *Built) addTemplate(in Input, mtu int) error {
+	network := in.Node.Networking.Name()
 	switch name := in.Facts.Runtime.Name; name {
 	case "", "containerd":
 	case "cri-o":
-		return errors.New("use kubenet: CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
+		return errors.New("use " + network + ": CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
 	default:
-		return fmt.Errorf("use kubenet: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", name)
+		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", network, name)
 	}
-	mtu := in.Node.Networking.Kubenet.MTU
 	if mtu == 0 {
 		rule, err := LinkMTU(in.Facts.Links, podLinks(in)...)
 		if err != nil {
-			return fmt.Errorf("lay out kubenet for this node: %w", err)
+			return fmt.Errorf("lay out %s for this node: %w", network, err)
 		}
 		if rule != 1500 { // what a veth has by itself: then the template is kOps', byte for byte
 			mtu = rule
@@ -119,7 +119,7 @@ func (b *Built) addTemplate(in Input) error {
 		Path: kubenetTemplate, Content: content, Mode: 0o644})
 	b.ConfTemplate = kubenetTemplate
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
-		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and kubenet's pods have a link each: they reach nothing until it accepts veth*")
+		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts veth*")
 	}
 	b.addMasquerade(in, in.Node.PodCIDR, "")
 	b.Wait = in.waitConf(kubenetConf, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")

@@ -1,0 +1,47 @@
+package config
+
+// Kindnet is kOps' kindnet (1.32 and up). All but the masquerade's ranges is for its DaemonSet, and only recorded here.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
+type Kindnet struct {
+	Version                      string             `json:"version,omitempty"`
+	NetworkPolicies              *bool              `json:"networkPolicies,omitempty"`
+	AdminNetworkPolicies         *bool              `json:"adminNetworkPolicies,omitempty"`
+	BaselineAdminNetworkPolicies *bool              `json:"baselineAdminNetworkPolicies,omitempty"`
+	DNSCaching                   *bool              `json:"dnsCaching,omitempty"`
+	NAT64                        *bool              `json:"nat64,omitempty"`
+	FastPathThreshold            int                `json:"fastPathThreshold,omitempty"` // packets; 0: no flow table
+	Masquerade                   *KindnetMasquerade `json:"masquerade,omitempty"`
+	LogLevel                     int                `json:"logLevel,omitempty"`
+}
+
+// KindnetMasquerade says what leaves with the node's address.
+type KindnetMasquerade struct {
+	Enabled            *bool `json:"enabled,omitempty"`
+	NonMasqueradeCIDRs CIDRs `json:"nonMasqueradeCIDRs,omitempty"`
+}
+
+func (d *decoder) kindnet(k *Kindnet) []field {
+	return []field{
+		{name: "version", set: d.text(&k.Version, nil)},
+		{name: "networkPolicies", set: d.optionalBool(&k.NetworkPolicies)},
+		{name: "adminNetworkPolicies", set: d.optionalBool(&k.AdminNetworkPolicies)},
+		{name: "baselineAdminNetworkPolicies", set: d.optionalBool(&k.BaselineAdminNetworkPolicies)},
+		{name: "dnsCaching", set: d.optionalBool(&k.DNSCaching)},
+		{name: "nat64", set: d.optionalBool(&k.NAT64)},
+		{name: "fastPathThreshold", set: d.number(&k.FastPathThreshold, 0, 1<<31-1)},
+		{name: "logLevel", set: d.number(&k.LogLevel, 0, 10)},
+		{name: "masquerade", set: d.into(func() []field {
+			m := allocate(&k.Masquerade)
+			return []field{
+				{name: "enabled", set: d.optionalBool(&m.Enabled)},
+				{name: "nonMasqueradeCIDRs", set: d.cidrList(&m.NonMasqueradeCIDRs)},
+			}
+		})},
+	}
+}
+
+// KubeRouter is kOps' kubeRouter; it has no fields there either.
+type KubeRouter struct{}
+
+// GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there either.
+type GCP struct{}

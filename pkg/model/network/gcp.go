@@ -1,0 +1,33 @@
+package network
+
+import "fmt"
+
+// gcp is kubenet's conf_template where Google's network routes the pods' alias addresses. Upstream: kOps' docs/networking/gcp.md.
+func gcp() Network {
+	n := kubenet()
+	n.Name, n.Title, n.Docs = "gcp", "containerd's conf_template; pods have alias addresses that Google's network routes", "https://kops.sigs.k8s.io/networking/#kubenet-default"
+	n.Lifecycle = Lifecycle{Kops: "stable; only on GCE", Kubernetes: "any with CNI", First: version(1, 2)}
+	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 and depend on path MTU discovery"
+	n.SharedHost = append(leaveAlone("veth*"),
+		Shared{Service: "google-guest-agent", Leaves: "alias ranges (ip_aliases = false in /etc/default/instance_configs.cfg): else the node takes pods' addresses for its own, as local routes of proto 66"})
+	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
+	n.Build = buildGCP
+	return n
+}
+
+func buildGCP(in Input) (Built, error) {
+	var b Built
+	if cloud := in.Node.CloudProvider; cloud != "" && cloud != "gce" && cloud != "gcp" {
+		return b, fmt.Errorf("use gcp (%s): only Google's network routes alias addresses, and the cloud is %s (%s): choose kubenet, calico or bridge",
+			in.NetworkOrigin(), cloud, in.Origin("spec.cloudProvider"))
+	}
+	if in.V6 {
+		return b, fmt.Errorf("use gcp (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
+			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
+	}
+	if in.DockerKubelet() {
+		b.KubeletPlugin = "kubenet"
+		return b, nil
+	}
+	return b, b.addTemplate(in, 0)
+}

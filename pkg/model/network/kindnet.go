@@ -1,0 +1,54 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const kindnetConf = "10-kindnet.conflist"
+
+// kindnet is prepared for and waited for: kindnetd writes the conf once the node has pod CIDRs. Its one plugin has addresses and host
+// ports in it. Upstream: https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq, pkg/fastpath, pkg/network).
+func kindnet() Network {
+	return Network{
+		Name:  "kindnet",
+		Title: "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
+		Docs:  "https://kindnet.sigs.k8s.io/",
+		Lifecycle: Lifecycle{
+			Kops:       "experimental 1.32",
+			Kubernetes: "any where the runtime calls the CNI: 1.24 and up",
+			First:      version(1, 24),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
+		Kubelet: "cni",
+		Plugins: nil, // its init container copies cni-kindnet, which needs nothing else
+		Modules: []Module{
+			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
+			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},
+			{Name: "nf_tables", Why: "masquerade and policy", Optional: true},
+			{Name: "nft_flow_offload", Why: "the flow table kindnet-flowtables", When: "fastPathThreshold", Optional: true,
+				If: func(in Input) bool { return in.Node.Networking.Kindnet.FastPathThreshold > 0 }},
+		},
+		Sysctls: append(forwarding(),
+			Sysctl{Key: "net.netfilter.nf_conntrack_acct", Value: "1", Why: "kindnetd counts by it", Optional: true},
+			Sysctl{Key: "net.netfilter.nf_conntrack_timestamp", Value: "1", Why: "kindnetd ages by it", Optional: true}),
+		Kubeconfig: "none on the host: its DaemonSet uses the service account, and the API's URL, since services need kube-proxy first",
+		MTU:        "that of the link with the default route",
+		IPv6:       true,
+		SharedHost: leaveAlone("knet*"),
+		Leftovers: tasks.Leftovers{
+			Links: []tasks.LinkMark{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
+			Rules: []tasks.RuleMark{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
+			// A node's pod CIDR via its address; those of the pods here go with their links.
+			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast"}},
+			Tables: []tasks.TableMark{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
+				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"}, {Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
+			Files:  []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
+			Others: []string{"with --ipsec-overlay: XFRM policies and states with if_id 1001"},
+		},
+		Build: buildKindnet,
+	}
+}
+
+func buildKindnet(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	b.Wait = in.waitConf(kindnetConf, "its DaemonSet writes it when the node has a pod CIDR")
+	return b, nil
+}

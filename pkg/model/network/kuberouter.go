@@ -1,0 +1,88 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const kubeRouterConf = "10-kuberouter.conflist"
+
+// kubeRouter is prepared for and waited for: its init container writes the conf, and its daemon puts the node's pod CIDR and MTU into it.
+// Numbers: https://github.com/cloudnativelabs/kube-router (pkg/controllers/routing, pkg/controllers/proxy, pkg/utils/sysctl.go).
+func kubeRouter() Network {
+	return Network{
+		Name:  "kubeRouter",
+		Title: "BGP between nodes, services by IPVS in place of kube-proxy, policy, by one DaemonSet",
+		Docs:  "https://www.kube-router.io/docs/",
+		Lifecycle: Lifecycle{
+			Kops:       "experimental 1.6.2; documented as deprecated in 1.27 and never refused: current releases ship it",
+			Kubernetes: "any with CNI",
+			First:      version(1, 2),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: kubeRouterConf, Chain: []string{"bridge", "portmap"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
+			Source: "https://github.com/containernetworking/plugins"}},
+		Modules: []Module{
+			brNetfilter(false),
+			{Name: "ip_vs", Why: "services"}, {Name: "ip_vs_rr", Why: "its default scheduler"},
+			{Name: "ip_vs_wrr", Why: "a scheduler", Optional: true}, {Name: "ip_vs_sh", Why: "a scheduler", Optional: true},
+			{Name: "ip_set", Why: "policy and masquerade"}, {Name: "xt_set", Why: "rules that ask sets", Optional: true},
+			{Name: "dummy", Why: "kube-dummy-if, which has the services' addresses"},
+			{Name: "ipip", Why: "tunnels to nodes of other subnets", Optional: true},
+		},
+		Sysctls: append(append(forwarding(), bridgeNetfilter()...),
+			Sysctl{Key: "net.ipv4.vs.conntrack", Value: "1", Why: "masqueraded services", Optional: true},
+			Sysctl{Key: "net.ipv4.conf.all.arp_ignore", Value: "1", Why: "every node has the services' addresses, and only one may answer"},
+			Sysctl{Key: "net.ipv4.conf.all.arp_announce", Value: "2", Why: "every node has the services' addresses, and none may announce them"}),
+		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by who makes the cluster",
+		Ports: []Port{
+			{Proto: "tcp", Port: 179, What: "BGP"},
+			{Proto: "ip", Port: 4, What: "IPIP, to nodes of other subnets"},
+			{Proto: "udp", Port: 5555, What: "FOU, where IPIP does not pass (Azure)"},
+			{Proto: "udp", Port: 3784, What: "BFD"},
+		},
+		MTU:        "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
+		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*"),
+		Leftovers:  kubeRouterLeaves(),
+		Build:      buildKubeRouter,
+	}
+}
+
+func kubeRouterLeaves() tasks.Leftovers {
+	l := portmapLeaves(tasks.Leftovers{
+		Rules:  []tasks.RuleMark{{Table: 77}, {Table: 78}, {Table: 79}}, // kube-router, kube-router-dsr, external_ip
+		Routes: []tasks.RouteMark{{Protocol: 17, Table: allTables}, {Table: 77}, {Table: 78}, {Table: 79}},
+		Links: []tasks.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
+			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-???????????", Kind: "ipip"}, {Name: "tun-???????????", Kind: "ip6tnl"}},
+		Chains: []tasks.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
+			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
+			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
+		Tables: []tasks.TableMark{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
+		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf", "/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
+			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
+		Others: []string{"IPVS services: `ipvsadm -C`, if kube-proxy does not use IPVS too", "the lines 77, 78 and 79 of /etc/iproute2/rt_tables",
+			"arp_ignore, arp_announce and rp_filter keep their values until they are set or the node reboots",
+			"rules of POSTROUTING that ask its ipsets: a set that they use stays until they go"},
+	})
+	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips", "kube-router-svip", "kube-router-svip-prt",
+		"kube-router-local-pods", "KUBE-SRC-*", "KUBE-DST-*"} {
+		l.IPSets = append(l.IPSets, set, "inet6:"+set)
+	}
+	return l
+}
+
+func buildKubeRouter(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	if in.V6 {
+		return b, fmt.Errorf("use kubeRouter (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
+			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
+	}
+	if in.Node.CloudProvider == "azure" {
+		b.note(Warning, in.NetworkOrigin(), "Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
+	}
+	b.note(Info, in.NetworkOrigin(), "kube-router serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+	b.Wait = in.waitConf(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
+	return b, nil
+}
