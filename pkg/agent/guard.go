@@ -49,7 +49,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	settings.Log, settings.Record = p.Log, recorder(r.led)
 	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Keys: append(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals)...),
+		Keys:   append(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals)...),
 		Memory: before,
 	}, settings)
 	if err != nil {

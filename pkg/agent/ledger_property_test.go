@@ -44,7 +44,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				whose[path] = somebody
 			case "remove":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
-				_ = os.Remove(filepath.Join(root, path)) // absent is as good
+				_ = os.Remove(filepath.Join(root, path))                                  // absent is as good
 				edited[path] = whose[path] == us || whose[path] == either || edited[path] // what somebody puts there next, the ledger may take for ours, repaired
 				whose[path] = nobody
 			case "lose":

@@ -16,7 +16,7 @@ import (
 type History struct {
 	Current   int               `json:"current"` // revision that the node is at
 	Held      *ledger.Pin       `json:"held,omitempty"`
-	Revisions []ledger.Revision `json:"revisions"` // oldest first
+	Revisions []ledger.Revision `json:"revisions"`        // oldest first
 	Undone    []ledger.Undone   `json:"undone,omitempty"` // what was applied and taken back, oldest first
 	Damage    []string          `json:"damage,omitempty"`
 }
