@@ -56,7 +56,8 @@ func TestEveryFuzzerIsRun(t *testing.T) {
 	}
 }
 
-// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`). In short, `go test` runs their seeds.
+// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker, and as many at once as there are processors. In short,
+// `go test` runs their seeds.
 func TestFuzzers(t *testing.T) {
 	if !full {
 		t.Skip("runs in `make torture`; `go test` runs the seeds where the fuzzers are")
@@ -64,7 +65,8 @@ func TestFuzzers(t *testing.T) {
 	executions := regexp.MustCompile(`execs: (\d+)`)
 	for _, f := range fuzzers {
 		t.Run(f.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-run=^$", "-fuzz=^"+f.name+"$", "-fuzztime="+cmp.Or(os.Getenv("NETWRIGHT_FUZZTIME"), "10m"), "./"+f.dir)
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-parallel=1", "-run=^$", "-fuzz=^"+f.name+"$", "-fuzztime="+cmp.Or(os.Getenv("NETWRIGHT_FUZZTIME"), "10m"), "./"+f.dir)
 			cmd.Dir = "../.."
 			out, err := cmd.CombinedOutput()
 			lost := 0
