@@ -16,6 +16,7 @@ import (
 type FileSpec struct {
 	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
 	UID, GID int
+	Mtime    int64 // nanoseconds since the epoch, in place together with the content; 0: now
 }
 
 // Batch puts files in place so that after a crash, a kill or a power cut each

@@ -89,6 +89,9 @@ func (s *Staged) Close() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return explain("set owner and mode of", s.name, err)
 	}
+	if err := s.setTime(s.temp); err != nil {
+		return explain("set the time of", s.name, err)
+	}
 	if s.size >= largeFile {
 		startWriting(fd)
 	}
@@ -124,6 +127,15 @@ func setMeta(fd int, spec FileSpec) error {
 		return nil
 	}
 	return unix.Fchmod(fd, bitsOf(spec.Mode))
+}
+
+// setTime gives the file the time of change that is wanted. The next write to it would change it again.
+func (s *Staged) setTime(base string) error {
+	if s.spec.Mtime == 0 {
+		return nil
+	}
+	at := unix.NsecToTimespec(s.spec.Mtime)
+	return unix.UtimesNanoAt(s.dir.fd, base, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // rename puts the file in place. With keep, a file that is replaced stays
@@ -188,6 +200,9 @@ func (s *Staged) overwrite() error {
 		return unwrapPath(err)
 	}
 	if err := setMeta(fd, s.spec); err != nil {
+		return err
+	}
+	if err := s.setTime(s.base); err != nil {
 		return err
 	}
 	return fsync(fd)

@@ -316,3 +316,23 @@ func TestOwnerIsSetBeforeTheRename(t *testing.T) {
 		t.Errorf("%d:%d %o", st.Uid, st.Gid, st.Mode)
 	}
 }
+
+// A file's time is that of its content, and there is no moment at which it has only one of them.
+// The line that keeps it: durable_staged.go, Close (setTime).
+func TestTimeComesWithTheContent(t *testing.T) {
+	h, root := image(t)
+	spec := self(0o640)
+	spec.Mtime = 1_600_000_000_000_012_345
+	must(t, h.WriteFile(context.Background(), "/f", []byte("old"), spec))
+	same := func(want int64) {
+		t.Helper()
+		info, err := os.Stat(root + "/f")
+		must(t, err)
+		if got := info.ModTime().UnixNano(); got != want {
+			t.Errorf("the time of change is %d, want %d", got, want)
+		}
+	}
+	same(spec.Mtime)
+	must(t, h.EditFileAt(context.Background(), "/f", func([]byte) ([]byte, int64, error) { return []byte("older"), 7, nil }))
+	same(7)
+}

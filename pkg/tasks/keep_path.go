@@ -96,7 +96,8 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	return b, err
 }
 
-// Restore implements [Restorer]: content, owner, mode and time of change.
+// Restore implements [Restorer]: content, owner, mode and time of change. A file's content and time come back in one step: whoever were
+// killed between them would find the content right, and leave the time.
 func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if b.Live == "" {
 		return p.Remove(ctx, h)
@@ -116,9 +117,8 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return h.Symlink(string(p), was.Target)
 	case host.Regular:
 		if now, err := h.Sum(string(p)); err != nil || b.Blob == nil || now != *b.Blob {
-			if err := h.WriteFile(ctx, string(p), b.Content, spec); err != nil {
-				return err
-			}
+			spec.Mtime = was.Mtime
+			return h.WriteFile(ctx, string(p), b.Content, spec)
 		}
 	case host.Directory:
 		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
