@@ -90,9 +90,10 @@ func (t UnitState) gone(have host.UnitState) bool {
 }
 
 // Remove implements [Remover]: a unit that came with us stops and is disabled.
-// Its file is another key, and goes after it.
+// Its file is another key, and goes after it. It is waited for, also where starting it would not be: systemd stops before it starts, whatever
+// the units' order (systemd.unit(5), Before=), and one that is still stopping looks like one that somebody changed.
 func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
-	if err := h.StopUnit(ctx, t.Name, !t.NoBlock); err != nil {
+	if err := h.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
 	return h.DisableUnit(ctx, t.Name)
@@ -216,17 +217,14 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 // Restore implements [Restorer]. Where the file is the old one with our key in
 // it, the old one comes back; where somebody else wrote to it too, only the key does.
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	whole := false
-	err := h.EditFile(ctx, t.Path, func(now []byte) ([]byte, error) {
+	return h.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
 		text, err := t.back(now, b)
-		whole = bytes.Equal(text, b.Content)
-		return text, err
+		var was pathBaseline
+		if err == nil && bytes.Equal(text, b.Content) {
+			err = json.Unmarshal(b.Data, &was)
+		}
+		return text, was.Mtime, err
 	})
-	var was pathBaseline
-	if err == nil && whole && json.Unmarshal(b.Data, &was) == nil {
-		err = h.SetMtime(t.Path, was.Mtime)
-	}
-	return err
 }
 
 // back is the file with the key as it was.
