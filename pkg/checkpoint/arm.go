@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"time"
 
 	"go.uber.org/zap"
@@ -98,17 +99,22 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	if err := copySelf(ctx, h); err != nil {
+	j.scaffold = missing(h)
+	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	// The journal comes after all that it needs: where it is, the undo can run.
-	if err := j.wantBootUnit(ctx, h); err != nil {
-		return errors.Join(err, j.dropBootUnit(h))
+	err := copySelf(ctx, h)
+	if err == nil {
+		err = j.wantBootUnit(ctx, h)
 	}
-	if err := j.save(ctx, h); err != nil {
+	if err == nil {
+		err = save(ctx, h, JournalFile, j)
+	}
+	if err != nil {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
-	err := h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", timerWindows*j.Window, binaryFile, "undo")
+	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", timerWindows*j.Window, binaryFile, "undo")
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
@@ -132,7 +138,8 @@ func copySelf(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
-	if _, err := io.Copy(to, self); err != nil {
+	// Without its WriteTo, which asks for 32 KiB at a time.
+	if _, err := io.CopyBuffer(to, struct{ io.Reader }{self}, make([]byte, 1<<20)); err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
 	if err := errors.Join(to.Close(), b.Commit(ctx)); err != nil {
@@ -151,5 +158,33 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 	if err := h.RemoveDurably(JournalFile); err != nil {
 		return fmt.Errorf("end the checkpoint: %w", err)
 	}
-	return errors.Join(h.StopTimer(ctx, TimerName), j.dropBootUnit(h), h.Remove(binaryFile))
+	return j.dismantle(ctx, h)
+}
+
+// dismantle takes away what stands around a journal that is gone. Killed
+// anywhere, it is done by the next pass: see [sweep].
+func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
+	err := errors.Join(h.StopTimer(ctx, TimerName), s.dropBootUnit(h), h.Remove(binaryFile))
+	if err != nil {
+		return err
+	}
+	return h.Remove(scaffoldFile)
+}
+
+// sweep takes away what a run left that was killed before its journal was
+// there, or after it was gone. The caller has the lock.
+func sweep(ctx context.Context, h *host.Host) error {
+	data, err := h.ReadFile(scaffoldFile)
+	if errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what an earlier checkpoint left: %w", err)
+	}
+	var s scaffold
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
+	}
+	h.ClearLeftovers([]string{Dir, path.Dir(bootUnitFile)})
+	return s.dismantle(ctx, h)
 }

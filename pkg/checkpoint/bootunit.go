@@ -41,42 +41,59 @@ TimeoutStartSec=1min
 WantedBy=sysinit.target
 `
 
-// wantBootUnit makes sure that the next boot undoes. The links are read at
-// the boot: this one's systemd need not know of them.
-func (j *Journal) wantBootUnit(ctx context.Context, h *host.Host) error {
+// scaffold is what a checkpoint puts on the host besides its own directory.
+type scaffold struct {
+	// BootUnit says that the unit for the next boot was not shipped with the
+	// host: the agent wrote it and takes it away again. BootLink likewise, for what makes the boot want it.
+	BootUnit bool `json:"bootUnit"`
+	BootLink bool `json:"bootLink"`
+}
+
+// missing says what of the boot's unit the host has not, and needs.
+func missing(h *host.Host) (s scaffold) {
 	if h.Facts().Init != "systemd" {
-		return nil
+		return s
 	}
-	from := ""
+	s.BootUnit = unitFile(h) == ""
+	_, err := h.Lstat(bootLink)
+	s.BootLink = errors.Is(err, host.ErrNotExist)
+	return s
+}
+
+// unitFile is where the unit is, or "".
+func unitFile(h *host.Host) string {
 	for _, path := range shipped {
 		if _, err := h.Lstat(path); err == nil {
-			from = path
-			break
+			return path
 		}
 	}
-	if from == "" {
-		j.BootUnit, from = true, bootUnitFile
+	return ""
+}
+
+// wantBootUnit makes sure that the next boot undoes. The links are read at
+// the boot: this one's systemd need not know of them.
+func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
+	if s.BootUnit {
 		if err := h.WriteFile(ctx, bootUnitFile, []byte(BootUnit), host.FileSpec{Mode: 0o644}); err != nil {
 			return err
 		}
 	}
-	if _, err := h.Lstat(bootLink); errors.Is(err, host.ErrNotExist) {
-		j.BootLink = true
-		return h.Symlink(bootLink, from)
+	if s.BootLink {
+		return h.Symlink(bootLink, unitFile(h))
 	}
 	return nil
 }
 
 // dropBootUnit takes away what wantBootUnit put there.
-func (j *Journal) dropBootUnit(h *host.Host) error {
+func (s scaffold) dropBootUnit(h *host.Host) error {
 	var errs []error
-	if j.BootLink {
+	if s.BootLink {
 		errs = append(errs, h.Remove(bootLink))
 		if !holds(h, wantsDir) {
 			errs = append(errs, h.Remove(wantsDir))
 		}
 	}
-	if j.BootUnit {
+	if s.BootUnit {
 		errs = append(errs, h.Remove(bootUnitFile))
 	}
 	return errors.Join(errs...)

@@ -21,6 +21,8 @@ const (
 	JournalFile = Dir + "/journal.json"
 	VerdictFile = Dir + "/verdict.json"
 	binaryFile  = Dir + "/agent"
+	// It says what was put beside Dir, and is there from before that until after: also where no journal is there yet, or any more.
+	scaffoldFile = Dir + "/scaffold.json"
 )
 
 // TimerName names the transient timer and the service that it starts.

@@ -32,10 +32,7 @@ type Journal struct {
 	Units   []Unit         `json:"units,omitempty"`
 	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
 
-	// BootUnit says that the unit for the next boot was not shipped with the
-	// host: the agent wrote it and takes it away again. BootLink likewise, for what makes the boot want it.
-	BootUnit bool `json:"bootUnit"`
-	BootLink bool `json:"bootLink"`
+	scaffold
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }
@@ -83,13 +80,13 @@ func Pending(r Reader) (*Journal, error) {
 	return j, nil
 }
 
-// save writes the journal, durably.
-func (j *Journal) save(ctx context.Context, h *host.Host) error {
-	data, err := json.Marshal(j)
+// save writes the journal or the scaffold, durably.
+func save(ctx context.Context, h *host.Host, file string, what any) error {
+	data, err := json.Marshal(what)
 	if err != nil {
 		return fmt.Errorf("encode the checkpoint: %w", err)
 	}
-	if err := h.WriteFile(ctx, JournalFile, data, private); err != nil {
+	if err := h.WriteFile(ctx, file, data, private); err != nil {
 		return fmt.Errorf("write the checkpoint: %w", err)
 	}
 	return nil

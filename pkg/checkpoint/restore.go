@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	if j.Boot != bootID(h) {
 		return errors.Join(errs...)
 	}
-	errs = append(errs, j.restoreUnits(ctx, h), j.restoreSysctls(ctx, h))
+	errs = append(errs, j.restoreUnits(ctx, h))
+	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
 	for _, t := range j.Tables {
 		if t.Was == nil {
 			errs = append(errs, h.DelTable(ctx, t.Family, t.Name))
@@ -34,7 +36,7 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
 		errs = append(errs, again(ctx, func() error { return h.RestoreNet(ctx, *j.Net, j.Made) }))
 	}
-	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone, or were set by another key's write
+	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone or had another MTU, and what another key's write set
 	return errors.Join(errs...)
 }
 
@@ -53,6 +55,7 @@ func again(ctx context.Context, f func() error) (err error) {
 // not, in reverse order: a directory after what is in it.
 func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 	var errs []error
+	h.ClearLeftovers(j.directories()) // of an undo that was killed with all of its files in place, too
 	b := h.Batch()
 	defer b.Discard()
 	for _, f := range j.Files {
@@ -87,6 +90,14 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 		errs = append(errs, h.Remove(f.Path))
 	}
 	return errors.Join(errs...)
+}
+
+// directories are those that the files are in.
+func (j *Journal) directories() (dirs []string) {
+	for _, f := range j.Files {
+		dirs = append(dirs, path.Dir(f.Path))
+	}
+	return dirs
 }
 
 func (f File) same(h *host.Host) bool {
