@@ -10,6 +10,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -156,8 +157,8 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 		}
 		e.Baseline = &base
 	}
-	if key.Kind() == tasks.KindFile {
-		dir := path.Dir(key.Name())
+	if file := fileOf(key); file != "" {
+		dir := path.Dir(file)
 		if info, err := v.Lstat(dir); err == nil && info.Type == host.Directory {
 			b.Dirs[dir] = info.Mtime
 		}
@@ -165,6 +166,18 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 	c.describe(&e, t, key)
 	e.Pending, e.Released = true, false
 	return e, nil
+}
+
+// fileOf is the file that a key is, or is in; "" if none.
+func fileOf(key graph.Key) string {
+	switch key.Kind() {
+	case tasks.KindFile:
+		return key.Name()
+	case tasks.KindTOML:
+		file, _, _ := strings.Cut(key.Name(), "#")
+		return file
+	}
+	return ""
 }
 
 // overtaken says that a key which was to be ours, had the agent not been killed first, is now somebody else's.

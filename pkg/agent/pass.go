@@ -130,13 +130,18 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
 
-// directories are those that the tasks have files in, and the ledger's own.
-func directories(g *graph.Graph[tasks.Task]) []string {
+// directories are those that the tasks of graphs have files in, and the ledger's own.
+func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 	dirs := map[string]bool{ledger.Dir: true}
-	for _, t := range g.Order() {
-		for _, key := range t.Owns() {
-			if key.Kind() == tasks.KindFile {
-				dirs[path.Dir(key.Name())] = true
+	for _, g := range graphs {
+		if g == nil {
+			continue
+		}
+		for _, t := range g.Order() {
+			for _, key := range t.Owns() {
+				if file := fileOf(key); file != "" {
+					dirs[path.Dir(file)] = true
+				}
 			}
 		}
 	}

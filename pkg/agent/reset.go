@@ -117,10 +117,15 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		}
 	}
 	if len(gone) > 0 {
-		if err := r.pruning.arrange(c, v, gone); err != nil {
-			return nil, err
-		}
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, nil)
+		err = r.pruning.arrange(c, v, gone)
+	} else {
+		err = c.arrangeOwed(r.pruning) // by a reset that was killed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.pruning.graph != nil {
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, led.Owed())
 	}
 	if len(back) > 0 {
 		if r.back, err = arrangeBack(led, back); err != nil {
@@ -212,6 +217,13 @@ func (r *resetting) report(changed report.State) *report.Plan {
 // do takes away, brings back, and gives directories the times that they had.
 func (r *resetting) do(ctx context.Context, p Pass, h *host.Host) (*report.Plan, error) {
 	var err error
+	var dirs []string
+	for key := range r.led.Entries() {
+		if file := fileOf(key); file != "" {
+			dirs = append(dirs, path.Dir(file))
+		}
+	}
+	h.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
 	if r.pruning.graph != nil {
 		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, r.removals, p.Log, p.Hooks); err != nil {
 			return nil, err
@@ -243,14 +255,21 @@ func (r *resetting) times(h *host.Host) error {
 	return nil
 }
 
-// forget removes the ledger and the lock, last of all.
+// forget removes the ledger and the lock, last of all. First the ledger owns nothing any more, but still knows the times of directories, and its
+// journal goes last: killed anywhere, the next reset does the rest.
 func (p Pass) forget(ctx context.Context) error {
 	h, err := host.Open(ctx, p.Host)
 	if err != nil {
 		return fmt.Errorf("remove the ledger: %w", err)
 	}
 	defer h.Close() // every write was checked where it was made
-	times := ledger.Load(h).Dirs()
+	led := ledger.Load(h)
+	times := led.Dirs()
+	if len(led.Entries()) > 0 {
+		if err := led.Commit(ctx, h, ledger.Batch{Drop: slices.Sorted(maps.Keys(led.Entries()))}); err != nil {
+			return fmt.Errorf("empty the ledger: %w", err)
+		}
+	}
 	for _, dir := range []string{ledger.Dir, path.Dir(LockFile)} {
 		if err := removeTree(h, dir); err != nil {
 			return fmt.Errorf("remove the ledger: %w", err)
@@ -277,6 +296,7 @@ func removeTree(h *host.Host, name string) error {
 		if err != nil {
 			return err
 		}
+		slices.SortFunc(names, func(a, b string) int { return lastOfAll(name, a) - lastOfAll(name, b) })
 		for _, below := range names {
 			if err := removeTree(h, path.Join(name, below)); err != nil {
 				return err
@@ -284,4 +304,11 @@ func removeTree(h *host.Host, name string) error {
 		}
 	}
 	return h.Remove(name)
+}
+
+func lastOfAll(dir, name string) int {
+	if path.Join(dir, name) == ledger.JournalFile {
+		return 1
+	}
+	return 0
 }

@@ -55,9 +55,11 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			return nil, fmt.Errorf("roll back to revision %d: %w", rev.Number, err)
 		}
 		head := led.Head()
-		head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second)}
-		if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
-			return nil, err
+		if head.Held == nil || head.Held.Revision != rev.Number { // else it is held since then, by whom it was
+			head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second)}
+			if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
+				return nil, err
+			}
 		}
 		return p.converge(ctx, nil, h, led)
 	})

@@ -82,7 +82,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err != nil {
 		return nil, err
 	}
-	h.ClearLeftovers(directories(r.graph))
+	h.ClearLeftovers(directories(r.graph, r.pruning.graph))
 	before := r.report(report.Planned)
 	if before.Summary.Changes() > 0 {
 		if why := heldBack(h, r.desired); why != nil {

@@ -76,23 +76,24 @@ type Batch struct {
 	Revision *Revision
 }
 
-const journalFile = Dir + "/journal"
+// JournalFile is the ledger itself: whoever removes all of [Dir] removes it last, for without it the rest says nothing.
+const JournalFile = Dir + "/journal"
 
 // loadJournal reads the journal's lines and its head; entries are decoded when somebody asks.
 func (l *Ledger) loadJournal(r Reader) {
-	data, err := r.ReadFile(journalFile)
+	data, err := r.ReadFile(JournalFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if names, err := r.ReadDir(revisionDir); err == nil && len(names) > 0 {
-			l.lose(journalFile + " is gone") // a revision is written before the journal that names it
+			l.lose(JournalFile + " is gone") // a revision is written before the journal that names it
 		}
 		return
 	case errors.Is(err, fs.ErrPermission):
-		l.damage = append(l.damage, journalFile+" can be read by root only: what is no longer wanted is not listed")
+		l.damage = append(l.damage, JournalFile+" can be read by root only: what is no longer wanted is not listed")
 		l.Unreadable = true
 		return
 	case err == nil && len(data) == 0:
-		l.lose(journalFile + " is empty")
+		l.lose(JournalFile + " is empty")
 		return
 	}
 	if err == nil {
@@ -102,7 +103,7 @@ func (l *Ledger) loadJournal(r Reader) {
 		err = json.Unmarshal(l.lines[len(l.lines)-1].value, &l.head)
 	}
 	if err != nil {
-		l.lose(fmt.Sprintf("%s: %v", journalFile, err))
+		l.lose(fmt.Sprintf("%s: %v", JournalFile, err))
 	}
 }
 
@@ -122,7 +123,7 @@ func (l *Ledger) Entries() map[graph.Key]Entry {
 	if l.entries == nil {
 		var err error
 		if l.entries, l.dirs, err = replay(l.lines); err != nil {
-			l.lose(fmt.Sprintf("%s: %v", journalFile, err))
+			l.lose(fmt.Sprintf("%s: %v", JournalFile, err))
 		}
 	}
 	return l.entries
@@ -158,10 +159,10 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		if lines, _, err = readLines(text); err != nil {
 			return fmt.Errorf("write the ledger: %w", err)
 		}
-		if err := write(ctx, w, journalFile, text); err != nil {
+		if err := write(ctx, w, JournalFile, text); err != nil {
 			return fmt.Errorf("write the ledger: %w", err)
 		}
-	} else if err := w.AppendFile(journalFile, text, 0o600); err != nil {
+	} else if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
 		l.rewrite = true // part of it may be there
 		return fmt.Errorf("write the ledger: %w", err)
 	}

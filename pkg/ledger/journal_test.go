@@ -53,7 +53,7 @@ func TestCommittedBatchesComeBack(t *testing.T) {
 			t.Fatalf("after batch %d the head is %+v and the time of /etc %d: want the last head and the first time", i, again.Head(), again.Dirs()["/etc"])
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(root, journalFile))
+	data, err := os.ReadFile(filepath.Join(root, JournalFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,18 +67,18 @@ func TestATornBatchNeverHappened(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
 	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
-	whole, err := os.ReadFile(filepath.Join(root, journalFile))
+	whole, err := os.ReadFile(filepath.Join(root, JournalFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	commit(t, l, h, Batch{Put: []Entry{entry("file:/b", Owned), entry("file:/c", Owned)}, Drop: []graph.Key{"file:/a"}, Head: Head{Current: 2}})
-	both, err := os.ReadFile(filepath.Join(root, journalFile))
+	both, err := os.ReadFile(filepath.Join(root, JournalFile))
 	if err != nil || !bytes.HasPrefix(both, whole) {
 		t.Fatalf("the second batch was not appended: %v", err)
 	}
 	for cut := len(whole); cut < len(both); cut++ {
 		for _, tail := range []string{"", strings.Repeat("\x00", 20)} {
-			if err := os.WriteFile(filepath.Join(root, journalFile), append(both[:cut:cut], tail...), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(root, JournalFile), append(both[:cut:cut], tail...), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			got, h := open(t, root)
@@ -104,7 +104,7 @@ func TestAChangedJournalIsNotBelieved(t *testing.T) {
 	l, h := open(t, root)
 	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Found)}, Head: Head{Current: 1}})
 	commit(t, l, h, Batch{Put: []Entry{entry("file:/b", Owned)}, Head: Head{Current: 2}})
-	data, err := os.ReadFile(filepath.Join(root, journalFile))
+	data, err := os.ReadFile(filepath.Join(root, JournalFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAChangedJournalIsNotBelieved(t *testing.T) {
 	for i := range first {
 		changed := bytes.Clone(data)
 		changed[i] ^= 0x20
-		if err := os.WriteFile(filepath.Join(root, journalFile), changed, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, JournalFile), changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := open(t, root); !got.Lost || len(got.Entries()) != 0 || len(got.Damage()) != 1 {
@@ -180,7 +180,7 @@ func FuzzJournal(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := Load(disk{journalFile: string(data)})
+		l := Load(disk{JournalFile: string(data)})
 		entries, head := l.Entries(), l.Head()
 		if l.Lost && (len(entries) != 0 || head != Head{}) {
 			t.Fatal("a journal that is not believed was believed in part")
@@ -189,7 +189,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := Load(disk{journalFile: string(text)})
+		again := Load(disk{JournalFile: string(text)})
 		a, errA := json.Marshal(again.Entries())
 		b, errB := json.Marshal(entries)
 		if again.Lost || errA != nil || errB != nil || !bytes.Equal(a, b) {
