@@ -84,3 +84,13 @@ func TestFuzzers(t *testing.T) {
 		})
 	}
 }
+
+// Each fuzz target begins with inputs that somebody chose: committed, so that every `go test` tries them.
+func TestEveryFuzzerHasACorpus(t *testing.T) {
+	for _, f := range fuzzers {
+		seeds, err := filepath.Glob(filepath.Join("../..", f.dir, "testdata/fuzz", f.name, "*"))
+		if err != nil || len(seeds) < 5 {
+			t.Errorf("%s has %d seeds below testdata/fuzz (%v)", f.name, len(seeds), err)
+		}
+	}
+}
