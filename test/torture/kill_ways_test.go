@@ -1,0 +1,117 @@
+package torture
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/trap"
+)
+
+// ways are the lives of a node besides converging: what is no longer wanted goes, an earlier revision comes back, all of it goes, and changes
+// that may cut the node off are made and undone.
+//
+// What keeps it: pkg/agent/custody.go intend (prune), pkg/agent/rollback.go Rollback: the pin comes first, pkg/agent/reset.go: the ledger
+// goes last, and what it owes is done before; pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
+func ways(t testing.TB) []scenario {
+	spec := func(word, more string) documents {
+		return nodeDocuments(t, "v1", baseSpec+more+extras(word, "128"))
+	}
+	bridge := spec("one", "  networking:\n    bridge: {}\n")
+	moved := spec("two", "  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n")
+	nothing := nodeDocuments(t, "v1", baseSpec+"  networking:\n    cni: {}\n")
+	nothing["cluster.yaml"] = strings.Replace(nothing["cluster.yaml"], "- name: cni-plugins\n", "- name: cni-plugins\n    members: [portmap, loopback]\n", 1)
+	risky := spec("two", "  networking:\n    bridge: {mtu: 1400}\n")
+	risky["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "sysctlParameters: [", "sysctlParameters: [net.ipv4.conf.host0.arp_announce=1, ", 1)
+	// containerd makes the directory of its confs when it starts, if nobody has.
+	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
+	return []scenario{
+		{name: "prune", from: []documents{bridge}, store: nothing},
+		{name: "rollback", from: []documents{bridge, moved}, store: moved, args: []string{"rollback", "1"}, needs: confNeeds("/etc/cni/net.d"),
+			alone: []string{"--once"}, ready: (*bench).held},
+		{name: "reset", theirs: theirs, from: []documents{moved}, store: moved, begin: (*bench).enable, args: []string{"reset"}, after: "config.toml", fresh: true, ready: (*bench).restarted},
+		{name: "change under a checkpoint", from: []documents{bridge}, store: risky, alone: []string{"--once"}, clear: (*bench).acquit},
+		{name: "undo", from: []documents{bridge}, store: risky, begin: (*bench).unconfirmed, args: []string{"undo"},
+			ready: func(b *bench, t testing.TB) string { return b.quietWith(t, bridge) }},
+	}
+}
+
+func shippedUnit(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../../systemd/netwright-agent.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// held: the node says that it is held at the first revision.
+func (b *bench) held(t testing.TB) string {
+	if out := b.shell(t, "netwright history"); !strings.Contains(out, "held at 1 by") {
+		return "not held: " + out
+	}
+	return ""
+}
+
+// enable has the daemon started at the next boot.
+func (b *bench) enable(t testing.TB) { b.shell(t, "systemctl enable -q netwright-agent") }
+
+// acquit takes back that a generation is held, as a person would who knows that it was not the change.
+func (b *bench) acquit(t testing.TB) { b.shell(t, "rm -f /var/lib/netwright/checkpoint/verdict.json") }
+
+// unconfirmed leaves a change under a checkpoint that was made and not confirmed: the agent was killed just before.
+func (b *bench) unconfirmed(t testing.TB) {
+	o := b.run(t, nil, func(c trap.Call) trap.Decision {
+		return trap.Decision{Kill: c.Name == "unlinkat" && path.Base(c.Target) == "journal.json"}
+	})
+	if !o.Killed {
+		t.Fatalf("no change was made under a checkpoint: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+	}
+}
+
+// quietWith: with the documents from before the change all is right, and stays as it is.
+func (b *bench) quietWith(t testing.TB, d documents) string {
+	b.put(d)
+	before := b.tree(t)
+	o := b.run(t, nil, pass)
+	if left := differs(b.tree(t), before); o.Code != 0 || len(left) > 0 {
+		return fmt.Sprintf("with the documents from before: exit %d, %v\n%s%s", o.Code, left, o.Stdout, o.Stderr)
+	}
+	return ""
+}
+
+// scaffold is what stands while a change is made under a checkpoint, and is gone after the next run.
+var scaffold = []string{"/etc/systemd/system/netwright-undo.service", "/etc/systemd/system/sysinit.target.wants/netwright-undo.service"}
+
+// timed is the node's tree with the time at which each file was changed.
+func (b *bench) timed(t testing.TB) tree {
+	t.Helper()
+	out := b.tree(t)
+	for name := range out {
+		var st unix.Stat_t
+		if err := unix.Lstat(b.n.Upper()+name, &st); err != nil {
+			t.Fatal(err)
+		}
+		if name == "/var/lib" || name == "/etc/systemd/system/multi-user.target.wants" {
+			continue // its time cannot outlive the directory of the ledger in it; the test itself enabled the daemon
+		}
+		out[name] += fmt.Sprintf(" at %d.%09d", st.Mtim.Sec, st.Mtim.Nsec)
+	}
+	return out
+}
+
+// traces lists what the agent left of itself.
+func (b *bench) traces(t testing.TB) (left []string) {
+	t.Helper()
+	for _, d := range differs(b.timed(t), b.fresh) {
+		left = append(left, "a trace: "+d)
+	}
+	if live := b.live(t); live != b.freshLive {
+		left = append(left, "the network is\n"+live+"not\n"+b.freshLive)
+	}
+	return left
+}
