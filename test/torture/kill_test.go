@@ -282,7 +282,7 @@ func (b *bench) kill(t *testing.T, s scenario) {
 
 // points are the calls to be killed at: all, or a sample with every kind of call in it, and with those after a file was renamed into place.
 func points(calls []trap.Call, after string) []int {
-	most, draw := either(len(calls), 8), rand.New(rand.NewPCG(1, 1)) // the same sample each time
+	most, draw := either(len(calls), 6), rand.New(rand.NewPCG(1, 1)) // the same sample each time
 	byName := map[string][]int{}
 	for _, c := range calls {
 		byName[c.Name] = append(byName[c.Name], c.N)
