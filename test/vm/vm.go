@@ -33,6 +33,8 @@ type Options struct {
 	// 10.0.2.15, its gateway 10.0.2.2 answers, and nothing lies beyond.
 	Fabric  *node.Fabric
 	Address string
+	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
+	Ahead time.Duration
 }
 
 // Boot is how one boot went.
@@ -162,6 +164,7 @@ func machine(dir string, disk Disk, o Options) ([]string, error) {
 		enter = []string{"nsenter", "--net=" + o.Fabric.Netns(), "--"}
 	}
 	return append(enter, "qemu-system-x86_64", "-machine", "q35,accel="+cmp.Or(os.Getenv("NETWRIGHT_VM_ACCEL"), "tcg"), "-m", "1024", "-smp", "2",
+		"-rtc", "base="+time.Now().Add(o.Ahead).UTC().Format("2006-01-02T15:04:05"),
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-serial", "file:"+filepath.Join(dir, "console"), "-serial", "file:"+filepath.Join(dir, "results"),
 		"-kernel", disk.Kernel, "-initrd", disk.Initrd,
