@@ -105,7 +105,7 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
-	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), journalFile, stampsFile, owedFile} {
+	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), JournalFile, stampsFile, owedFile} {
 		l.Record(path, info, host.Digest{1})
 	}
 	save := func() {
