@@ -248,26 +248,53 @@ func lasting(before, after node.Snapshot) []string {
 	return node.Diff(without(before), without(after))
 }
 
+func nft(t *testing.T, f *node.Fabric, command string) string {
+	t.Helper()
+	out, err := exec.Command("nsenter", "--net="+f.Netns(), "--", "nft", command).CombinedOutput()
+	if err != nil {
+		t.Fatalf("nft: %v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// refused is how many connections the server of the test below has refused.
+func refused(t *testing.T, f *node.Fabric) int {
+	t.Helper()
+	out := nft(t, f, "list counter inet once refused")
+	_, after, _ := strings.Cut(out, "packets ")
+	var packets int
+	if _, err := fmt.Sscan(after, &packets); err != nil {
+		t.Fatalf("reading a counter: %v\n%s", err, out)
+	}
+	return packets
+}
+
 // A store that cannot be reached after the change says nothing of the change: pkg/checkpoint/verdict.go:judge.
 func TestStoreOutageBansNothing(t *testing.T) {
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
-		"/etc/netwright/agent.yaml": agentFile("10s"),
+		"/etc/netwright/agent.yaml": agentFile("15s"),
 	}}))
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
-	// The outage begins when the probes were taken: after the first connection the server is not reached until the store is gone.
-	fabric := []string{"--net=" + f.Netns(), "--", "nft"}
-	command(t, "nsenter", append(fabric, "add table inet once; add chain inet once in { type filter hook input priority 0; }; "+
+	// The outage begins when the probes were taken: after the first connection the server refuses all, so that the checkpoint stays open
+	// until the store is gone.
+	nft(t, f, "add table inet once; add counter inet once refused; add chain inet once in { type filter hook input priority 0; }; "+
 		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn limit rate 1/day burst 1 packets accept; "+
-		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn drop")...)
+		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn counter name refused reject with tcp reset")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(t, n, "the change is under a checkpoint", "test -e /var/lib/netwright/checkpoint/journal.json")
 	n.Shell(ctx, "mv /srv/netwright /srv/gone")
-	command(t, "nsenter", append(fabric, "delete table inet once")...)
+	// The next attempt may have asked the store before it went; the one after that has not.
+	for gone, end := refused(t, f), time.Now().Add(5*time.Minute); refused(t, f) < gone+2; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the agent does not try its probes any more")
+		}
+	}
+	nft(t, f, "delete table inet once")
 	until(t, n, "the checkpoint is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "the agent is through", "! systemctl is-active -q cutting")
 	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
