@@ -70,6 +70,9 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 
 // converge makes passes until all is right, or only time can help.
 func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
+	if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
+		fmt.Fprintln(s.err, "agent: warning:", err)
+	}
 	d, err := w.desired(ctx, s)
 	if err != nil {
 		return err

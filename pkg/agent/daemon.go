@@ -63,6 +63,7 @@ func (d Daemon) Run(ctx context.Context) error {
 		}
 	}()
 
+	recoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
 	ready, failures := false, 0
 	for {
 		l.pass.Store(int64(max(time.Since(l.begun), 1)))

@@ -148,7 +148,13 @@ func (p Pass) Undo(ctx context.Context) error {
 	defer h.Close() // every write was synced and checked where it was made
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(nil)
-	settings.Lock = func(ctx context.Context) (func(), error) { return host.Lock(ctx, p.Host, LockFile) }
+	settings.Lock = func(ctx context.Context) (func(), error) {
+		unlock, err := host.Lock(ctx, p.Host, LockFile)
+		if err == nil {
+			recoverFirst(ctx, p.Log, h.Recover)
+		}
+		return unlock, err
+	}
 	_, err = checkpoint.Undo(ctx, h, settings)
 	return err
 }

@@ -25,7 +25,8 @@ type FileSpec struct {
 //
 // On an error before the renames nothing has changed; on an error between
 // them those done are taken back. A kill between two renames (microseconds) leaves
-// some files old and some new, each of them whole: the next pass does the rest.
+// some files old and some new, each of them whole: the next pass does the rest, or, where they
+// belong together ([Batch.Together]), [Host.Recover] before it.
 // What a bind mount covers cannot be renamed over: it is written in place, after
 // all others, and a power cut can tear it.
 //
@@ -36,6 +37,9 @@ type Batch struct {
 	all  []*Staged
 	dirs map[string]*stagingDir
 	tmp  []*os.File
+
+	together bool
+	intent   string // its file, once written
 }
 
 // stagingDir is a directory that files of a batch go into.
@@ -117,10 +121,16 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("write %d files: %w", len(b.all), err)
 	}
+	if err := b.announce(); err != nil {
+		return errors.Join(err, b.conclude())
+	}
 	if err := b.publish(); err != nil {
-		return err
+		return errors.Join(err, b.conclude())
 	}
 	if err := b.syncDirs(); err != nil {
+		return err
+	}
+	if err := b.conclude(); err != nil {
 		return err
 	}
 	for _, s := range b.all {
@@ -169,6 +179,9 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 func (b *Batch) publish() error {
 	var covered []*Staged
 	for i, s := range b.all {
+		if s.state != beside {
+			continue // by the run that is recovered
+		}
 		err := s.rename(len(b.all) > 1)
 		switch {
 		case err == unix.EBUSY:
@@ -197,13 +210,17 @@ func (b *Batch) syncFiles() error {
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
 	}
+	if b.together { // the staged names count as well
+		group = append(group, b.dirItems()...)
+	}
 	return syncAll(group)
 }
 
-func (b *Batch) syncDirs() error {
-	var group []syncItem
+func (b *Batch) syncDirs() error { return syncAll(b.dirItems()) }
+
+func (b *Batch) dirItems() (group []syncItem) {
 	for _, d := range b.dirs {
 		group = append(group, syncItem{fd: d.fd, name: d.name})
 	}
-	return syncAll(group)
+	return group
 }

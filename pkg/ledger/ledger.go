@@ -23,7 +23,7 @@ import (
 )
 
 // Dir is where the ledger lives.
-const Dir = "/var/lib/netwright"
+const Dir = host.StateDir
 
 const (
 	owedFile   = Dir + "/owed.json"

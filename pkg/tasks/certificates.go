@@ -84,15 +84,11 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	}
 	b := h.Batch()
 	defer b.Discard()
+	b.Together()
 	for _, f := range t.files() {
 		item, want, err := f.look(h)
-		switch {
-		case err != nil:
-		case item == nil:
-		case item.Op == Update && !slices.ContainsFunc(item.Fields, func(f Field) bool { return f.Name == "content" || f.Name == "type" }):
-			err = h.SetMeta(f.Path, want.spec())
-		default:
-			err = b.Put(f.Path, f.Content, want.spec())
+		if err == nil && item != nil {
+			err = b.Put(f.Path, f.Content, want.spec()) // an owner or a mode too: it belongs to the set as the content does
 		}
 		if err != nil {
 			return fmt.Errorf("install certificates in %s: %w", t.Dir, err)

@@ -38,7 +38,7 @@ type bench struct {
 	t      *testing.T
 	n      *node.Node
 	leader string
-	halves int // kills that left a set partly old and partly new, until the next run
+	halves int // kills that left a set partly old and partly new, until something starts again
 
 	under []string // what the agent is started by
 
@@ -48,10 +48,10 @@ type bench struct {
 
 // The agent's own binary is killed at every mutating system call on a booted node: in the first converge, in changes that replace
 // programs, certificates, units and a unit's settings, in the scenarios of kill_ways_test.go. At the kill, before anything runs again, each file is the old or the new one, whole;
-// what belongs together is together, but for a kill between two adjacent renames of one batch (the next run completes that); then the next run ends as if nothing had been, with each restart that was asked for, and the one after
-// that changes nothing.
+// what belongs together is together, but for a kill between two adjacent renames of one batch: that the next start makes whole before anything else, with no store; then
+// the next run ends as if nothing had been, with each restart that was asked for, once, and the one after that changes nothing.
 //
-// What keeps it: pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it red), pkg/host/durable.go
+// What keeps it: pkg/host/durable.go Commit: announce (sets; red without it, tried), pkg/agent/apply.go visit: try (a restart is done once; red without it, tried), pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it red), pkg/host/durable.go
 // publish, pkg/host/durable_sweep.go ClearLeftovers (staged files), pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
 func TestKillMatrix(t *testing.T) {
 	needs.Root(t)
@@ -277,7 +277,7 @@ func (b *bench) kill(t *testing.T, s scenario) {
 			t.Errorf("killed at call %d of %d, %s:\n%s", n, len(w.calls), call, strings.Join(broken, "\n"))
 		}
 	}
-	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next run: %d; %s", len(w.calls), b.halves, counts(at))
+	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next start: %d; %s", len(w.calls), b.halves, counts(at))
 }
 
 // points are the calls to be killed at: all, or a sample with every kind of call in it, and with those after a file was renamed into place.
@@ -330,9 +330,12 @@ func (b *bench) killAt(t *testing.T, s scenario, w want, n int) (at string, brok
 	}
 	broken = append(broken, torn(w.before, now, w.after)...)
 	if half := mixed(w.before, now, w.after, s.sets); len(half) > 0 && strings.HasPrefix(at, "rename") {
-		b.halves++ // between two renames of one batch, which no call does at once: the next run must make it whole
+		b.halves++ // between two renames of one batch, which no call does at once
 	} else {
 		broken = append(broken, half...)
+	}
+	if len(s.sets) > 0 {
+		broken = append(broken, b.recovered(t, s, w, n)...)
 	}
 	broken = append(broken, early(w.before, now, w.after, s.needs)...)
 

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and for people on an image (--root).
+func recoverCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "recover",
+		Short: "Complete files that belong together, of a run that was killed",
+		Long: `recover completes what a killed run left partly old and partly new of files that
+belong together, as a key and its certificate. It needs no store. The agent does
+the same when it starts; this is for the boot, before anybody reads the files.`,
+		Args:   noArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p := agent.Pass{Host: host.Options{Root: f.root}, Log: logger(s, zapcore.InfoLevel)}
+			n, err := p.Recover(cmd.Context())
+			if err == nil && n > 0 {
+				fmt.Fprintf(s.out, "completed: %d\n", n)
+			}
+			return err
+		},
+	}
+}
