@@ -106,6 +106,9 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return graph.Permanent(err)
 	}
 	a.done.put(key, c)
+	if err := a.try(ctx, t); err != nil {
+		return err
+	}
 	if err := t.Apply(ctx, a.host, c); err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if r.pruning, err = r.custody.prune(ctx, v); err != nil {
 		return nil, err
 	}
+	if err = payDone(ctx, v, led); err != nil {
+		return nil, err
+	}
 	r.changes, r.rep = plan(ctx, r.graph, v, led.Owed(), r.pruning.gone...)
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()

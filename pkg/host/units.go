@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -81,6 +83,7 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 
 const (
 	unitIface  = "org.freedesktop.systemd1.Unit"
+	jobIface   = "org.freedesktop.systemd1.Job"
 	properties = "org.freedesktop.DBus.Properties."
 )
 
@@ -127,14 +130,23 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 	for property, into := range map[string]any{
 		"LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
 		"NeedDaemonReload": &state.NeedReload, "FragmentPath": &state.FragmentPath, "DropInPaths": &state.DropIns,
-		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job,
+		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job, "StateChangeTimestampMonotonic": &state.ChangedUS,
 		"InactiveExitTimestampMonotonic": &started, "ConditionTimestampMonotonic": &judged, "ConditionResult": &allowed,
 	} {
 		if err := p[property].Store(into); err != nil {
 			return UnitState{}, fmt.Errorf("read property %s: %w", property, err)
 		}
 	}
-	state.Job = job.ID != 0
+	if state.Job = job.ID != 0; state.Job {
+		o := b.conn.Object(managerName, job.Path)
+		state.JobType, state.JobState = textProperty(ctx, o, jobIface, "JobType"), textProperty(ctx, o, jobIface, "State") // "": it ended meanwhile
+	}
+	var invocation []byte
+	if p["InvocationID"].Store(&invocation) == nil {
+		state.Invocation = hex.EncodeToString(invocation)
+	} else {
+		state.Invocation = strconv.FormatUint(started, 10)
+	}
 	if state.Active == "failed" {
 		state.Result = ownProperty(ctx, object, name, "Result")
 	}
@@ -159,13 +171,39 @@ func ownProperty(ctx context.Context, object dbus.BusObject, name, property stri
 	if kind == "" {
 		return ""
 	}
-	iface := managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
+	return textProperty(ctx, object, managerName+"."+strings.ToUpper(kind[:1])+kind[1:], property)
+}
+
+// textProperty is a text, or "" where there is none.
+func textProperty(ctx context.Context, object dbus.BusObject, iface, property string) string {
 	var v dbus.Variant
 	var text string
 	if object.CallWithContext(ctx, properties+"Get", quiet, iface, property).Store(&v) != nil || v.Store(&text) != nil {
 		return ""
 	}
 	return text
+}
+
+// UnitsLoadedUS implements [Units].
+func (u *units) UnitsLoadedUS(ctx context.Context) (uint64, error) {
+	b, err := u.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var v dbus.Variant
+	var at uint64
+	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", quiet, strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
+	var unknown dbus.Error
+	if errors.As(err, &unknown) {
+		return 0, nil
+	}
+	if err == nil {
+		err = v.Store(&at)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ask when systemd read its units: %w", err)
+	}
+	return at, nil
 }
 
 // unitPath is a unit's object: every byte that is no letter or digit becomes

@@ -99,6 +99,9 @@ type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
 	// [ErrNotHere] where no systemd runs.
 	Unit(ctx context.Context, name string) (UnitState, error)
+	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload: CLOCK_MONOTONIC, microseconds. 0 where
+	// systemd does not tell (before 250).
+	UnitsLoadedUS(ctx context.Context) (uint64, error)
 }
 
 // Upcoming tells what upstream tasks of the same plan are going to change.
@@ -224,7 +227,11 @@ type UnitState struct {
 	DropIns       []string
 	Result        string // how the last run of a failed one ended: exit-code, timeout …
 	Job           bool   // a job is queued for it or running
+	JobType       string // of that: start, restart, reload, stop …
+	JobState      string // waiting (for units that it comes after) or running
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
+	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
+	Invocation    string // names this run of it: another one at each start; where systemd does not tell (before 232), when it was started
 	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
 	// loaded, or a condition in its file kept it from running.
 	Ran bool

@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"sort"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -57,10 +55,10 @@ type Host interface {
 type Ledger struct {
 	*Stamps
 
-	mu sync.Mutex
-	// Owed maps an effect to the keys that asked for it and did not get it yet.
-	owed  map[string][]string
-	saved string // owed as it is on disk
+	mu     sync.Mutex
+	owed   map[string]debt
+	saved  string // owed as it is on disk
+	saving sync.Mutex
 	// Damage says what could not be read, for a note to the user.
 	damage []string
 
@@ -81,7 +79,7 @@ func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
 
 // LoadWith is Load for who has the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {
-	l := &Ledger{Stamps: stamps, owed: map[string][]string{}}
+	l := &Ledger{Stamps: stamps, owed: map[string]debt{}}
 	l.loadJournal(r)
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)
@@ -93,7 +91,7 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 			err = errors.New("it holds null")
 		}
 		if err != nil {
-			l.owed = map[string][]string{}
+			l.owed = map[string]debt{}
 			l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
 		}
 		l.saved = string(data)
@@ -105,67 +103,6 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 
 // Damage lists what of the ledger could not be read.
 func (l *Ledger) Damage() []string { return l.damage }
-
-// Owed returns the effects that an earlier run asked for and did not do, with who asked.
-func (l *Ledger) Owed() map[string][]string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := make(map[string][]string, len(l.owed))
-	for effect, by := range l.owed {
-		out[effect] = append([]string(nil), by...)
-	}
-	return out
-}
-
-// Owe notes, before a change is made, that it asks for an effect.
-func (l *Ledger) Owe(effect, by string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if slices.Contains(l.owed[effect], by) {
-		return
-	}
-	l.owed[effect] = append(l.owed[effect], by)
-	sort.Strings(l.owed[effect])
-}
-
-// Paid notes that an effect was done.
-func (l *Ledger) Paid(effect string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.owed, effect)
-}
-
-// Forgive takes back that by asked for an effect: its change was not made.
-func (l *Ledger) Forgive(effect, by string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.owed[effect] = slices.DeleteFunc(l.owed[effect], func(b string) bool { return b == by })
-	if len(l.owed[effect]) == 0 {
-		delete(l.owed, effect)
-	}
-}
-
-// SaveOwed writes what is owed, durably, if that differs from what is on
-// disk. The agent calls it before the first change of a pass, and at its end.
-func (l *Ledger) SaveOwed(ctx context.Context, w Writer) error {
-	l.mu.Lock()
-	data, err := json.MarshalIndent(l.owed, "", "  ")
-	same := string(data) == l.saved || (len(l.owed) == 0 && l.saved == "")
-	l.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("encode what is owed: %w", err)
-	}
-	if same {
-		return nil
-	}
-	if err := write(ctx, w, owedFile, data); err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
-	}
-	l.mu.Lock()
-	l.saved = string(data)
-	l.mu.Unlock()
-	return nil
-}
 
 // write makes the ledger's directory first: a task owns it, but what is owed is written before any task runs.
 func write(ctx context.Context, w Writer, path string, data []byte) error {

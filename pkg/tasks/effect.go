@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -103,6 +104,41 @@ func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		return h.ReloadUnit(ctx, t.Unit, t.Wait)
 	}
 	return fmt.Errorf("effect %q: no such action", t.Action)
+}
+
+// Mark is what systemd shows of the last time that the effect was done. Another mark afterwards says that it was done since, by whomever: a
+// restart makes a new invocation of the unit, a reload changes its state and back. "" says nothing.
+//
+// That a reload was done is a little less sure than the others: any change of the unit's state counts as one.
+func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
+	if t.Action == ActionDaemonReload {
+		at, err := v.UnitsLoadedUS(ctx)
+		if err != nil || at == 0 {
+			return "", err
+		}
+		return strconv.FormatUint(at, 10), nil
+	}
+	have, err := v.Unit(ctx, t.Unit)
+	if err != nil || t.Action == ActionRestart {
+		return have.Invocation, err
+	}
+	return fmt.Sprintf("%s %d", have.Invocation, have.ChangedUS), nil
+}
+
+// DoneSince says that the effect was done since mark was taken, or that systemd is about to: a job of that kind is queued.
+func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, error) {
+	now, err := t.Mark(ctx, v)
+	if err != nil || now != mark || t.Action == ActionDaemonReload {
+		return now != mark && mark != "", err
+	}
+	have, err := v.Unit(ctx, t.Unit)
+	switch have.JobType {
+	case "restart", "start":
+		return true, err
+	case "reload":
+		return t.Action == ActionReload, err
+	}
+	return false, err
 }
 
 // EffectOf is the effect that a key names, for sets of tasks that are made from the ledger.
