@@ -92,6 +92,9 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		a.done.put(key, c)
 		return nil
 	}
+	if why := a.hooks.refused[key]; why != nil {
+		return why
+	}
 	planned := a.planned.get(key)
 	if planned == nil && a.disturbed(t) {
 		return t.Apply(ctx, a.host, c) // as it was when the pass began: no change

@@ -30,7 +30,8 @@ type Hooks struct {
 	// OnRetry hears why a key will be tried again, and after which pause.
 	OnRetry func(key graph.Key, why error, pause time.Duration)
 
-	guard *guard // of the pass itself
+	guard   *guard // of the pass itself
+	refused map[graph.Key]error
 }
 
 // Pass is one look at the host, and what comes of it.

@@ -46,8 +46,8 @@ func (c *changes) any() bool {
 
 // plan asks every task what it would change on view, upstream first, each on
 // the host as the tasks before it will have left it. owed are effects that an
-// earlier run still owes; gone is what this run removes at its end.
-func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
+// earlier run still owes; refused are tasks whose change is not made, with the reason; gone is what this run removes at its end.
+func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)
@@ -58,6 +58,9 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 			return err
 		}
 		key := t.Owns()[0]
+		if why := refused[key]; why != nil && c.NotHere == "" {
+			return why
+		}
 		out.put(key, c)
 		if c.NotHere != "" {
 			return nil

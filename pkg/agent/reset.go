@@ -92,6 +92,9 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	if led.Unreadable {
 		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
 	}
+	if err := payDone(ctx, v, led); err != nil {
+		return nil, err
+	}
 	c := &custody{led: led, wanted: map[graph.Key]tasks.Task{}}
 	r := &resetting{changed: newChanges()}
 	last, err := ledger.ReadRevision(v, led.Head().Current)
@@ -125,13 +128,13 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		return nil, err
 	}
 	if r.pruning.graph != nil {
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, led.Owed())
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, led.Owed(), nil)
 	}
 	if len(back) > 0 {
 		if r.back, err = arrangeBack(led, back); err != nil {
 			return nil, err
 		}
-		r.changed, r.backRep = plan(ctx, r.back, v, nil)
+		r.changed, r.backRep = plan(ctx, r.back, v, nil, nil)
 	}
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -24,6 +25,9 @@ type run struct {
 	graph   *graph.Graph[tasks.Task]
 	changes *changes
 	rep     graph.Report[tasks.Task]
+
+	trials  *trials
+	refused map[graph.Key]error // by a task's first key: its unit did not come up with it
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
@@ -49,10 +53,13 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if err = payDone(ctx, v, led); err != nil {
 		return nil, err
 	}
-	r.changes, r.rep = plan(ctx, r.graph, v, led.Owed(), r.pruning.gone...)
+	r.trials = loadTrials(v, p.Log)
+	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
+	r.changes, r.rep = plan(ctx, r.graph, v, led.Owed(), r.refused, r.pruning.gone...)
+	r.trials.remark(ctx, v, r.graph, r.changes)
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late)
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil)
 	}
 	return r, nil
 }
@@ -73,6 +80,9 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := append(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed)...)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results))
 	p.Notes = append(p.Notes, r.pruning.notes...)
+	for _, n := range r.trials.notes {
+		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
+	}
 	if r.pruning.graph != nil && len(r.pruneRep.Results) == 0 {
 		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.graph.Len())})
 	}
@@ -81,6 +91,9 @@ func (r *run) report(changed report.State) *report.Plan {
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	if _, err := loadTrials(h, p.Log).settle(ctx, h, led); err != nil { // of an earlier pass; what it takes back is refused below
+		return nil, err
+	}
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {
 		return nil, err
@@ -106,6 +119,10 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err := r.custody.intend(ctx, h, r.changes); err != nil {
 		return before, errors.Join(err, guard.settle(ctx))
 	}
+	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
+		return before, errors.Join(err, guard.settle(ctx))
+	}
+	p.Hooks.refused = r.refused
 	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
 	if err != nil {
 		return before, errors.Join(err, guard.settle(ctx))
@@ -122,10 +139,12 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 			return before, errors.Join(err, guard.settle(ctx))
 		}
 	}
-	if err := guard.settle(ctx); err != nil {
-		return notApplied(before, err), err
+	if err := guard.settle(ctx); err != nil { // of what is undone nothing is on trial
+		return notApplied(before, err), errors.Join(err, r.trials.drop(ctx, h, func(t ledger.Trial) bool { return t.State == ledger.TrialOpen }))
 	}
-	err = r.end(ctx, p, h)
+	failed, tried := r.trials.settle(ctx, h, led)
+	fail(r.rep, failed)
+	err = errors.Join(r.end(ctx, p, h), tried)
 	return r.report(report.Done), err
 }
 
@@ -138,5 +157,13 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	if failed := failure(all); failed != nil {
 		return failed
 	}
-	return err
+	// All is right: nothing is held back any more.
+	return errors.Join(err, r.trials.drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
+}
+
+// made is the change that the pass makes, for the history, should it be taken back.
+func (r *run) made(p Pass) ledger.Undone {
+	return ledger.Undone{
+		By: p.by(), Network: r.desired.network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.records),
+	}
 }

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// A change that asks for the restart of a unit that runs is on trial until the unit runs from it. If the unit does not come up, the files that asked for
+// the restart are brought back to what they were, the unit is started again, and the change is held back until the documents or the unit change.
+//
+// A unit that was down before the change is not on trial: that it is down after it says nothing. Nor is a reload, which leaves the unit
+// running with what it had; and those of the network are under a checkpoint.
+
+// trials are those of a pass.
+type trials struct {
+	list  []ledger.Trial
+	notes []model.Note
+	log   *zap.Logger
+	// patience is how long a pass waits for a unit to come up; what is not known by then, the next pass finds out.
+	patience time.Duration
+}
+
+// Patience of a pass with a unit that is coming up. A unit whose job waits for the agent itself is not waited for at all.
+const patience = 15 * time.Second
+
+// askers are the tasks that ask for the restart of a unit, by unit.
+func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
+	out := map[string][]tasks.Task{}
+	for _, t := range g.Order() {
+		for _, key := range t.Asks() {
+			if e := tasks.EffectOf(key); key.Kind() == tasks.KindEffect && e.Action == tasks.ActionRestart {
+				out[e.Unit] = append(out[e.Unit], t)
+			}
+		}
+	}
+	return out
+}
+
+// open puts the units on trial that the pass is about to restart, with the files that ask for it as they are.
+func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Undone) error {
+	all := askers(r.graph)
+	var fresh bool
+	for _, unit := range slices.Sorted(maps.Keys(all)) {
+		files, err := triedFiles(ctx, h, unit, all[unit], r.changes)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			continue
+		}
+		now, err := h.Unit(ctx, unit)
+		switch {
+		case errors.Is(err, host.ErrNotHere):
+			return nil
+		case err != nil:
+			return err
+		case !runs(now):
+			continue
+		}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
+		if i := ts.of(unit); i >= 0 {
+			t.Tries = ts.list[i].Tries
+			t.Files = before(ts.list[i], files)
+			ts.list = slices.Delete(ts.list, i, i+1)
+		}
+		ts.list, fresh = append(ts.list, t), true
+	}
+	if !fresh {
+		return nil
+	}
+	return ledger.SaveTrials(ctx, h, ts.list)
+}
+
+func runs(u host.UnitState) bool { return u.Active == "active" || u.Active == "reloading" }
+
+// remark says which units a plan is going to restart that are down already: they are not on trial.
+func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes) {
+	for unit, list := range askers(g) {
+		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
+			c := planned.get(t.Owns()[0])
+			return c != nil && c.NotHere == "" && slices.Contains(c.Asks, tasks.Restart(unit))
+		}) {
+			continue
+		}
+		if now, err := v.Unit(ctx, unit); err == nil && !runs(now) && now.Load == "loaded" && now.Active != "inactive" {
+			ts.notes = append(ts.notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
+				"%s is %s before the change: should it stay so, the change is not taken back on its account; see `journalctl -u %s`", unit, now.Active, unit)})
+		}
+	}
+}
+
+// before keeps of a trial that is not over what was there before it: that is what the unit last ran from.
+func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
+	if t.State != ledger.TrialOpen {
+		return files
+	}
+	out := slices.Clone(t.Files)
+	for _, f := range files {
+		if !slices.ContainsFunc(out, func(o ledger.TrialFile) bool { return o.Path == f.Path }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// loadTrials reads the trials of earlier passes.
+func loadTrials(r ledger.Reader, log *zap.Logger) *trials {
+	ts := &trials{log: log, patience: patience}
+	var err error
+	if ts.list, err = ledger.Trials(r); err != nil {
+		ts.notes = append(ts.notes, model.Note{Level: "warning", Text: err.Error()})
+	}
+	return ts
+}
+
+// drop ends trials: those that the function names.
+func (ts *trials) drop(ctx context.Context, h *host.Host, which func(ledger.Trial) bool) error {
+	left := slices.DeleteFunc(slices.Clone(ts.list), which)
+	if len(left) == len(ts.list) {
+		return nil
+	}
+	ts.list = left
+	return ledger.SaveTrials(ctx, h, left)
+}
+
+// fail makes the tasks fail whose change was taken back.
+func fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		if err := failed[res.Node.Owns()[0]]; err != nil {
+			res.State, res.Err = graph.Failed, err
+		}
+	}
+}
+
+func (ts *trials) of(unit string) int {
+	return slices.IndexFunc(ts.list, func(t ledger.Trial) bool { return t.Unit == unit })
+}
+
+// triedFiles takes down the files whose change asks for a unit's restart.
+func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes) ([]ledger.TrialFile, error) {
+	var out []ledger.TrialFile
+	for _, t := range list {
+		first := t.Owns()[0]
+		c := planned.get(first)
+		if c == nil || c.NotHere != "" || !slices.Contains(c.Asks, tasks.Restart(unit)) {
+			continue
+		}
+		for _, key := range t.Owns() {
+			name, _, _ := strings.Cut(key.Name(), "#")
+			if key.Kind() != tasks.KindFile && key.Kind() != tasks.KindTOML {
+				continue
+			}
+			if i := slices.IndexFunc(out, func(f ledger.TrialFile) bool { return f.Path == name }); i >= 0 {
+				out[i].Tasks = append(out[i].Tasks, first) // another key of the same file
+				continue
+			}
+			was, err := keeperOf(name).Baseline(ctx, v)
+			if err != nil {
+				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
+			}
+			out = append(out, ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Asks, Tasks: []graph.Key{first}})
+		}
+	}
+	return out, nil
+}
+
+func keeperOf(path string) tasks.Restorer {
+	return tasks.KeeperOf(nil, tasks.FileKey(path)).(tasks.Restorer)
+}
+
+// name names what tasks want together.
+func (c *custody) name(list []tasks.Task) string {
+	sum := sha256.New()
+	for _, t := range list {
+		rec := c.records[t.Owns()[0]]
+		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
+		for _, blob := range rec.Blobs {
+			sum.Write(blob[:])
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// verdict is what is known of a unit after a change.
+type verdict int
+
+const (
+	comingUp verdict = iota // it is coming up
+	queued                  // and its job waits for others, maybe for us
+	isUp
+	isDown
+	noVerdict // there is nothing to judge: somebody stopped it, or it is gone
+)
+
+// steady is how long a unit without a readiness signal must run to count as up, in microseconds.
+const steady = 2_000_000
+
+// judgeUnit looks at a unit. before is its run before the change.
+func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64) verdict {
+	fresh := now.Invocation != before
+	switch {
+	case now.Load == "not-found":
+		return noVerdict
+	case now.Job && now.JobState == "waiting":
+		return queued
+	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
+		return isDown
+	case now.Job || now.Active == "activating" || now.Active == "deactivating":
+		return comingUp
+	case now.Active == "inactive" || now.Active == "failed":
+		return noVerdict
+	case !fresh:
+		return queued // it was not restarted yet
+	case kind == "simple" || kind == "exec" || kind == "idle":
+		if clockUS-now.ActiveSinceUS < steady {
+			return comingUp
+		}
+	}
+	return isUp
+}
+
+// await judges a unit when it is known whether it is up, or patience is over.
+func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, host.UnitState, error) {
+	deadline := time.Now().Add(ts.patience)
+	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		now, err := h.Unit(ctx, unit)
+		if err != nil {
+			return comingUp, now, err
+		}
+		kind := ""
+		if now.Active == "active" {
+			kind = h.UnitType(ctx, unit)
+		}
+		v := judgeUnit(now, kind, before, host.ClockUS())
+		if v != comingUp || time.Now().After(deadline) || !pause(ctx, wait) {
+			return v, now, nil
+		}
+	}
+}
+
+// settle judges all units that are on trial, and takes back what a unit did not come up with. It returns the tasks whose change is gone, with the reason.
+// It may be killed and called again at any point.
+func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
+	failed := map[graph.Key]error{}
+	for i := 0; i < len(ts.list); i++ {
+		t := &ts.list[i]
+		if t.State == ledger.TrialHeld {
+			continue
+		}
+		over, err := ts.judge(ctx, h, led, t)
+		switch {
+		case errors.Is(err, host.ErrNotHere):
+			return failed, nil // an image
+		case err != nil:
+			return failed, err
+		case over:
+			ts.list = slices.Delete(ts.list, i, i+1)
+			i--
+			if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+				return failed, err
+			}
+		case t.State != ledger.TrialOpen:
+			for _, f := range t.Files {
+				for _, key := range f.Tasks {
+					failed[key] = graph.Permanent(&UnitDownError{Trial: *t})
+				}
+			}
+		default:
+			ts.notes = append(ts.notes, model.Note{Level: "info", Origin: t.Unit, Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the next pass", t.Unit)})
+		}
+	}
+	return failed, nil
+}
+
+// judge goes on with one trial from where it stands. over: nothing is left of it.
+func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
+	if t.State == ledger.TrialOpen {
+		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
+		if err != nil || v == isUp || v == noVerdict {
+			return err == nil, err
+		}
+		if v != isDown {
+			return false, nil
+		}
+		t.State, t.Why, t.Invocation = ledger.TrialUndoing, "it ended", now.Invocation
+		if now.Result != "" {
+			t.Why = now.Result
+		}
+		if ts.log != nil {
+			ts.log.Error("a unit does not come up after its settings changed: they are taken back", zap.String("unit", t.Unit), zap.String("result", t.Why))
+		}
+		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+			return false, err
+		}
+	}
+	if t.State == ledger.TrialUndoing {
+		if err := bringBack(ctx, h, led, t); err != nil {
+			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is tried again: %w", t.Unit, t.Why, err)
+		}
+		t.State = ledger.TrialUndone
+		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+			return false, err
+		}
+	}
+	v, _, err := ts.await(ctx, h, t.Unit, t.Invocation)
+	if err != nil || v == comingUp || v == queued {
+		return false, err
+	}
+	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == isUp, t.Tries+1, time.Now().UTC()
+	t.Unchanged = unitPrint(h, *t)
+	for i := range t.Files {
+		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
+	}
+	if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+		return false, err
+	}
+	made := t.Made
+	made.Time, made.Bad, made.Tries, made.Why = t.Since, t.Bad, t.Tries, t.Unit+" did not come up: "+t.Why
+	return false, ledger.NoteUndone(ctx, h, made)
+}
+
+// bringBack brings the files back, and lets all who read them read them again.
+func bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+	asked := []graph.Key{tasks.DaemonReload}
+	for _, f := range slices.Backward(t.Files) {
+		was := f.Was
+		was.Content = f.Content
+		if err := keeperOf(f.Path).Restore(ctx, h, was); err != nil {
+			return err
+		}
+		for _, effect := range f.Asks {
+			for _, key := range f.Tasks {
+				led.Forgive(string(effect), string(key))
+			}
+			if !slices.Contains(asked, effect) {
+				asked = append(asked, effect)
+			}
+		}
+	}
+	for _, key := range asked {
+		e := tasks.EffectOf(key)
+		if e.Unit == t.Unit {
+			continue
+		}
+		if err := e.Apply(ctx, h, nil); err != nil && !errors.Is(err, host.ErrNotExist) {
+			return err
+		}
+	}
+	return errors.Join(h.BringUpUnit(ctx, t.Unit), led.SaveOwed(ctx, h))
+}
+
+// Back-off of a change after whose undo the unit did not come up either: doubled at each try.
+const (
+	trialPause    = 30 * time.Second
+	trialPauseMax = time.Hour
+)
+
+// held says which tasks are held back on a view, by their first key: their change brought a unit down, and neither they nor the unit changed since.
+func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now time.Time) map[graph.Key]error {
+	out := map[graph.Key]error{}
+	if len(ts.list) == 0 {
+		return out
+	}
+	all := askers(g)
+	for _, t := range ts.list {
+		if t.State == ledger.TrialOpen || t.Want != c.name(all[t.Unit]) {
+			continue
+		}
+		if t.State == ledger.TrialHeld {
+			pause := min(trialPause<<min(max(t.Tries-1, 0), 10), trialPauseMax)
+			since := now.Sub(t.Since)
+			if unitPrint(v, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
+				continue
+			}
+		}
+		for _, f := range t.Files {
+			for _, key := range f.Tasks {
+				out[key] = graph.Permanent(&UnitDownError{Trial: t})
+			}
+		}
+	}
+	return out
+}
+
+// unitPrint names the unit as it is now, with the files that were brought back.
+func unitPrint(f host.Files, t ledger.Trial) string {
+	var reads []string
+	for _, file := range t.Files {
+		reads = append(reads, file.Path)
+	}
+	return host.UnitPrint(f, t.Unit, reads...)
+}
+
+// UnitDownError is a change that is not made, or was taken back, since its unit did not come up with it.
+type UnitDownError struct{ ledger.Trial }
+
+func (e *UnitDownError) Error() string {
+	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why, e.Unit)
+	switch {
+	case e.State != ledger.TrialHeld:
+		return text + ", and the unit is being started with what it had before"
+	case e.Bad:
+		return text + ", and the unit runs again; it is made again when the documents, the unit's files or its program change"
+	}
+	return text + ", and the unit does not run with what it had before either, so it may not have been the change; it is made again later"
+}
