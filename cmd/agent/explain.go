@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -8,36 +9,62 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 func explainCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain KEY",
-		Short: "Say who wants a key, why, what comes before it and after it",
+		Short: "Say who wants a key, why, whether it is so now, what comes before it and after it",
+		Long: `explain says of one key of the plan who asked for it, whose value it overrides,
+whether the host is so now, and what comes before it and after it.
+
+A key is kind:name, as --dry-run prints them.`,
 		Example: `  agent explain sysctl:net.ipv4.ip_forward
-  agent explain file:/etc/cni/net.d/10-netwright.conflist`,
+  agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist`,
 		Args: oneArg("a key", "agent explain sysctl:net.ipv4.ip_forward"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			w, d, err := f.load(cmd.Context())
+			w, d, g, err := f.graph(cmd.Context())
 			if err != nil {
 				return err
 			}
-			view, err := host.OpenView(cmd.Context(), w.pass.Host)
-			if err != nil {
-				return fmt.Errorf("look at the host: %w", err)
-			}
-			defer func() { err = errors.Join(err, view.Close()) }()
-			g, _, err := d.Graph(view.Facts(), model.Discovered{}, w.pass.Assets)
-			if err != nil {
+			plan, err := w.pass.DryRun(cmd.Context(), d)
+			if plan == nil { // else it tells of its errors by itself
 				return err
 			}
-			return explain(f, s, g, graph.Key(args[0]))
+			return explain(f, s, g, plan, graph.Key(args[0]))
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (keys []string, _ cobra.ShellCompDirective) {
+			if _, _, g, err := f.graph(cmd.Context()); err == nil && len(args) == 0 {
+				for _, t := range g.Order() {
+					for _, key := range t.Owns() {
+						keys = append(keys, string(key))
+					}
+				}
+			}
+			return keys, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+}
+
+// graph is what this node's documents want of this host, in order.
+func (f *flags) graph(ctx context.Context) (w *wired, d *agent.Desired, g *graph.Graph[tasks.Task], err error) {
+	w, d, err = f.load(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	view, err := host.OpenView(ctx, w.pass.Host)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	g, _, err = d.Graph(view.Facts(), model.Discovered{}, w.pass.Assets)
+	return w, d, g, err
 }
 
 // explained is what explain says, in its JSON form.
@@ -48,6 +75,8 @@ type explained struct {
 	Why       string      `json:"why,omitempty"`
 	Overrides string      `json:"overrides,omitempty"`
 	Gate      string      `json:"gate"`
+	MadeFor   graph.Key   `json:"madeFor,omitempty"` // the key that brings this one with it, as a file its directories
+	Now       string      `json:"now"`
 	After     []neighbour `json:"after"`
 	Before    []neighbour `json:"before"`
 }
@@ -57,13 +86,17 @@ type neighbour struct {
 	Reason string    `json:"reason"`
 }
 
-func explain(f *flags, s streams, g *graph.Graph[tasks.Task], key graph.Key) error {
+func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
 	t, ok := g.Find(key)
+	var madeFor graph.Key
 	if !ok {
-		return fmt.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
+		madeFor = bringer(plan, key)
+		if t, ok = g.Find(madeFor); !ok {
+			return fmt.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
+		}
 	}
 	e := explained{
-		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet",
+		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet", MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
 		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)),
 	}
 	if t.Gate() == graph.AfterKubelet {
@@ -76,7 +109,7 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], key graph.Key) err
 		return writeJSON(s.out, e)
 	}
 	fmt.Fprintln(s.out, e.Key)
-	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides}, {"gate", e.Gate}} {
+	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides}, {"made for", string(e.MadeFor)}, {"gate", e.Gate}, {"now", e.Now}} {
 		if row[1] != "" {
 			fmt.Fprintf(s.out, "  %-13s %s\n", row[0], row[1])
 		}
@@ -84,6 +117,44 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], key graph.Key) err
 	edges(s, "comes after", e.After)
 	edges(s, "comes before", e.Before)
 	return nil
+}
+
+// bringer is the task that makes a key on its way.
+func bringer(plan *report.Plan, key graph.Key) graph.Key {
+	for _, step := range plan.Steps {
+		for _, item := range step.Items {
+			if item.Key == string(key) {
+				return graph.Key(step.Key)
+			}
+		}
+	}
+	return ""
+}
+
+// now says how a key of a task stands, by the plan: what is right is not in it.
+func now(plan *report.Plan, task, key graph.Key) string {
+	for _, step := range plan.Steps {
+		if step.Key != string(task) {
+			continue
+		}
+		if step.State != report.Planned {
+			return strings.TrimSpace(string(step.State) + ": " + step.Message)
+		}
+		words := []string{"will change, " + step.Reason}
+		for _, item := range step.Items {
+			for _, field := range item.Fields {
+				switch {
+				case item.Key != string(key):
+				case field.Before == "":
+					words = append(words, strings.TrimSpace(field.Name+" "+field.After))
+				default:
+					words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s → %s", field.Name, field.Before, field.After)))
+				}
+			}
+		}
+		return strings.Join(words, "; ")
+	}
+	return "right"
 }
 
 func neighbours(list []graph.Edge[tasks.Task]) []neighbour {

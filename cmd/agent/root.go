@@ -84,6 +84,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")
 	p.StringVar(&f.root, "root", "/", "root of a mounted image: files only, nothing live")
 	p.StringVarP(&f.output, "output", "o", "text", "text or json")
+	complete(cmd, "output", "text", "json")
 	l := cmd.Flags()
 	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
 	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")
@@ -94,6 +95,13 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s))
 	return cmd
+}
+
+// complete names the values of a flag to the shell.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // there is no such flag: a bug that every run shows
+	}
 }
 
 // noArgs refuses arguments with what to do instead.
