@@ -20,12 +20,32 @@ func configCommand(f *flags, s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, w := range d.Warnings {
+				fmt.Fprintln(s.err, w)
+			}
+			for _, text := range d.Damage {
+				fmt.Fprintln(s.err, "agent: warning: "+text)
+			}
 			if f.output == "json" {
-				return writeJSON(s.out, d.Node)
+				return writeJSON(s.out, configured{d.Node, origins(d.Node)})
 			}
 			return printConfig(s, d.Node)
 		},
 	}
+}
+
+// configured is the configuration in its JSON form: the values, and where each came from, by its path in the documents.
+type configured struct {
+	*config.Node
+	Origins map[string]string `json:"origins"`
+}
+
+func origins(n *config.Node) map[string]string {
+	out := map[string]string{}
+	for _, path := range n.Paths() {
+		out[path] = n.Origin(path).String()
+	}
+	return out
 }
 
 // printConfig lists every value that has an origin: path, value, where from.

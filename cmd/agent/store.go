@@ -91,6 +91,9 @@ func printChecked(s streams, all []*agent.Checked) {
 				continue
 			}
 			fmt.Fprintf(s.out, "%s: %s: network %s, %d tasks\n", c.Cluster, who, n.Network, n.Tasks)
+			for _, text := range n.Notes {
+				fmt.Fprintf(s.out, "%s: %s: note: %s\n", c.Cluster, who, text)
+			}
 		}
 		if c.OK() {
 			fmt.Fprintf(s.out, "%s: all is well\n", c.Cluster)

@@ -29,6 +29,8 @@ type CheckedNode struct {
 	Network   string `json:"network,omitempty"`
 	Tasks     int    `json:"tasks"`
 	Error     string `json:"error,omitempty"`
+	// Notes are what could not be judged here and is no error.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // OK says that nothing is wrong; warnings are not.
@@ -82,6 +84,7 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 		return out
 	}
 	out.NodeGroup, out.Network = d.Node.NodeGroup, d.Node.Networking.Name()
+	out.Notes = d.assumeKeypairs()
 	g, _, err := d.Graph(facts, model.Discovered{}, nil)
 	if err != nil {
 		out.Error = err.Error()
@@ -89,6 +92,24 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 	}
 	out.Tasks = g.Len()
 	return out
+}
+
+// assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked where private keys are not kept.
+func (d *Desired) assumeKeypairs() []string {
+	calico := d.Node.Networking.Calico
+	if calico == nil || calico.Etcd == nil || !calico.Etcd.TLS {
+		return nil
+	}
+	for name := range d.Snapshot.Objects {
+		if strings.HasPrefix(name, "pki/") {
+			return nil
+		}
+	}
+	c := calico.Etcd.Certificates
+	for _, name := range []string{c.CA, c.Keypair} {
+		d.Keypairs[name] = model.Keypair{CA: []byte(c.CA), Cert: []byte(name), Origin: "assumed"}
+	}
+	return []string{fmt.Sprintf("the certificates of keypair %s, signed by %s, were not checked: this store has no pki/", c.Keypair, c.CA)}
 }
 
 // PlainFacts are those of an ordinary node, for a check without saved ones: one

@@ -53,12 +53,28 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	d.Damage = append(d.Damage, snap.Notes...)
 	if _, own := snap.Objects["nodes/"+sel.Node+".yaml"]; !own && node.NodeGroup == "" {
-		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml, and no node group is named: only the cluster's document speaks; name the node with --node, or its group with --node-group", snap.Cluster, sel.Node))
+		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is named: only the cluster's document speaks; name the node with --node, or its group with --node-group",
+			snap.Cluster, sel.Node, someNodes(snap)))
 	}
 	for name, p := range pairs {
 		d.Keypairs[name] = model.Keypair(p)
 	}
 	return d, nil
+}
+
+// someNodes names nodes that have a document, where there are few.
+func someNodes(snap *statestore.Snapshot) string {
+	var names []string
+	for object := range snap.Objects {
+		if name, ok := strings.CutPrefix(object, "nodes/"); ok {
+			names = append(names, strings.TrimSuffix(name, ".yaml"))
+		}
+	}
+	if len(names) == 0 || len(names) > 8 {
+		return ""
+	}
+	slices.Sort(names)
+	return " (there is " + strings.Join(names, ", ") + ")"
 }
 
 // Sources picks the documents out of a snapshot, leaving certificates.
@@ -103,13 +119,17 @@ func (e *DocumentError) first() string {
 // Graph builds the tasks of d for a host and orders them. Duplicate owners and
 // cycles are reported here, before anything runs.
 func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
+	who := d.Node.Name
+	if who == "" {
+		who = "node group " + d.Node.NodeGroup
+	}
 	list, notes, err := d.tasks(facts, found, assets)
 	if err != nil {
-		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", d.Node.Name, err))
+		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", who, err))
 	}
 	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
 	if err != nil {
-		return nil, notes, graph.Permanent(fmt.Errorf("order the tasks of %s: %w", d.Node.Name, err))
+		return nil, notes, graph.Permanent(fmt.Errorf("order the tasks of %s: %w", who, err))
 	}
 	return g, notes, nil
 }
