@@ -98,7 +98,7 @@ func bridgeMeta(in Input, why string) tasks.Meta {
 }
 
 func podCIDRReason(in Input) string {
-	return fmt.Sprintf("the pod CIDRs of %s: no document names them (podCIDRs in nodes/%s.yaml, or under networking.bridge.nodes) and the API has not assigned them yet",
+	return fmt.Sprintf("the pod CIDRs of %s: put podCIDRs into nodes/%s.yaml, or under networking.bridge.nodes (what the Kubernetes API assigns is not read by this version)",
 		in.Node.Name, in.Node.Name)
 }
 
