@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,6 +34,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 		}
 		defer os.RemoveAll(root)
 		whose, edited, lost := map[string]owner{}, map[string]bool{}, false
+		held := map[string]bool{} // what the ledger may have an entry for
 		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
 			var want []tasks.Task
 			var wanted map[string]bool
@@ -46,21 +48,28 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
 				_ = os.Remove(filepath.Join(root, path))                                  // absent is as good
 				edited[path] = whose[path] == us || whose[path] == either || edited[path] // what somebody puts there next, the ledger may take for ours, repaired
-				whose[path] = nobody
+				if whose[path] == somebody && held[path] {
+					whose[path] = either // the entry says whose it was; what we put there next may stay for that
+				} else {
+					whose[path] = nobody
+				}
 			case "lose":
 				_ = os.Remove(filepath.Join(root, "var/lib/netwright/journal")) // likewise
 				lost = true
 			case "kill before":
-				want, _ = drawWant(rt, paths)
+				want, wanted = drawWant(rt, paths)
 				die(t, root, want, true)
+				maps.Copy(held, wanted)
 			case "kill after":
 				want, wanted = drawWant(rt, paths)
 				die(t, root, want, false)
 				take(whose, edited, wanted)
+				maps.Copy(held, wanted)
 			default:
 				want, wanted = drawWant(rt, paths)
 				mustConverge(t, root, want...)
 				take(whose, edited, wanted)
+				held = wanted
 				for _, path := range paths {
 					is := there(root, path)
 					switch {
