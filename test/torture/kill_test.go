@@ -148,9 +148,10 @@ func (b *bench) shell(t testing.TB, script string) string {
 
 var nodeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 
-// live is the node's network as ip and nft tell it, without what differs between two equal nodes.
+// live is the node's network as ip and nft tell it, and its units when nothing is queued any more, without what differs between two equal nodes.
 func (b *bench) live(t testing.TB) string {
 	t.Helper()
+	b.idle(t)
 	out := b.shell(t, `ip -o addr show | grep -v ' fe80' | sed 's/^[0-9]*: //'; ip route show table all | grep -v fe80; ip rule; nft list ruleset;
 		for k in ip_forward conf/all/forwarding conf/all/rp_filter conf/host0/arp_announce tcp_max_syn_backlog; do cat /proc/sys/net/ipv4/$k; done; cat /proc/sys/net/core/somaxconn
 		systemctl is-active settle.service netwright-undo-now.timer netwright-undo-now.service || true`)
