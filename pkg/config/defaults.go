@@ -88,6 +88,17 @@ func (n *Node) fillNetwork() {
 	if w.Flannel != nil {
 		fill(n, "spec.networking.flannel.iptablesResyncSeconds", KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
 	}
+	if c := w.Cilium; c != nil {
+		fill(n, "spec.networking.cilium.ipam", KopsDefault, &c.IPAM, "kubernetes")
+		tunnel := "vxlan"
+		if c.ENI() || n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid() {
+			tunnel = "disabled"
+		}
+		fill(n, "spec.networking.cilium.tunnel", KopsDefault, &c.Tunnel, tunnel)
+		fill(n, "spec.networking.cilium.encryptionType", KopsDefault, &c.EncryptionType, "ipsec")
+		fill(n, "spec.networking.cilium.identityAllocationMode", KopsDefault, &c.IdentityAllocationMode, "crd")
+		fill(n, "spec.networking.cilium.chainingMode", KopsDefault, &c.ChainingMode, "none")
+	}
 	if w.Calico == nil {
 		return
 	}

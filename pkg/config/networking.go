@@ -4,8 +4,10 @@ import "path"
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
 type Networking struct {
+	AmazonVPC  *AmazonVPC  `json:"amazonVPC,omitempty"`
 	Bridge     *Bridge     `json:"bridge,omitempty"`
 	Calico     *Calico     `json:"calico,omitempty"`
+	Cilium     *Cilium     `json:"cilium,omitempty"`
 	CNI        *CNI        `json:"cni,omitempty"` // bring your own
 	Flannel    *Flannel    `json:"flannel,omitempty"`
 	GCP        *GCP        `json:"gcp,omitempty"`

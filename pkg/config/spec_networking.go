@@ -8,7 +8,7 @@ import (
 
 // otherNetworks are those that kOps has known at some time and we do not build yet.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var otherNetworks = [...]string{"amazonVPC", "canal", "cilium", "classic", "external", "kopeio", "lyftvpc", "romana", "weave", "custom"}
+var otherNetworks = [...]string{"canal", "classic", "external", "kopeio", "lyftvpc", "romana", "weave", "custom"}
 
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
@@ -23,8 +23,10 @@ type choice struct {
 // choices lists the networks by name.
 func choices() []choice {
 	return []choice{
+		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return d.amazonVPC(allocate(&w.AmazonVPC)) }},
 		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return d.bridge(allocate(&w.Bridge)) }},
 		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
+		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return d.cilium(allocate(&w.Cilium)) }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
 		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return d.flannel(allocate(&w.Flannel)) }},
 		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},

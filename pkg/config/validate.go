@@ -94,6 +94,7 @@ func (v *validator) all() {
 	v.topology()
 	v.mtus()
 	v.calico()
+	v.cilium()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
 	}
@@ -168,9 +169,28 @@ func (v *validator) mtus() {
 		mtu, path = w.Bridge.MTU, "spec.networking.bridge.mtu"
 	case w.Calico != nil:
 		mtu, path = w.Calico.MTU, "spec.networking.calico.mtu"
+	case w.Cilium != nil:
+		mtu, path = w.Cilium.MTU, "spec.networking.cilium.mtu"
 	}
 	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu < minIPv6MTU {
 		v.errorAt(path, Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU)})
+	}
+}
+
+// cilium refuses what kOps refuses (pkg/apis/kops/validation/validation.go, validateNetworkingCilium).
+func (v *validator) cilium() {
+	c := v.node.Networking.Cilium
+	if c == nil {
+		return
+	}
+	const at = "spec.networking.cilium"
+	switch {
+	case c.ENI() && c.Tunnel != "disabled":
+		v.errorAt(at+".tunnel", Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+	case c.ENI() && v.node.CloudProvider != "" && v.node.CloudProvider != "aws":
+		v.errorAt(at+".ipam", Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
+	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
+		v.errorAt(at+".identityAllocationMode", Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
 	}
 }
 

@@ -3,8 +3,10 @@ package network
 // All lists the networks, by name. To add one is one file and one line.
 func All() []Network {
 	return []Network{
+		amazonVPC(),
 		bridge(),
 		calico(),
+		cilium(),
 		cni(),
 		flannel(),
 		gcp(),

@@ -1,0 +1,80 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const amazonVPCConf = "10-aws.conflist"
+
+// amazonVPC is prepared for and waited for: aws-node writes the conf when its address manager answers, and that is the node's
+// readiness. Numbers: https://github.com/aws/amazon-vpc-cni-k8s v1.23 (README.md, misc/10-aws.conflist, pkg/networkutils).
+func amazonVPC() Network {
+	return Network{
+		Name:  "amazonVPC",
+		Title: "pods have addresses of the VPC, on the instance's interfaces; by the DaemonSet aws-node",
+		Docs:  "https://github.com/aws/amazon-vpc-cni-k8s",
+		Lifecycle: Lifecycle{
+			Kops:       "experimental 1.9, stable 1.21",
+			Kubernetes: "any with CNI",
+			First:      version(1, 9),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: amazonVPCConf, Chain: []string{"aws-cni", "egress-cni", "portmap"}},
+		Kubelet: "cni",
+		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
+		Modules: []Module{brNetfilter(true)},
+		Sysctls: append(forwarding(),
+			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0", Why: "an address of the VPC is soon another pod's: no stale neighbour"}),
+		Mounts:     []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "network policy pins its programs there"}},
+		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
+		MTU:        "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own interface too",
+		IPv6:       true,
+		SharedHost: append(leaveAlone("eni*", "vlan*"),
+			Shared{Service: "ec2-net-utils", Leaves: "secondary addresses: an empty /etc/udev/rules.d/99-vpc-policy-routes.rules, else it gives every pod's address to the host"},
+			Shared{Service: "udev", Leaves: "the MAC of pods' links (MACAddressPolicy=none): the plugin has already told it to the pod"},
+			Shared{Service: "cloud-init", Leaves: "further interfaces (updates.network.when: [boot-new-instance])"},
+			Shared{Service: "nm-cloud-setup", Leaves: "policy routing: its tables 30200 and 30400 take the pods' traffic"}),
+		Leftovers: amazonVPCLeaves(),
+		Build:     buildAmazonVPC,
+	}
+}
+
+func amazonVPCLeaves() tasks.Leftovers {
+	return portmapLeaves(tasks.Leftovers{
+		LocalRule: true, // security groups for pods, strict: at 20
+		Rules: []tasks.RuleMark{
+			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, Table: 2, Last: 15},
+			{Priority: 32765, Table: 2, Last: 15}, {Priority: 10, Table: 101, Last: 4195}, // 100 and the number of a VLAN
+		},
+		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 2, Last: 15, Protocol: protocolBoot}, {Table: 101, Last: 4195, Link: "vlan*"}},
+		Links:  []tasks.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
+		Chains: []tasks.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
+			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},
+			{Table: "mangle", Comment: "AWS, primary ENI"}, {Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
+		Tables: []tasks.TableMark{{Family: "ip", Name: "aws-cni"}},
+		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
+		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni", "/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
+			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",
+			"/var/log/aws-routed-eni/", "/var/lib/cni/results/aws-cni-*"},
+		Others: []string{"further interfaces stay attached and up, with their primary addresses; EC2 has them by the tag node.k8s.amazonaws.com/instance_id",
+			"secondary addresses and prefixes on the primary interface, in EC2", "rp_filter=2 on the primary interface"},
+	})
+}
+
+func buildAmazonVPC(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	if cloud := in.Node.CloudProvider; cloud != "" && cloud != "aws" {
+		return b, fmt.Errorf("use amazonVPC (%s): pods have addresses of an AWS VPC, and the cloud is %s (%s): choose cilium, calico or bridge",
+			in.NetworkOrigin(), cloud, in.Origin("spec.cloudProvider"))
+	}
+	if in.V4 && in.V6 {
+		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one range out of podCIDR, or choose cilium",
+			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
+	}
+	if in.Facts.ForwardPolicy["ip"] == "drop" {
+		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts eni*")
+	}
+	b.Wait = in.waitConf(amazonVPCConf, "its DaemonSet writes it when its address manager answers: that is the node's readiness")
+	return b, nil
+}

@@ -1,0 +1,127 @@
+package network
+
+import (
+	"fmt"
+	"io/fs"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const (
+	ciliumConf    = "05-cilium.conflist"
+	ciliumKeypair = "etcd-client-cilium" // kOps' names (nodeup/pkg/model/networking/cilium.go)
+	ciliumCA      = "etcd-clients-ca-cilium"
+	ciliumPKI     = "/etc/kubernetes/pki/cilium"
+)
+
+// cilium is prepared for and waited for: its agent writes the conf when it is ready. Numbers: https://github.com/cilium/cilium v1.20
+// (Documentation/operations/system_requirements.rst, pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
+func cilium() Network {
+	return Network{
+		Name:  "cilium",
+		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace kube-proxy",
+		Docs:  "https://docs.cilium.io/en/stable/",
+		Lifecycle: Lifecycle{
+			Kops:       "experimental 1.9, stable 1.15, the default since 1.26; ENI experimental 1.18, stable 1.26",
+			Kubernetes: "any with CNI",
+			First:      version(1, 12),
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0", When: "chainingMode portmap",
+			If: func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }, Source: "https://github.com/containernetworking/plugins"}},
+		Modules:    ciliumModules(),
+		Sysctls:    ciliumSysctls(),
+		Mounts:     []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf"}, {What: "cgroup2", Where: "/run/cilium/cgroupv2", Type: "cgroup2"}},
+		Kubeconfig: "none on the host: its DaemonSet uses the service account",
+		Certificates: []Certificate{{Keypair: ciliumKeypair, Dir: ciliumPKI, Files: []string{"etcd-ca.crt", "etcd-client-cilium.crt", "etcd-client-cilium.key"},
+			Mode: "0600, 0644, 0400", When: "etcdManaged"}},
+		Ports: []Port{
+			{Proto: "udp", Port: 8472, What: "VXLAN"}, {Proto: "udp", Port: 6081, What: "Geneve"}, {Proto: "udp", Port: 51871, What: "WireGuard"},
+			{Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "tcp", Port: 4240, What: "health, and ICMP echo"}, {Proto: "tcp", Port: 4244, What: "Hubble"},
+			{Proto: "tcp", Port: 4003, What: "its etcd in kOps, with etcdManaged"},
+		},
+		MTU:  "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
+		IPv6: true,
+		SharedHost: append(leaveAlone("cilium_*", "lxc*"),
+			Shared{Service: "cloud-init", Leaves: "the links: no re-rendering when an interface comes (updates.network.when: [boot-new-instance])"},
+			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
+		Leftovers: ciliumLeaves(),
+		Build:     buildCilium,
+	}
+}
+
+func ciliumModules() []Module {
+	tunnel := func(kind string) func(Input) bool {
+		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
+	}
+	ipsec := func(in Input) bool { return in.Node.Networking.Cilium.IPsec() }
+	return []Module{
+		brNetfilter(true),
+		{Name: "vxlan", Why: "cilium_vxlan", When: "tunnel vxlan", If: tunnel("vxlan")},
+		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: tunnel("geneve")},
+		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
+		{Name: "esp4", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
+		{Name: "xfrm_user", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
+		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
+		{Name: "xt_socket", Why: "the L7 proxy; without it early demux is switched off", Optional: true},
+		// With IPv6 their absence is fatal for the agent (pkg/datapath/iptables/iptables.go).
+		{Name: "ip6_tables", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
+		{Name: "ip6table_mangle", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
+		{Name: "ip6table_raw", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
+		{Name: "ip6table_filter", Why: "its agent ends without", When: "pods have IPv6", If: hasV6, Optional: true},
+	}
+}
+
+func ciliumSysctls() []Sysctl {
+	return append(forwarding(),
+		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all and the link's.
+		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4", If: hasV4},
+		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
+		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops", Optional: true})
+}
+
+func buildCilium(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	c := in.Node.Networking.Cilium
+	if c.EnableNodePort {
+		b.note(Info, in.Origin("spec.networking.cilium.enableNodePort"), "cilium serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+	}
+	if c.CNIExclusive == nil || *c.CNIExclusive {
+		b.note(Info, in.NetworkOrigin(), "cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or istio it must not (cniExclusive: false)")
+	}
+	if err := b.addCiliumEtcd(in); err != nil {
+		return b, err
+	}
+	b.Wait = in.waitConf(ciliumConf, "its agent writes it when it is ready")
+	return b, nil
+}
+
+// addCiliumEtcd installs the client certificate for an etcd of Cilium's own, with kOps' names and modes.
+func (b *Built) addCiliumEtcd(in Input) error {
+	if !in.Node.Networking.Cilium.EtcdManaged {
+		return nil
+	}
+	origin := in.Origin("spec.networking.cilium.etcdManaged")
+	pair, ok := in.Keypairs[ciliumKeypair]
+	if !ok {
+		return fmt.Errorf("install the client certificate of cilium (%s): its etcd demands one, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
+			origin, ciliumKeypair, ciliumKeypair, ciliumKeypair, ciliumCA)
+	}
+	ca := pair.CA
+	if named, ok := in.Keypairs[ciliumCA]; ok && len(named.CA) > 0 {
+		ca = named.CA
+	}
+	if len(ca) == 0 {
+		return fmt.Errorf("install the client certificate of cilium (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there", origin, ciliumCA, ciliumCA)
+	}
+	file := func(name string, pem []byte, mode fs.FileMode) tasks.CertFile {
+		return tasks.CertFile{Name: name, PEM: pem, Mode: mode}
+	}
+	meta := tasks.Meta{From: origin, Why: "its etcd demands client certificates"}
+	b.Tasks = append(b.Tasks,
+		tasks.Directory{Meta: meta, Path: ciliumPKI, Mode: 0o755},
+		tasks.CertificateSet{Meta: secret(meta), Dir: ciliumPKI, Owner: "root:root", CommonName: "cilium", RetainOnRelease: true,
+			CA: file("etcd-ca.crt", ca, 0o600), Cert: file("etcd-client-cilium.crt", pair.Cert, 0o644), Key: file("etcd-client-cilium.key", pair.Key, 0o400)})
+	return nil
+}

@@ -1,0 +1,37 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+// lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
+const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
+
+// ciliumLeaves is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
+// rule for local addresses, which it had moved to 100.
+func ciliumLeaves() tasks.Leftovers {
+	return portmapLeaves(tasks.Leftovers{
+		Units:     []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount"},
+		LocalRule: true,
+		Rules: []tasks.RuleMark{
+			{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}, // IPsec
+			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005}, {Mark: 0xb00, Mask: 0xf00, Table: 2005}, // proxy
+			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // ENI
+			{Priority: 110, Table: 10, Last: 50}, {Priority: 111, Table: 10, Last: 50}, // ENI: tables 10 + number of the interface
+			{Priority: 112, Table: 202}, // VTEP
+		},
+		Routes: []tasks.RouteMark{{Table: 200}, {Table: 202}, {Table: 2004}, {Table: 2005}, {Link: "cilium_*"}, {Link: lxc}, {Protocol: 2, Pods: true}},
+		Chains: []tasks.ChainMark{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
+		IPSets: []string{"cilium_node_set_v4", "cilium_node_set_v6"},
+		Links: []tasks.LinkMark{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
+			{Name: "cilium_host", Kind: "veth"}, {Name: "cilium_net", Kind: "veth"}, {Name: "cilium_vxlan", Kind: "vxlan"}, {Name: "cilium_geneve", Kind: "geneve"},
+			{Name: "cilium_wg0", Kind: "wireguard"}, {Name: "cilium_ipip4", Kind: "ipip"}, {Name: "cilium_ipip6", Kind: "ip6tnl"}},
+		// The socket programs' links are pinned here: unpinned, they no longer translate what the host connects to.
+		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
+		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf", "/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
+			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni", "/opt/cni/bin/cilium-mount",
+			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/", "/etc/systemd/system/run-cilium-cgroupv2.mount"},
+		Others: []string{"eBPF: filters cil_* on the data interfaces (`tc filter show dev LINK ingress`), XDP cil_xdp_entry, and programs attached to cgroups without a pin: `cilium-dbg post-uninstall-cleanup -f --all-state` removes them",
+			"IPsec: its XFRM states and policies; to flush them takes those of everybody",
+			"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
+			"with ipam eni: the primary address on each further interface, and interfaces tagged io.cilium/cilium-managed in EC2"},
+	})
+}
