@@ -25,12 +25,11 @@ func copyLabels(dir int, base string, to int) error {
 		if attr != "security.selinux" && !strings.HasPrefix(attr, "user.") {
 			continue
 		}
-		value := make([]byte, 64<<10) // the kernel's limit for one value
-		n, err := unix.Fgetxattr(from, attr, value)
-		if err != nil {
+		value, ok := attribute(from, attr)
+		if !ok {
 			continue // removed meanwhile, or not ours to see
 		}
-		err = unix.Fsetxattr(to, attr, value[:n], 0)
+		err = unix.Fsetxattr(to, attr, value, 0)
 		if attr == "security.selinux" && errors.Is(err, unix.EPERM) {
 			continue // the label is of a policy that does not run: else it would be SELinux that judges, and EACCES
 		}

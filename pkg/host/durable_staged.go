@@ -20,6 +20,7 @@ type Staged struct {
 	base   string
 	temp   string // its name while staged
 	spec   FileSpec
+	attrs  map[string][]byte // beyond those of the file that it replaces
 	file   *os.File
 	hash   hash.Hash
 	sum    Digest
@@ -88,6 +89,9 @@ func (s *Staged) Close() error {
 	fd := int(s.file.Fd())
 	if err := setMeta(fd, s.spec); err != nil {
 		return explain("set owner and mode of", s.name, err)
+	}
+	if err := setAttributes(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
+		return fmt.Errorf("set the attributes of %s: %w", s.name, err)
 	}
 	if err := s.setTime(s.temp); err != nil {
 		return explain("set the time of", s.name, err)
@@ -200,6 +204,9 @@ func (s *Staged) overwrite() error {
 		return unwrapPath(err)
 	}
 	if err := setMeta(fd, s.spec); err != nil {
+		return err
+	}
+	if err := setAttributes(fd, s.attrs); err != nil {
 		return err
 	}
 	if err := s.setTime(s.base); err != nil {

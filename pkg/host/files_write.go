@@ -14,9 +14,22 @@ import (
 
 // WriteFile puts one file in place, whole and durable: a [Batch] of one.
 func (h *Host) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
+	return h.WriteFileWith(ctx, name, content, spec, nil)
+}
+
+// WriteFileWith is [Host.WriteFile] for a file that has extended attributes before it is in place, see [Host.SetAttributes].
+func (h *Host) WriteFileWith(ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte) error {
 	b := h.Batch()
 	defer b.Discard()
-	if err := b.Put(name, content, spec); err != nil {
+	s, err := b.Create(name, spec)
+	if err != nil {
+		return err
+	}
+	s.attrs = attrs
+	if _, err := s.Write(content); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
 		return err
 	}
 	return b.Commit(ctx)

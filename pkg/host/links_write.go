@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
@@ -88,6 +89,43 @@ func (h *Host) SetLink(ctx context.Context, want Link) error {
 	return nil
 }
 
+// LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a default route goes through. It may
+// be retried.
+func (h *Host) LinkDown(ctx context.Context, name string) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.dispensable(ctx, "take down", name)
+	if err != nil {
+		return err
+	}
+	if err := rt.LinkSetDown(l); err != nil {
+		return fmt.Errorf("take down link %s: %w", name, err)
+	}
+	h.changed("link down", zap.String("link", name))
+	return nil
+}
+
+// dispensable finds a link that the node can do without.
+func (h *Host) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
+	l, err := h.link(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s link: %w", verb, err)
+	}
+	if have := linkFrom(l, nil); have.Physical || have.Loopback {
+		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down", verb, name)
+	}
+	uplinks, err := h.Uplinks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s link %s: %w", verb, name, err)
+	}
+	if slices.Contains(uplinks, name) {
+		return nil, fmt.Errorf("%s link %s: a default route goes through it; move the route first", verb, name)
+	}
+	return l, nil
+}
+
 // DelLink removes a virtual link; absence is success. It refuses the loopback,
 // a physical link and a link that a default route goes through. It may be retried.
 func (h *Host) DelLink(ctx context.Context, name string) error {
@@ -95,24 +133,12 @@ func (h *Host) DelLink(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, name)
+	l, err := h.dispensable(ctx, "remove", name)
 	if errors.Is(err, ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	if have := linkFrom(l, nil); have.Physical || have.Loopback {
-		return fmt.Errorf("remove link %s: it is a device of the machine; such links are never removed", name)
-	}
-	uplinks, err := h.Uplinks(ctx)
-	if err != nil {
-		return fmt.Errorf("remove link %s: %w", name, err)
-	}
-	for _, uplink := range uplinks {
-		if uplink == name {
-			return fmt.Errorf("remove link %s: a default route goes through it; move the route first", name)
-		}
 	}
 	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove link %s: %w", name, err)

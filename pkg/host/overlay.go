@@ -35,6 +35,13 @@ func (o overlay) Asked(effect string) []string {
 	return append([]string(nil), o.p.asked[effect]...)
 }
 
+func (o overlay) Mounted(path string) (string, error) {
+	if f, ok := o.fact("mount", path); ok && f.Gone {
+		return "", ErrNotExist
+	}
+	return o.View.Mounted(path)
+}
+
 func (o overlay) Link(ctx context.Context, name string) (Link, error) {
 	f, ok := o.fact("link", name)
 	switch {

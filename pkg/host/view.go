@@ -49,6 +49,9 @@ type Files interface {
 	// SumOf is Sum of a file that Lstat has just described so: where a stamp
 	// is believed, the file is not even opened.
 	SumOf(path string, info FileInfo) (Digest, error)
+	// Attributes returns the extended attributes of a file or directory that another inode can have as well: labels, ACLs,
+	// capabilities, user.*. None for a symlink, which is not followed, and where the file system has none.
+	Attributes(path string) (map[string][]byte, error)
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }
