@@ -169,6 +169,33 @@ func describe(path string) (string, error) {
 	case unix.S_IFCHR:
 		out += fmt.Sprintf(" device=%d", stat.Rdev) // 0: the overlay's mark for what was removed
 	}
+	attrs, err := attributes(path)
+	return out + attrs, err
+}
+
+// attributes are all extended attributes of a path itself, but for the overlay's own marks.
+func attributes(path string) (string, error) {
+	buf := make([]byte, 64<<10)
+	n, err := unix.Llistxattr(path, buf)
+	if errors.Is(err, unix.ENOTSUP) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("listing the attributes of %s: %w", path, err)
+	}
+	names := strings.FieldsFunc(string(buf[:n]), func(r rune) bool { return r == 0 })
+	slices.Sort(names)
+	out := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, "trusted.overlay.") {
+			continue
+		}
+		n, err := unix.Lgetxattr(path, name, buf)
+		if err != nil {
+			return "", fmt.Errorf("reading attribute %s of %s: %w", name, path, err)
+		}
+		out += fmt.Sprintf(" %s=%x", name, buf[:n])
+	}
 	return out, nil
 }
 
