@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -152,13 +153,20 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 		if err != nil {
 			return e, err
 		}
-		if base.Blob != nil {
+		c.oldest(key, &base)
+		if base.Content != nil {
 			b.Blobs = append(b.Blobs, host.ContentOf(base.Content))
 		}
 		e.Baseline = &base
 	}
-	if file := fileOf(key); file != "" {
-		dir := path.Dir(file)
+	var dirs []string
+	switch key.Kind() {
+	case tasks.KindFile, tasks.KindTOML:
+		dirs = []string{path.Dir(fileOf(key))}
+	case tasks.KindUnit, tasks.KindMount: // systemd makes links
+		dirs = tasks.UnitDirs(v)
+	}
+	for _, dir := range dirs {
 		if info, err := v.Lstat(dir); err == nil && info.Type == host.Directory {
 			b.Dirs[dir] = info.Mtime
 		}
@@ -180,6 +188,20 @@ func fileOf(key graph.Key) string {
 	return ""
 }
 
+// oldest gives a key in a TOML file the file as it was before the first key of ours in it: with the last of them, all of it comes back.
+func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
+	if key.Kind() != tasks.KindTOML {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(c.led.Entries())) {
+		was := c.led.Entries()[other].Baseline
+		if other.Kind() == tasks.KindTOML && fileOf(other) == fileOf(key) && was != nil && was.Blob != nil {
+			base.Data, base.Blob, base.Content = was.Data, was.Blob, nil
+			return
+		}
+	}
+}
+
 // overtaken says that a key which was to be ours, had the agent not been killed first, is now somebody else's.
 func (c *custody) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
@@ -196,7 +218,14 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 	if err != nil {
 		return e, err
 	}
-	if _, removable := k.(tasks.Remover); removable && live == "" {
+	present := live != ""
+	if p, ok := k.(tasks.Presenter); ok && !present {
+		if present, err = p.Present(ctx, v); err != nil {
+			return e, err
+		}
+	}
+	_, removable := k.(tasks.Remover)
+	if kind := key.Kind(); !present && (removable || kind == tasks.KindModule || kind == tasks.KindMount) {
 		e.Mode = ledger.Owned
 		if set, ok := t.(tasks.CertificateSet); ok && set.RetainOnRelease {
 			e.Mode = ledger.Retained

@@ -92,6 +92,10 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
+	holds, err := c.holds(ctx, v, e.Key)
+	if err != nil {
+		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
+	}
 	remover, removable := k.(tasks.Remover)
 	switch {
 	case live == "" && (e.Baseline == nil || !removable || e.Mode != ledger.Found), c.goesAlong(e.Key):
@@ -105,6 +109,9 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case live != e.Last && !c.leftBy(ctx, v, e):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed", e.Key))
+	case holds != "":
+		e.Mode = ledger.Found
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
 			Meta: tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)},
@@ -178,6 +185,14 @@ func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal) error {
 	for i := range list {
 		key := list[i].Key
 		needs := c.led.Entries()[key].Needs
+		if key.Kind() == tasks.KindMount { // its unit's file, and the directory that it is mounted on
+			needs = append(needs[:len(needs):len(needs)], tasks.FileKey(key.Name()))
+			for other := range at {
+				if c.led.Entries()[other].Of == key {
+					needs = append(needs, other)
+				}
+			}
+		}
 		if up, ok := graph.PathParent(key); ok && key.Kind() == tasks.KindFile {
 			for ; ok; up, ok = graph.PathParent(up) {
 				needs = append(needs[:len(needs):len(needs)], up)

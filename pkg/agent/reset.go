@@ -161,27 +161,45 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}
 	remover, removable := k.(tasks.Remover)
+	if m, ok := t.(tasks.Mount); ok && e.Key.Kind() == tasks.KindMount {
+		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
+	}
 	restorer, restorable := k.(tasks.Restorer)
 	ours := live == e.Last || r.custody.leftBy(ctx, v, e)
 	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
+	holds, err := r.custody.holds(ctx, v, e.Key)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", e.Key, err)
+	}
+	restored := e.Baseline == nil || !restorable
+	if !restored {
+		if restored, err = restorer.Restored(ctx, v, *e.Baseline); err != nil {
+			return fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
+		}
+	}
 	switch {
 	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
 		switch {
 		case live == "":
 		case !ours:
 			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed")
+		case holds != "":
+			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{Meta: meta, Key: e.Key, Keeper: remover, Last: live})
 		}
+	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
 		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
-	case e.Baseline == nil || !restorable || live == e.Baseline.Live, live == "" && e.Key.Kind() == tasks.KindSysctl, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
+	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
 	case isConf(v, e.Key):
 		stays("what was in its place may no longer fit the pods; its former content is not brought back")
 	case !ours:
 		stays("somebody changed it since netwright did")
+	case e.Baseline.Lost != "":
+		stays(e.Baseline.Lost)
 	default:
 		base := *e.Baseline
 		if base.Blob != nil {

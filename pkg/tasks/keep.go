@@ -25,13 +25,26 @@ type Remover interface {
 	Remove(ctx context.Context, h *host.Host) error
 }
 
+// Presenter tells whether its key is there at all, where what is there may count as gone: a unit that is off.
+type Presenter interface {
+	Present(ctx context.Context, v host.View) (bool, error)
+}
+
 // Restorer can bring back what was at its key before the agent came.
 type Restorer interface {
 	Keeper
 	// Baseline takes down what there is. Called once, before the first Apply.
 	Baseline(ctx context.Context, v host.View) (Baseline, error)
+	// Restored says whether it is so, with what Live does not tell: a file's time of change and its attributes.
+	Restored(ctx context.Context, v host.View, b Baseline) (bool, error)
 	// Restore makes it so again. It may be retried.
 	Restore(ctx context.Context, h *host.Host, b Baseline) error
+}
+
+// alive is [Restorer.Restored] where Live tells all that can come back.
+func alive(ctx context.Context, v host.View, k Keeper, b Baseline) (bool, error) {
+	live, err := k.Live(ctx, v)
+	return live == b.Live, err
 }
 
 // Baseline is what was at a key before the agent first touched it.
@@ -39,6 +52,8 @@ type Baseline struct {
 	Live string          `json:"live"` // as Keeper.Live said
 	Data json.RawMessage `json:"data,omitempty"`
 	Blob *host.Digest    `json:"blob,omitempty"` // names the content
+	// Lost says why it cannot be brought back; "" where it can.
+	Lost string `json:"lost,omitempty"`
 	// Content is kept apart, by Blob; nil where the kind has none.
 	Content []byte `json:"-"`
 }

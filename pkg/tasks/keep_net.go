@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -17,6 +19,7 @@ var (
 	_ Remover  = Link{}
 	_ Restorer = Link{}
 	_ Remover  = Address{}
+	_ Restorer = Address{}
 	_ Remover  = Route{}
 	_ Restorer = Route{}
 	_ Remover  = Rule{}
@@ -59,13 +62,30 @@ func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	return baseline(ctx, v, t, have)
 }
 
-// Restore implements [Restorer]. A link that was down stays up: to take it down is a person's decision.
+// Restored implements [Restorer].
+func (t Link) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
+}
+
+// Restore implements [Restorer]. A link that was down waits for its ports to go before it goes down.
 func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was host.Link
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore link %s: %w", t.Name, err)
 	}
-	return passing(h.SetLink(ctx, host.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}))
+	if err := h.SetLink(ctx, host.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
+		return passing(err)
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return passing(err)
+	}
+	for _, l := range links {
+		if l.Master == t.Name {
+			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name, t.Name))
+		}
+	}
+	return passing(h.LinkDown(ctx, t.Name))
 }
 
 // baseline is what a keeper sees, with what it needs to make it so again.
@@ -77,7 +97,7 @@ func baseline(ctx context.Context, v host.View, k Keeper, data any) (b Baseline,
 	return b, err
 }
 
-// Live implements [Keeper].
+// Live implements [Keeper]: the prefix under which the link has the address.
 func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Addresses(ctx, t.Link)
 	if errors.Is(err, host.ErrNotExist) {
@@ -86,17 +106,52 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	if err != nil {
 		return "", passing(err)
 	}
+	live := ""
 	for _, a := range have {
 		if a.Prefix == t.Prefix {
 			return "set", nil
 		}
+		if a.Prefix.Addr() == t.Prefix.Addr() {
+			live = a.Prefix.String()
+		}
 	}
-	return "", nil
+	return live, nil
 }
 
-// Remove implements [Remover].
+// Remove implements [Remover]. Others of its network, which the kernel takes along, stay.
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
+	have, err := h.Addresses(ctx, t.Link)
+	if errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = h.DelAddress(ctx, t.Link, t.Prefix)
+	}
+	if err == nil {
+		err = t.keepOthers(ctx, h, have)
+	}
+	return passing(err)
+}
+
+// Baseline implements [Restorer]: the address may have been there with another length of its network.
+func (t Address) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	live, err := t.Live(ctx, v)
+	return Baseline{Live: live}, err
+}
+
+// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+func (t Address) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	live, err := t.Live(ctx, v)
+	return live == b.Live || live == "", err
+}
+
+// Restore implements [Restorer].
+func (t Address) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	was, err := netip.ParsePrefix(b.Live)
+	if err != nil {
+		return fmt.Errorf("restore address %s: %w", t.Prefix, err)
+	}
+	return Address{Meta: t.Meta, Link: t.Link, Prefix: was}.Apply(ctx, h, nil)
 }
 
 // at finds the route in the task's place.
@@ -135,6 +190,11 @@ func (t Route) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 		return Baseline{}, err
 	}
 	return baseline(ctx, v, t, r)
+}
+
+// Restored implements [Restorer].
+func (t Route) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
 }
 
 // Restore implements [Restorer].
@@ -188,7 +248,16 @@ func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return Baseline{}, passing(err)
 	}
-	return baseline(ctx, v, t, have)
+	b, err := baseline(ctx, v, t, have)
+	if have.Check() != nil {
+		b.Lost = "what was in its place has rules that netwright cannot write"
+	}
+	return b, err
+}
+
+// Restored implements [Restorer].
+func (t Table) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
 }
 
 // Restore implements [Restorer]. Rules that we could not have written are an error.

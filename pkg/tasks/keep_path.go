@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -35,9 +36,21 @@ func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
 	case host.Regular:
 		sum, err := v.SumOf(string(p), info)
 		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
-	case host.Directory, host.Other:
+	case host.Directory:
+		if info.Mounted {
+			return covered, nil
+		}
+	case host.Other:
 	}
 	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
+}
+
+// covered is a directory that something is mounted on: owner and mode are then the other file system's.
+const covered = "directory under a mount"
+
+// as says that a path is as it was left. What a mount covered can be told from nothing but that it is a directory.
+func as(live, last string) bool {
+	return live == last || last == covered && strings.HasPrefix(live, "directory ")
 }
 
 // Remove implements [Remover]. A directory that is not empty stays. A unit is
@@ -51,9 +64,12 @@ func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
 	return h.Remove(string(p))
 }
 
+// unitTypes are the kinds of units that files are for. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
+var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer", ".slice", ".scope"}
+
 // unit is the unit whose file the path is, or "".
 func (p heldPath) unit() string {
-	if path.Dir(string(p)) != unitDir || path.Ext(string(p)) == "" || strings.HasSuffix(string(p), ".conf") {
+	if path.Dir(string(p)) != unitDir || !slices.Contains(unitTypes, path.Ext(string(p))) {
 		return ""
 	}
 	return path.Base(string(p))
@@ -67,7 +83,11 @@ type pathBaseline struct {
 	GID    int           `json:"gid"`
 	Mtime  int64         `json:"mtime"` // nanoseconds since the epoch
 	Target string        `json:"target,omitempty"`
+	Attrs  attributes    `json:"attrs,omitempty"`
 }
+
+// attributes are extended attributes by name.
+type attributes map[string][]byte
 
 // Baseline implements [Restorer].
 func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err error) {
@@ -83,21 +103,55 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	case host.Symlink:
 		data.Target, err = v.Readlink(string(p))
 	case host.Regular:
-		if b.Content, err = v.ReadFile(string(p)); err == nil {
+		if info.Size > host.MaxReadFile {
+			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
+		} else if b.Content, err = v.ReadFile(string(p)); err == nil {
 			sum := host.Digest(sha256.Sum256(b.Content))
 			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
 		}
-	case host.Directory, host.Other:
+	case host.Other:
+		b.Lost = "it was neither file nor directory"
+	case host.Directory:
 	}
 	if err != nil {
+		return b, err
+	}
+	if data.Attrs, err = v.Attributes(string(p)); err != nil {
 		return b, err
 	}
 	b.Data, err = json.Marshal(data)
 	return b, err
 }
 
-// Restore implements [Restorer]: content, owner, mode and time of change. A file's content and time come back in one step: whoever were
-// killed between them would find the content right, and leave the time.
+// Restored implements [Restorer]. A directory's time is that of what was last put into it: [host.Host.SetMtime] has the last word.
+func (p heldPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
+		return same, err
+	}
+	return p.untouched(v, b)
+}
+
+// untouched says that time of change and attributes are those of the baseline.
+func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
+	var was pathBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return false, fmt.Errorf("read what %s was: %w", p, err)
+	}
+	info, err := v.Lstat(string(p))
+	if err != nil || info.Mtime != was.Mtime && was.Type != host.Directory {
+		return false, err
+	}
+	have, err := v.Attributes(string(p))
+	for name, value := range was.Attrs {
+		if name != "security.selinux" && !bytes.Equal(have[name], value) { // a label is the policy's, and not always ours to set
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A file's come back in one step: whoever
+// were killed between them would leave a part of it.
 func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if b.Live == "" {
 		return p.Remove(ctx, h)
@@ -114,11 +168,17 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 				return err
 			}
 		}
-		return h.Symlink(string(p), was.Target)
+		if err := h.Symlink(string(p), was.Target); err != nil {
+			return err
+		}
+		return h.SetMtime(string(p), was.Mtime)
 	case host.Regular:
-		if now, err := h.Sum(string(p)); err != nil || b.Blob == nil || now != *b.Blob {
+		if b.Blob == nil {
+			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
+		}
+		if now, err := h.Sum(string(p)); err != nil || now != *b.Blob {
 			spec.Mtime = was.Mtime
-			return h.WriteFile(ctx, string(p), b.Content, spec)
+			return h.WriteFileWith(ctx, string(p), b.Content, spec, was.Attrs)
 		}
 	case host.Directory:
 		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
@@ -128,6 +188,9 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
 	}
 	if err := h.SetMeta(string(p), spec); err != nil {
+		return err
+	}
+	if err := h.SetAttributes(string(p), was.Attrs); err != nil {
 		return err
 	}
 	return h.SetMtime(string(p), was.Mtime)

@@ -6,20 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// How the kinds of the kernel and of systemd look after their keys.
+// How the kinds of the kernel, and the keys in TOML files, look after their keys.
 
 var (
+	_ Remover  = unmounter{}
 	_ Restorer = Sysctl{}
 	_ Keeper   = Module{}
 	_ Keeper   = Mount{}
-	_ Remover  = UnitState{}
-	_ Restorer = UnitState{}
 	_ Remover  = TOMLKey{}
 	_ Restorer = TOMLKey{}
 )
@@ -33,15 +33,78 @@ func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	return "=" + have, err
 }
 
-// Baseline implements [Restorer].
+// Baseline implements [Restorer]: the value, and those that the kernel may write along with it.
 func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	live, err := t.Live(ctx, v)
-	return Baseline{Live: live}, err
+	if err != nil || live == "" {
+		return Baseline{Live: live}, err
+	}
+	b := Baseline{Live: live}
+	if along := alongWith(v, SysctlKey(t.Key).Name()); len(along) > 0 {
+		b.Data, err = json.Marshal(along)
+	}
+	return b, err
 }
 
-// Restore implements [Restorer].
+// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	live, err := t.Live(ctx, v)
+	return live == b.Live || live == "", err
+}
+
+// Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write has changed it.
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	return h.SetSysctl(ctx, t.Key, strings.TrimPrefix(b.Live, "="))
+	key := SysctlKey(t.Key).Name()
+	before := alongWith(h, key)
+	if err := h.SetSysctl(ctx, key, strings.TrimPrefix(b.Live, "=")); err != nil || len(b.Data) == 0 {
+		return err
+	}
+	var was map[string]string
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore sysctl %s: %w", key, err)
+	}
+	after := alongWith(h, key)
+	var errs []error
+	for _, other := range slices.Sorted(maps.Keys(was)) {
+		if now, there := after[other]; there && now != before[other] && now != was[other] {
+			errs = append(errs, h.SetSysctl(ctx, other, was[other]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// alongWith reads the keys that the kernel may write along with one: "all" and "default" reach the links, ip_forward every link and
+// the redirects (net/ipv4/devinet.c, inet_forward_change and devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
+func alongWith(v host.View, key string) map[string]string {
+	if key == ipForward {
+		key = "net.ipv4.conf.all.forwarding"
+	}
+	parts := strings.SplitN(key, ".", 5)
+	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" || parts[3] != "all" && parts[3] != "default" {
+		return nil
+	}
+	links, err := v.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
+	if err != nil {
+		return nil // a kernel without this family
+	}
+	out := map[string]string{}
+	read := func(key string) {
+		if value, err := v.Sysctl(key); err == nil {
+			out[key] = value
+		}
+	}
+	at := func(link, leaf string) string {
+		return strings.Join([]string{"net", parts[1], "conf", strings.ReplaceAll(link, ".", "/"), leaf}, ".")
+	}
+	for _, link := range links {
+		if other := at(link, parts[4]); other != key {
+			read(other)
+		}
+	}
+	if key == "net.ipv4.conf.all.forwarding" {
+		read(at("all", "accept_redirects"))
+	}
+	return out
 }
 
 // Live implements [Keeper].
@@ -62,71 +125,6 @@ func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	return have, err
 }
 
-// Live implements [Keeper]: of a unit, what the task sets.
-func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Unit(ctx, t.Name)
-	if err != nil || have.Load == "not-found" {
-		return "", err
-	}
-	if t.gone(have) {
-		return "", nil
-	}
-	live := "unit"
-	if t.Masked != nil {
-		live += " " + word(have.File == "masked", "masked", "unmasked")
-	}
-	if t.Enabled != nil {
-		live += " " + word(isEnabled(have.File), "enabled", "disabled")
-	}
-	if t.Active != nil {
-		live += " " + word(t.isActive(have), "active", "inactive")
-	}
-	return live, nil
-}
-
-// gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as active for the plan does not matter here.
-func (t UnitState) gone(have host.UnitState) bool {
-	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) && (have.Active == "inactive" || have.Active == "failed")
-}
-
-// Remove implements [Remover]: a unit that came with us stops and is disabled.
-// Its file is another key, and goes after it. It is waited for, also where starting it would not be: systemd stops before it starts, whatever
-// the units' order (systemd.unit(5), Before=), and one that is still stopping looks like one that somebody changed.
-func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
-	if err := h.StopUnit(ctx, t.Name, true); err != nil {
-		return err
-	}
-	return h.DisableUnit(ctx, t.Name)
-}
-
-// Baseline implements [Restorer].
-func (t UnitState) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	have, err := v.Unit(ctx, t.Name)
-	if err != nil {
-		return Baseline{}, err
-	}
-	return baseline(ctx, v, t, have)
-}
-
-// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed it.
-func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	var was host.UnitState
-	if err := json.Unmarshal(b.Data, &was); err != nil {
-		return fmt.Errorf("restore unit %s: %w", t.Name, err)
-	}
-	back := UnitState{Meta: t.Meta, Name: t.Name, NoBlock: t.NoBlock}
-	set := func(asked *bool, is bool) *bool {
-		if asked == nil {
-			return nil
-		}
-		return &is
-	}
-	back.Masked = set(t.Masked, was.File == "masked")
-	back.Enabled = set(t.Enabled, isEnabled(was.File))
-	back.Active = set(t.Active, t.isActive(was))
-	return back.Apply(ctx, h, nil)
-}
-
 // Live implements [Keeper]: the key's value as it is written.
 func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	text, err := v.ReadFile(t.Path)
@@ -141,6 +139,18 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 		return "", err
 	}
 	return string(text[st.value[0]:st.value[1]]), nil
+}
+
+// unmounter takes a mount of ours off. See [Mount.Unmounter].
+type unmounter struct{ Mount }
+
+// Unmounter takes the mount off, for a reset: a prune leaves it until the next boot, as who used it may still do so. One that is in use
+// is an error. What it holds is lost: the caller looks.
+func (t Mount) Unmounter() Remover { return unmounter{t} }
+
+// Remove implements [Remover].
+func (t unmounter) Remove(ctx context.Context, h *host.Host) error {
+	return h.StopUnit(ctx, t.unitName(), true)
 }
 
 // statement finds the line that sets the key.
@@ -217,14 +227,36 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 // Restore implements [Restorer]. Where the file is the old one with our key in
 // it, the old one comes back; where somebody else wrote to it too, only the key does.
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	return h.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
+	whole := false
+	var was pathBaseline
+	err := h.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
 		text, err := t.back(now, b)
-		var was pathBaseline
-		if err == nil && bytes.Equal(text, b.Content) {
+		if whole = err == nil && bytes.Equal(text, b.Content); whole {
 			err = json.Unmarshal(b.Data, &was)
 		}
 		return text, was.Mtime, err
 	})
+	if err != nil || !whole {
+		return err
+	}
+	if err := h.SetAttributes(t.Path, was.Attrs); err != nil {
+		return err
+	}
+	return h.SetMtime(t.Path, was.Mtime)
+}
+
+// Restored implements [Restorer]. The file's time and attributes come back with the last of its keys.
+func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if same, err := alive(ctx, v, t, b); err != nil || !same {
+		return same, err
+	}
+	if b.Blob == nil {
+		return true, nil
+	}
+	if sum, err := v.Sum(t.Path); err != nil || sum != *b.Blob {
+		return err == nil, err
+	}
+	return heldPath(t.Path).untouched(v, b)
 }
 
 // back is the file with the key as it was.

@@ -62,7 +62,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	switch {
 	case live == "":
 		return nil, nil
-	case live != t.Last:
+	case !as(live, t.Last):
 		return nil, &KeptError{Key: t.Key, Why: "somebody changed it since netwright wrote it"}
 	}
 	if t.Key.Kind() == KindFile {
@@ -71,7 +71,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
 		}
 		if others {
-			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: there are files of others in it"}, nil
+			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
 	}
 	if err := t.inUse(ctx, v); err != nil {
@@ -100,6 +100,10 @@ func (t Removal) holdsOthers(v host.View) (bool, error) {
 	dir := t.Key.Name()
 	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != host.Directory {
 		return false, err
+	} else if info.Mounted {
+		if _, err := v.Mounted(dir); !errors.Is(err, host.ErrNotExist) {
+			return true, nil // whatever it is: it does not go in this run
+		}
 	}
 	names, err := v.ReadDir(dir)
 	if err != nil {
@@ -197,14 +201,14 @@ func (t Restoration) Asks() []graph.Key { return Removal{Meta: t.Meta, Key: t.Ke
 
 // Plan implements [Task].
 func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
-	live, err := t.Keeper.Live(ctx, v)
+	right, err := t.Keeper.Restored(ctx, v, t.To)
 	if errors.Is(err, host.ErrNotHere) {
 		return notHere(t.Key, Update), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
 	}
-	if live == t.To.Live || live == "" && t.Key.Kind() == KindSysctl { // its link is gone
+	if right {
 		return nil, nil
 	}
 	return &Change{Items: []Item{{Key: t.Key, Op: Update}}, Reason: "as it was before netwright came", Asks: t.Asks()}, nil

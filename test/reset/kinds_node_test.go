@@ -1,0 +1,223 @@
+package reset
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// inNode is set for this test program when it runs inside of a node: a verb and a scenario.
+const inNode = "NETWRIGHT_RESET_IN_NODE"
+
+func tools() []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range []string{"one", "two"} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(name))}); err != nil {
+			panic(err) // memory does not fail
+		}
+		_, _ = w.Write([]byte(name)) // as above
+	}
+	_ = w.Close() // as above
+	return b.Bytes()
+}
+
+// TestMain is the agent's passes when this program runs in a node.
+func TestMain(m *testing.M) {
+	verb, which, inside := strings.Cut(os.Getenv(inNode), " ")
+	if !inside {
+		os.Exit(m.Run())
+	}
+	ctx := context.Background()
+	p := agent.Pass{Host: host.Options{Root: "/"}, Log: zap.NewNop(), Assets: fetcher{}}
+	var plan *report.Plan
+	var err error
+	switch verb {
+	case "converge":
+		want := earlier
+		if which == "all" {
+			want = everything()
+		}
+		plan, err = p.Converge(ctx, agent.Given("n", want))
+	case "prune":
+		plan, err = p.Converge(ctx, agent.Given("n", nil))
+	case "reset":
+		plan, err = p.Reset(ctx)
+	}
+	if plan != nil {
+		for _, n := range plan.Notes {
+			fmt.Println(n.Level+":", n.Text)
+		}
+		for _, s := range plan.Steps {
+			fmt.Println(s.Key, s.State, s.Message)
+		}
+	}
+	if err != nil {
+		fail("%s: %v", verb, err)
+	}
+	os.Exit(0)
+}
+
+// everything is what all scenarios want. Effects are wanted once.
+func everything() []tasks.Task {
+	out := []tasks.Task{reload, identity()}
+	for _, s := range scenarios {
+		for _, t := range s.want {
+			if t.Owns()[0] != reload.Owns()[0] {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
+//
+// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort; agent/holds.go.
+func TestKindsInANode(t *testing.T) {
+	needs.Root(t)
+	needs.Tool(t, "ip", "nft")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := pki.New(t, "ca")
+	pair := ca.Client("someone")
+	l := lab{t, node.NewFabric(t).Node(t, node.Options{
+		Name: "n", Address: "10.77.0.11", Copies: map[string]string{"/reset.test": self},
+		Files: map[string]string{"/pki/ca": ca.PEM, "/pki/cert": pair.Cert, "/pki/key": pair.Key},
+	})}
+	l.each("before", func(s scenario) string { return s.before })
+	before, units := l.n.Snapshot(), l.units()
+
+	l.pass("converge all")
+	l.each("after converge", func(s scenario) string { return s.is })
+	said := l.pass("prune all")
+	traces := l.traces(before)
+	for i, s := range scenarios {
+		contains(t, "prune", said, s.unpruned)
+		for _, line := range traces {
+			if len(s.unpruned) == 0 && regexp.MustCompile(fmt.Sprintf(`(ours|absent)%d\b|10\.%d\.`, i+1, i+1)).MatchString(line) && !strings.Contains(line, ": mode=4") {
+				t.Errorf("prune left of %s: %s", s.name, line) // times of directories are reset's
+			}
+		}
+	}
+
+	l.pass("converge all")
+	l.each("after another converge", func(s scenario) string { return s.is })
+	said = l.pass("reset all")
+	lost := ""
+	for i, s := range scenarios {
+		contains(t, "reset", said, s.lost)
+		if len(s.lost) > 0 {
+			lost = fmt.Sprintf("ours%d", i+1)
+		}
+	}
+	l.n.Shell(t.Context(), "nft list table inet ours19 | grep 10.19.113.0/24")
+	for _, line := range l.traces(before) {
+		anew := strings.Contains(line, ` nft {"table":`) && strings.Contains(line, `"ours19"`) // only its handle
+		if !strings.Contains(line, lost) && !anew {
+			t.Errorf("after reset: %s", line)
+		}
+	}
+	if diff := cmp.Diff(strings.Split(units, "\n"), strings.Split(l.units(), "\n")); diff != "" {
+		t.Errorf("after reset units changed:\n%s", diff)
+	}
+	l.meddle("reset all")
+	l.n.Write("/run/lab/tidy", tidy, 0o644)
+	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy") // what is not there cannot be taken away
+	l.each("before, again", func(s scenario) string { return s.before })
+	l.meddle("prune all")
+}
+
+// tidy takes away what the scenarios have left.
+const tidy = `for i in $(seq 1 30); do
+	systemctl disable --now ours$i theirs$i vendor$i static$i; systemctl unmask vendor$i absent$i
+	umount /srv/ours$i/mnt /srv/theirs$i
+	ip link del ours$i; ip link del theirs$i; ip rule del pref $((700 + i)); ip route flush table $((1000 + i)); nft delete table inet ours$i
+	rm -rf /srv/ours$i /srv/theirs$i /etc/ours$i /etc/theirs$i /etc/modules-load.d/ours$i.conf /opt/theirs$i /opt/ours$i
+	cd /etc/systemd/system && rm -rf ours$i.* theirs$i.* static$i.* absent$i.* srv-ours$i* */theirs$i.service /usr/lib/systemd/system/vendor$i.service
+done
+rm -rf /run/netwright /var/lib/netwright /etc/some.toml /opt/link /opt/bin
+systemctl daemon-reload`
+
+// lab is the node that the scenarios are on.
+type lab struct {
+	t *testing.T
+	n *node.Node
+}
+
+// pass makes one in the node, and returns what it said.
+func (l lab) pass(verb string) string {
+	l.t.Helper()
+	out := l.n.Run(l.t.Context(), "env", inNode+"="+verb, "/reset.test")
+	if out.Code != 0 {
+		l.t.Fatalf("%s: exit %d\n%s%s", verb, out.Code, out.Stdout, out.Stderr)
+	}
+	return out.Stdout
+}
+
+// each runs a script of every scenario, and says of which it fails.
+func (l lab) each(when string, script func(scenario) string) {
+	l.t.Helper()
+	var all strings.Builder
+	for i, s := range scenarios {
+		if text := script(s); text != "" {
+			fmt.Fprintf(&all, "( set -eu\n%s\n) >/tmp/out 2>&1 || { echo '%d %s:'; cat /tmp/out; }\n", text, i+1, s.name)
+		}
+	}
+	l.n.Write("/run/lab/script", all.String(), 0o644)
+	if out := l.n.Must(l.t.Context(), "/bin/sh", "/run/lab/script"); out != "" {
+		l.t.Errorf("%s: %s", when, out)
+	}
+}
+
+// meddle lets somebody change what was made, and holds that it stays as it is then, and is named.
+func (l lab) meddle(verb string) {
+	l.t.Helper()
+	l.pass("converge all")
+	l.each("a person", func(s scenario) string { return s.person })
+	said := l.pass(verb)
+	l.each("a person's, after "+verb, func(s scenario) string { return s.stays })
+	for _, s := range scenarios {
+		contains(l.t, verb, said, s.kept)
+	}
+}
+
+func contains(t *testing.T, what, said string, words []string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(said, w) {
+			t.Errorf("%s does not say %q:\n%s", what, w, said)
+		}
+	}
+}
+
+// traces is what differs from a snapshot, without what is systemd's and the agent's own.
+func (l lab) traces(before node.Snapshot) []string {
+	return l.n.Traces(before, l.n.Snapshot(), func(path string) bool {
+		return path == "/run" || path == "/tmp" || strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/run/systemd") || strings.Contains(path, "/netwright")
+	})
+}
+
+// units is what systemctl says of all units that a scenario could have touched.
+func (l lab) units() string {
+	return l.n.Shell(l.t.Context(), `systemctl list-unit-files --no-legend --no-pager | grep -v transient || true
+		systemctl show -p Id,ActiveState,UnitFileState 'theirs*' 'vendor*' 'static*'`)
+}
