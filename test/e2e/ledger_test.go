@@ -167,6 +167,7 @@ func systemds(path string) bool {
 	for _, dir := range []struct{ path, why string }{
 		{"/run/systemd", "about units that ran"},
 		{"/etc/systemd/system", "its time changed when the test itself enabled the unit"},
+		{"/etc/systemd/system/multi-user.target.wants", "the same"},
 		{"/var/lib", "its time changed when systemd made the unit's StateDirectory"},
 		{"/var/lib/systemd", "its own"},
 		{"/run", "its time changed when systemd made the unit's RuntimeDirectory"},
