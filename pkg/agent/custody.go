@@ -28,7 +28,7 @@ type custody struct {
 	led     *ledger.Ledger
 	wanted  map[graph.Key]tasks.Task
 	order   []tasks.Task
-	records map[graph.Key]recorded // by a task's first key
+	records map[graph.Key]*recorded // by a task's first key
 	print   string
 }
 
@@ -41,26 +41,30 @@ type recorded struct {
 // takeCustody records the desired set. It reads nothing of the host.
 func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, error) {
 	order := g.Order()
-	c := &custody{led: led, wanted: make(map[graph.Key]tasks.Task, len(order)), order: order, records: make(map[graph.Key]recorded, len(order))}
+	c := &custody{led: led, wanted: make(map[graph.Key]tasks.Task, len(order)), order: order, records: make(map[graph.Key]*recorded, len(order))}
 	all, err := recordAll(c.order)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
+	var line []byte
 	for i, t := range c.order {
-		for _, key := range t.Owns() {
+		keys := t.Owns()
+		for _, key := range keys {
 			c.wanted[key] = t
 		}
-		rec := all[i]
+		rec := &all[i]
 		if rec.Kind == "" {
 			continue // it only waits, and leaves nothing behind
 		}
-		c.records[t.Owns()[0]] = rec
+		c.records[keys[0]] = rec
 		// Not where it comes from: a line that moved in its document is no other set.
-		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
+		line = fmt.Appendf(line[:0], "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
+		line = append(line, rec.Params...)
 		for _, blob := range rec.Blobs {
-			sum.Write(blob[:])
+			line = append(line, blob[:]...)
 		}
+		sum.Write(line)
 	}
 	c.print = hex.EncodeToString(sum.Sum(nil))
 	return c, nil

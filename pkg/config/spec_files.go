@@ -27,9 +27,9 @@ func (d *decoder) fileAssets(n *Node) set {
 		d.list(func(v *value, item string) {
 			all := d.fileAsset(v, item, n)
 			n.FileAssets = slices.Grow(n.FileAssets, len(all))
+			at := item + ".path"
 			for _, f := range all {
-				if d.unique(seen, f.Path, v.pos, item+".path") {
-					d.origins[at+"["+f.Path+"]"] = f.Origin
+				if d.unique(seen, f.Path, v.pos, at) {
 					put(f)
 				}
 			}
@@ -109,15 +109,14 @@ func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAs
 	}
 	dir := strings.TrimSuffix(source, "/") + "/"
 	first, _ := slices.BinarySearchFunc(d.files, dir, byName)
-	var all []FileAsset
-	for _, stored := range d.files[first:] {
-		name, below := strings.CutPrefix(stored.Name, dir)
-		if !below {
-			break
-		}
-		f := f
-		f.Path, f.Content = f.Path+"/"+name, stored.Content
-		all = append(all, f)
+	end := first
+	for end < len(d.files) && strings.HasPrefix(d.files[end].Name, dir) {
+		end++
+	}
+	all := make([]FileAsset, end-first)
+	for i, stored := range d.files[first:end] {
+		all[i] = f
+		all[i].Path, all[i].Content = f.Path+"/"+stored.Name[len(dir):], stored.Content
 	}
 	if len(all) == 0 {
 		hint := ""

@@ -152,7 +152,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
 	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
-	if l.rewrite || len(l.lines) == 0 || len(lines) > 2*len(entries)+64 {
+	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
 		if text, err = whole(entries, dirs, b.Head); err != nil {
 			return err
 		}

@@ -1,21 +1,29 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // userFiles installs the fileAssets of the documents.
 func (b *builder) userFiles() error {
+	var last config.Origin
+	var from string // last, written out: ten thousand files may have one origin
+	b.tasks = slices.Grow(b.tasks, len(b.in.Node.FileAssets)+64)
 	for i := range b.in.Node.FileAssets {
 		f := &b.in.Node.FileAssets[i]
+		if f.Origin != last {
+			last, from = f.Origin, f.Origin.String()
+		}
 		why := "fileAssets"
 		if f.Name != "" {
 			why += " " + f.Name
 		}
-		meta := tasks.Meta{From: f.Origin.String(), Why: why, Secret: f.Secret}
+		meta := tasks.Meta{From: from, Why: why, Secret: f.Secret}
 		// Now, under a checkpoint, and not at the next boot, when nobody probes.
 		if strings.HasPrefix(f.Path, "/etc/systemd/network/") {
 			meta.Then = []graph.Key{tasks.Reload("systemd-networkd.service")}

@@ -45,6 +45,13 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 // snapshot puts together what was read.
 func (d *Directory) snapshot(r Revision, all []wanted, got []content, notes []string) (*Snapshot, error) {
 	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes}
+	files := 0
+	for _, w := range all {
+		if w.isFile() {
+			files++
+		}
+	}
+	s.Files = make([]host.Named, 0, files)
 	for i, w := range all {
 		if w.isFile() {
 			s.Files = append(s.Files, host.Named{Name: w.name, Content: d.stored(w.path, &got[i])})

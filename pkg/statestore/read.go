@@ -41,7 +41,7 @@ type content struct {
 func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
 	out := make([]content, len(all))
 	inShares(len(all), func(from, to int) {
-		r := reader{root: root, cluster: d.cluster, dir: d.dir, memory: d.memory}
+		r := reader{root: root, cluster: d.cluster, prefix: d.dir + "/" + d.cluster + "/", memory: d.memory}
 		defer r.leave()
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			out[i] = r.read(all[i], MaxObjectSize)
@@ -85,7 +85,7 @@ func inShares(n int, do func(from, to int)) {
 type reader struct {
 	root    *os.Root
 	cluster string
-	dir     string // of the store, for names in memory
+	prefix  string // of a file's path in memory
 	memory  Memory // nil: none
 	in      string // the directory that is open
 	at      *os.Root
@@ -122,7 +122,7 @@ func (r *reader) read(w wanted, limit int64) content {
 	c := slurp(f, r.buf[:before.size], before)
 	c.data, c.err = nil, explainIf("read", w.path, c.err)
 	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
-		r.memory.Record(r.fullPath(w.path), before.info(), c.sum)
+		r.memory.Record(r.prefix+w.path, before.info(), c.sum)
 	}
 	return c
 }
@@ -146,10 +146,8 @@ func (r *reader) known(name string, s stamp) (host.Digest, bool) {
 	if r.memory == nil {
 		return host.Digest{}, false
 	}
-	return r.memory.Known(r.fullPath(name), s.info())
+	return r.memory.Known(r.prefix+name, s.info())
 }
-
-func (r *reader) fullPath(name string) string { return r.dir + "/" + r.cluster + "/" + name }
 
 // open opens a regular file; it does not hang on a pipe that somebody put there.
 func (r *reader) open(name string) (*os.File, stamp, error) {

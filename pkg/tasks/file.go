@@ -15,7 +15,7 @@ import (
 type File struct {
 	Meta
 	Path    string
-	Content []byte
+	Content []byte `json:",omitempty"`
 	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to be written.
 	Stored *host.Content `json:"-"`
 	Mode   fs.FileMode

@@ -39,14 +39,14 @@ type Task interface {
 
 // Meta is what every task carries besides its kind.
 type Meta struct {
-	From   string      // see Task.Origin
-	Why    string      // one clause for the plan: "required by calico"
-	At     graph.Gate  // see Task.Gate
-	After  []graph.Key // needs beyond those that the kind knows
-	Then   []graph.Key // effects asked for when this task changes anything
-	Secret bool        // values and contents are never shown
+	From   string      `json:",omitempty"` // see Task.Origin
+	Why    string      `json:",omitempty"` // one clause for the plan: "required by calico"
+	At     graph.Gate  `json:",omitempty"` // see Task.Gate
+	After  []graph.Key `json:",omitempty"` // needs beyond those that the kind knows
+	Then   []graph.Key `json:",omitempty"` // effects asked for when this task changes anything
+	Secret bool        `json:",omitempty"` // values and contents are never shown
 	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
-	Overrides string
+	Overrides string `json:",omitempty"`
 }
 
 // Gate implements [Task].
