@@ -26,9 +26,9 @@ import (
 // baseline, is written before the change (intend); how it ended, after (settle).
 type custody struct {
 	led     *ledger.Ledger
-	wanted  map[graph.Key]tasks.Task
 	order   []tasks.Task
-	records map[graph.Key]*recorded // by a task's first key
+	records []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
+	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
 	print   string
 }
 
@@ -40,24 +40,18 @@ type recorded struct {
 
 // takeCustody records the desired set. It reads nothing of the host.
 func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, error) {
-	order := g.Order()
-	c := &custody{led: led, wanted: make(map[graph.Key]tasks.Task, len(order)), order: order, records: make(map[graph.Key]*recorded, len(order))}
-	all, err := recordAll(c.order)
-	if err != nil {
+	c := &custody{led: led, order: g.Order()}
+	var err error
+	if c.records, err = recordAll(c.order); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
 	var line []byte
-	for i, t := range c.order {
-		keys := t.Owns()
-		for _, key := range keys {
-			c.wanted[key] = t
-		}
-		rec := &all[i]
+	for i := range c.records {
+		rec := &c.records[i]
 		if rec.Kind == "" {
-			continue // it only waits, and leaves nothing behind
+			continue
 		}
-		c.records[keys[0]] = rec
 		// Not where it comes from: a line that moved in its document is no other set.
 		line = fmt.Appendf(line[:0], "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
 		line = append(line, rec.Params...)
@@ -68,6 +62,34 @@ func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, erro
 	}
 	c.print = hex.EncodeToString(sum.Sum(nil))
 	return c, nil
+}
+
+// keys are all that are wanted, each with the place in order of the task that owns it.
+func (c *custody) keys() map[graph.Key]int {
+	if c.places == nil {
+		c.places = make(map[graph.Key]int, len(c.order))
+		for i, t := range c.order {
+			for _, key := range t.Owns() {
+				c.places[key] = i
+			}
+		}
+	}
+	return c.places
+}
+
+// wanted says that a task owns the key.
+func (c *custody) wanted(key graph.Key) bool {
+	_, ok := c.keys()[key]
+	return ok
+}
+
+// record is what the ledger keeps of the task whose first key this is; false where it keeps nothing.
+func (c *custody) record(first graph.Key) (*recorded, bool) {
+	i, ok := c.keys()[first]
+	if !ok || c.records[i].Kind == "" {
+		return nil, false
+	}
+	return &c.records[i], true
 }
 
 // recordAll records tasks on all processors: a pass that finds nothing to do spends more on this than on its graph.
@@ -102,7 +124,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) er
 	for _, t := range c.order {
 		first := t.Owns()[0]
 		change := planned.get(first)
-		rec, known := c.records[first]
+		rec, known := c.record(first)
 		if change == nil || change.NotHere != "" || !known || !effectual(first) {
 			continue
 		}
@@ -131,7 +153,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) er
 func (c *custody) parents(change *tasks.Change) []graph.Key {
 	var out []graph.Key
 	for _, it := range change.Items {
-		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && c.wanted[it.Key] == nil {
+		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.wanted(it.Key) {
 			out = append(out, it.Key)
 		}
 	}
@@ -240,7 +262,7 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 
 // describe puts the task into an entry.
 func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
-	e.Parent = c.wanted[key] == nil
+	e.Parent = !c.wanted(key)
 	if e.Parent {
 		return
 	}
@@ -250,8 +272,10 @@ func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 		e.Of = first
 		return
 	}
-	rec := c.records[key].Recorded
-	e.Task = &rec
+	if rec, known := c.record(key); known {
+		task := rec.Recorded
+		e.Task = &task
+	}
 }
 
 // ending is how a pass ended.
@@ -275,7 +299,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.records[first]; !known || res.State != graph.Done || !effectual(first) {
+		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) {
 			continue
 		}
 		change := out.changed.get(first)
@@ -335,7 +359,9 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		e.Pending, e.Released = false, false
 		if !known || !sameEntry(old, e) {
 			b.Put = append(b.Put, e)
-			b.Blobs = append(b.Blobs, c.records[t.Owns()[0]].blobs...)
+			if rec, known := c.record(t.Owns()[0]); known {
+				b.Blobs = append(b.Blobs, rec.blobs...)
+			}
 		}
 	}
 	return nil
@@ -366,13 +392,13 @@ func (c *custody) settled(b ledger.Batch) bool {
 
 // wants says that the desired set has the key, or something below a directory that was made for it.
 func (c *custody) wants(e ledger.Entry) bool {
-	if c.wanted[e.Key] != nil {
+	if c.wanted(e.Key) {
 		return true
 	}
 	if !e.Parent {
 		return false
 	}
-	for key := range c.wanted {
+	for key := range c.keys() {
 		if key.Kind() == tasks.KindMount {
 			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
 		}

@@ -52,7 +52,7 @@ func (c *custody) prune(ctx context.Context, v host.View) (*pruning, error) {
 func (c *custody) owed() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.led.Owed())) {
-		if key := graph.Key(effect); c.wanted[key] == nil && key.Kind() == tasks.KindEffect {
+		if key := graph.Key(effect); !c.wanted(key) && key.Kind() == tasks.KindEffect {
 			out = append(out, tasks.EffectOf(key))
 		}
 	}
@@ -243,7 +243,7 @@ func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 		case tasks.KindFile:
 			if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
 				coming := false
-				for key := range c.wanted {
+				for key := range c.keys() {
 					coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
 				}
 				list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}

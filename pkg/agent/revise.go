@@ -59,8 +59,8 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.network(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
-	for _, t := range c.order {
-		if rec, ok := c.records[t.Owns()[0]]; ok {
+	for i := range c.records {
+		if rec := &c.records[i]; rec.Kind != "" {
 			rev.Tasks = append(rev.Tasks, rec.Recorded)
 			b.Blobs = append(b.Blobs, rec.blobs...)
 		}

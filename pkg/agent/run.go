@@ -153,7 +153,10 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 	})
-	all := graph.Report[tasks.Task]{Results: slices.Concat(r.rep.Results, r.pruneRep.Results)}
+	all := r.rep
+	if len(r.pruneRep.Results) > 0 {
+		all.Results = slices.Concat(r.rep.Results, r.pruneRep.Results)
+	}
 	if failed := failure(all); failed != nil {
 		return failed
 	}

@@ -188,7 +188,10 @@ func keeperOf(path string) tasks.Restorer {
 func (c *custody) name(list []tasks.Task) string {
 	sum := sha256.New()
 	for _, t := range list {
-		rec := c.records[t.Owns()[0]]
+		rec, known := c.record(t.Owns()[0])
+		if !known {
+			continue // it only waits
+		}
 		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
 		for _, blob := range rec.Blobs {
 			sum.Write(blob[:])

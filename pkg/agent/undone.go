@@ -33,7 +33,7 @@ type remembered struct {
 // remember takes down what the ledger says of all that intend will write. What an undo leaves where it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.records), Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.order), Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, t := range r.custody.order {
 		change := r.changes.get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !effectual(t.Owns()[0]) {

@@ -40,6 +40,9 @@ func (d *decoder) required(v *value, at string, names ...string) bool {
 // merging returns a function that puts an element into the list: over the one of the same key, or at its end. So lists merge over cluster,
 // node group and node. The keys of what is there are read once.
 func merging[T any](list *[]T, key func(T) string) func(T) {
+	if len(*list) == 0 { // whoever puts makes sure that one list has no key twice
+		return func(x T) { *list = append(*list, x) }
+	}
 	index := make(map[string]int, len(*list))
 	for i, x := range *list {
 		index[key(x)] = i

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"os"
 	"path"
 	"sync"
 	"time"
@@ -54,7 +55,9 @@ func (h *Host) clearLeftovers(dir int, name string) {
 	if err != nil {
 		return
 	}
-	list, err := names(fd, name)
+	here := os.NewFile(uintptr(fd), name)
+	defer here.Close()
+	list, err := here.Readdirnames(-1) // of ten thousand, sorting takes as long
 	if err != nil {
 		return
 	}

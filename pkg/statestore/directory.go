@@ -104,7 +104,7 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
 		read, see = d.readPublished, scanManifest
 	}
-	before, err := see(ctx, root, d.cluster)
+	before, err := see(ctx, root, d.cluster, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if after, again := see(ctx, root, d.cluster); again != nil || !slices.Equal(after.objects, before.objects) {
+	if after, again := see(ctx, root, d.cluster, before); again != nil || !slices.Equal(after.objects, before.objects) {
 		return nil, errChanged // whatever was read, or went wrong, was of no one moment
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // scanManifest lists the manifest alone: what it names is never changed, only joined by others.
-func scanManifest(_ context.Context, root *os.Root, cluster string) (*listing, error) {
+func scanManifest(_ context.Context, root *os.Root, cluster string, _ *listing) (*listing, error) {
 	info, err := root.Stat(path.Join(cluster, manifestName))
 	if err != nil {
 		return nil, explain("read", manifestName, err)

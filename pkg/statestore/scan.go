@@ -31,6 +31,13 @@ func (s stamp) info() host.FileInfo {
 type listing struct {
 	objects []listed
 	notes   []string
+	dirs    map[string]names // by path; of an earlier listing those that are as they were need not be listed again
+}
+
+// names are what is in a directory, sorted, while it is as stat said before it was listed.
+type names struct {
+	stamp
+	list []string
 }
 
 type listed struct {
@@ -79,9 +86,12 @@ func seenAs(info fs.FileInfo, err error) seen {
 }
 
 // scan lists the objects of a plain cluster directory by stat alone. root is the store's directory: symbolic links may lead
-// anywhere below it (one key for two clusters), and not out of it.
-func scan(ctx context.Context, root *os.Root, cluster string) (*listing, error) {
-	l := &listing{}
+// anywhere below it (one key for two clusters), and not out of it. earlier is a listing of the same, or nil.
+func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
+	l := &listing{dirs: map[string]names{}}
+	if earlier != nil {
+		l.dirs = earlier.dirs
+	}
 	if err := l.walk(ctx, root, cluster, "."); err != nil {
 		return nil, err
 	}
@@ -98,13 +108,10 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		return explain("open", dir, err)
 	}
 	defer here.Close()
-	names, err := namesIn(here)
+	names, err := l.names(here, dir)
 	if err != nil {
 		return explain("list", dir, err)
 	}
-	names = slices.DeleteFunc(names, func(base string) bool {
-		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
-	})
 	l.objects = slices.Grow(l.objects, len(names))
 	for i, e := range lstatAll(here, names) {
 		name := names[i]
@@ -131,6 +138,24 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		}
 	}
 	return nil
+}
+
+// names lists a directory. One that has not changed since it was listed has the same names; where a change could leave no trace
+// they are not kept.
+func (l *listing) names(here *os.File, dir string) ([]string, error) {
+	is := seenAs(here.Stat())
+	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
+		return known.list, nil
+	}
+	settled := is.err == nil && host.Settled(is.info())
+	list, err := namesIn(here)
+	list = slices.DeleteFunc(list, func(base string) bool {
+		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
+	})
+	if delete(l.dirs, dir); settled && err == nil {
+		l.dirs[dir] = names{is.stamp, list}
+	}
+	return list, err
 }
 
 // lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times as much of each as is wanted.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"path"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -181,13 +183,26 @@ func (t Archive) look(v host.View) (want access, states []memberState, err error
 	states = make([]memberState, len(t.Members))
 	var each errgroup.Group
 	each.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range t.Members {
+	for _, i := range t.largestFirst(v) {
 		each.Go(func() (err error) {
-			states[i], err = t.lookAt(v, name, want, known)
+			states[i], err = t.lookAt(v, t.Members[i], want, known)
 			return err
 		})
 	}
 	return want, states, each.Wait()
+}
+
+// largestFirst is an order of the members in which no processor is left with a big one at the end.
+func (t Archive) largestFirst(v host.View) []int {
+	order, sizes := make([]int, len(t.Members)), make([]int64, len(t.Members))
+	for i, name := range t.Members {
+		order[i] = i
+		if info, there, err := lstat(v, path.Join(t.Dir, name)); there && err == nil {
+			sizes[i] = info.Size
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	return order
 }
 
 func (t Archive) lookAt(v host.View, name string, want access, known map[string]host.Member) (memberState, error) {
