@@ -54,7 +54,27 @@ func (n *Node) boot(ctx context.Context) (state string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("waiting for systemd: %w", err)
 	}
-	return strings.TrimSpace(result.Stdout), nil
+	if n.options.Networkd && n.options.Address != "" {
+		err = retry(func() error { return n.Do(routed) })
+	}
+	return strings.TrimSpace(result.Stdout), err
+}
+
+// routed is an error while networkd, which systemd does not wait for, has not set both default routes yet.
+func routed() error {
+	for path, route := range map[string]string{
+		"/proc/thread-self/net/route":      "host0\t00000000\t",                                                          // proc_net(5): link, destination
+		"/proc/thread-self/net/ipv6_route": "\n" + strings.Repeat("0", 32) + " 00 " + strings.Repeat("0", 32) + " 00 fd", // destination, source, next hop
+	} {
+		routes, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("reading the routes of a node: %w", err)
+		}
+		if !strings.Contains("\n"+string(routes), route) {
+			return fmt.Errorf("there is no default route in %s", path)
+		}
+	}
+	return nil
 }
 
 // nspawn is the command that boots the node. It enters the node's cgroups itself, before it has children.

@@ -139,6 +139,9 @@ func (s Snapshot) files(dir, name string) error {
 			return nil
 		}
 		description, err := describe(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // likewise, since it was met
+		}
 		if err == nil {
 			s["file "+shown] = description
 		}
