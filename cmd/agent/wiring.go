@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -134,11 +135,16 @@ func (f *flags) readConf() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("read the agent's file: %w: give --conf its path", err)
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("read the agent's file: %w: give --conf the path of a file", err)
 	case err != nil:
 		return fmt.Errorf("read the agent's file: %w", err) // it says what to do
 	}
 	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
+		return err
+	}
+	if err := unchecked(own); err != nil {
 		return err
 	}
 	for _, v := range []struct{ flag, own *string }{
@@ -155,6 +161,20 @@ func (f *flags) readConf() error {
 		f.probes = append(f.probes, checkpoint.Probe(p))
 	}
 	f.probeWindow = own.ProbeWindow
+	return nil
+}
+
+// unchecked refuses what asks for a proof that this version does not make: whoever wrote it relies on it.
+func unchecked(own *config.AgentFile) error {
+	for _, field := range []struct {
+		name string
+		said bool
+	}{{"pin", own.Pin != ""}, {"trustedKeys", len(own.TrustedKeys) > 0}} {
+		if field.said {
+			return fmt.Errorf("%s: %s is not supported yet: this version holds no manifest against it: take it out, and let nobody but root write to the store's directory",
+				own.Origin(field.name), field.name)
+		}
+	}
 	return nil
 }
 
