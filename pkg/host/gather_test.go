@@ -44,6 +44,32 @@ func TestFactsOfAnImage(t *testing.T) {
 	}
 }
 
+// os-release as distributions that run Kubernetes nodes write it: quoted and not, with ID_LIKE and without, VERSION_ID missing or long.
+func TestOSRelease(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want OSRelease
+	}{
+		{"PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\nID=debian\n",
+			OSRelease{ID: "debian", VersionID: "12", Pretty: "Debian GNU/Linux 12 (bookworm)"}},
+		{"PRETTY_NAME=\"Debian GNU/Linux trixie/sid\"\nID=debian\n", OSRelease{ID: "debian", Pretty: "Debian GNU/Linux trixie/sid"}},
+		{"PRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\nVERSION_ID=\"24.04\"\nID=ubuntu\nID_LIKE=debian\n",
+			OSRelease{ID: "ubuntu", IDLike: []string{"debian"}, VersionID: "24.04", Pretty: "Ubuntu 24.04.1 LTS"}},
+		{"ID=\"rhel\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"9.4\"\nPRETTY_NAME=\"Red Hat Enterprise Linux 9.4 (Plow)\"\n",
+			OSRelease{ID: "rhel", IDLike: []string{"fedora"}, VersionID: "9.4", Pretty: "Red Hat Enterprise Linux 9.4 (Plow)"}},
+		{"ID=\"amzn\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"2023\"\nPRETTY_NAME=\"Amazon Linux 2023.5.20240819\"\n",
+			OSRelease{ID: "amzn", IDLike: []string{"fedora"}, VersionID: "2023", Pretty: "Amazon Linux 2023.5.20240819"}},
+		{"ID=flatcar\nID_LIKE=coreos\nVERSION_ID=3975.2.0\nPRETTY_NAME=\"Flatcar Container Linux by Kinvolk 3975.2.0 (Oklo)\"\n",
+			OSRelease{ID: "flatcar", IDLike: []string{"coreos"}, VersionID: "3975.2.0", Pretty: "Flatcar Container Linux by Kinvolk 3975.2.0 (Oklo)"}},
+		{"ID=bottlerocket\nPRETTY_NAME=\"Bottlerocket OS 1.20.5 (aws-k8s-1.30)\"\nVARIANT_ID=aws-k8s-1.30\nVERSION_ID=1.20.5\n",
+			OSRelease{ID: "bottlerocket", VersionID: "1.20.5", Pretty: "Bottlerocket OS 1.20.5 (aws-k8s-1.30)"}},
+	} {
+		if d := cmp.Diff(c.want, factsOf(t, map[string]string{"/etc/os-release": c.text}).OS, cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s (-want +got)\n%s", c.want.Pretty, d)
+		}
+	}
+}
+
 func TestFactsOfNothing(t *testing.T) {
 	f := factsOf(t, nil)
 	if d := cmp.Diff(&Facts{Arch: f.Arch}, f, cmpopts.EquateComparable(netip.Addr{})); d != "" {

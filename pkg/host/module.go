@@ -131,6 +131,8 @@ func (k *kernel) showsModule(name string) bool {
 func ModuleSource(os OSRelease, release string) string {
 	for _, id := range append([]string{os.ID}, os.IDLike...) {
 		switch id {
+		case "flatcar", "coreos", "bottlerocket", "cos": // their root is read-only, and comes whole
+			return "boot a release of " + id + " whose kernel has it"
 		case "rhel", "centos", "fedora", "rocky", "almalinux", "ol":
 			return "install kernel-modules-extra-" + release
 		case "amzn":
