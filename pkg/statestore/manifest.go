@@ -48,37 +48,38 @@ func newManifest(cluster string, generation int64, objects int) *Manifest {
 	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, objects)}
 }
 
-// entry is one object with its name.
-type entry struct {
-	name string
-	Object
-}
-
 // Encode is the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
-	entries := make([]entry, 0, len(m.Objects))
-	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
-		entries = append(entries, entry{name, m.Objects[name]})
+	out := m.begin(len(m.Objects))
+	for i, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		o := m.Objects[name]
+		out = appendObject(out, i, name, o.SHA256, o.Size)
 	}
-	return m.encode(entries)
+	return finish(out, len(m.Objects))
 }
 
-// encode is Encode with these objects, sorted by name.
-func (m *Manifest) encode(entries []entry) []byte {
+// begin is what stands before the objects, with room for so many.
+func (m *Manifest) begin(objects int) []byte {
 	const each = 200 // bytes for an object with a name of ordinary length
-	out := make([]byte, 0, 200+each*len(entries))
-	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,\n  \"objects\": {",
+	out := make([]byte, 0, 200+each*objects)
+	return fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,\n  \"objects\": {",
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
-	// By hand: package json takes longer for the entries of a big store than it takes to read and hash its files.
-	for i, e := range entries {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(appendQuoted(append(out, "\n    "...), e.name), ": {\n      \"sha256\": "...)
-		out = append(appendQuoted(out, e.SHA256), ",\n      \"size\": "...)
-		out = append(strconv.AppendInt(out, e.Size, 10), "\n    }"...)
+}
+
+// appendObject adds the object with number i. By hand: package json takes longer for the objects of a big store than it takes to read and hash
+// its files.
+func appendObject(out []byte, i int, name, sha256 string, size int64) []byte {
+	if i > 0 {
+		out = append(out, ',')
 	}
-	if len(entries) > 0 {
+	out = append(appendQuoted(append(out, "\n    "...), name), ": {\n      \"sha256\": "...)
+	out = append(appendQuoted(out, sha256), ",\n      \"size\": "...)
+	return append(strconv.AppendInt(out, size, 10), "\n    }"...)
+}
+
+// finish is what stands behind so many objects.
+func finish(out []byte, objects int) []byte {
+	if objects > 0 {
 		out = append(out, "\n  "...)
 	}
 	return append(out, "}\n}\n"...)

@@ -109,3 +109,19 @@ func TestContentOfAStoreThatWentAway(t *testing.T) {
 		t.Errorf("kept, and damaged: %q", b)
 	}
 }
+
+// The digest of a plain directory is that of the manifest that would publish it.
+func TestDigestIsThatOfTheManifest(t *testing.T) {
+	dir, cluster := plain(t)
+	objects := map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n"), "files/a-b": []byte("1"), "files/a/b": []byte("22"), "files/a.b": nil, "nodes/n.yaml": []byte("kind: Node\n")}
+	for name, data := range objects {
+		put(t, filepath.Join(cluster, name), data)
+	}
+	s, err := fetch(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256(statestore.NewManifest("c", 0, objects).Encode())); s.Digest != want {
+		t.Errorf("digest %s, want %s", s.Digest, want)
+	}
+}

@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -20,8 +21,8 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 		o := &l.objects[i]
 		all[i] = wanted{path: o.name, name: o.name, seen: &o.stamp}
 	}
-	entries := make([]entry, len(all))
 	got := d.readAll(ctx, root, all)
+	order := make([]int32, len(all)) // by name
 	var total int64
 	for i := range got {
 		c := &got[i]
@@ -35,31 +36,28 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 		case total > MaxSnapshotSize:
 			return nil, checkTotal(total)
 		}
-		entries[i] = entry{all[i].name, Object{SHA256: hex.EncodeToString(c.sum[:]), Size: c.size}}
+		order[i] = int32(i)
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	m := newManifest(d.cluster, 0, 0)
-	return d.snapshot(Revision{Digest: sum(m.encode(entries))}, all, got, l.notes)
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(all[a].name, all[b].name) })
+	out := newManifest(d.cluster, 0, 0).begin(len(all))
+	var digits [2 * sha256.Size]byte
+	for i, at := range order {
+		hex.Encode(digits[:], got[at].sum[:])
+		out = appendObject(out, i, all[at].name, string(digits[:]), got[at].size)
+	}
+	return d.snapshot(Revision{Digest: sum(finish(out, len(all)))}, all, got, order, l.notes)
 }
 
-// snapshot puts together what was read.
-func (d *Directory) snapshot(r Revision, all []wanted, got []content, notes []string) (*Snapshot, error) {
-	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes}
-	files := 0
-	for _, w := range all {
-		if w.isFile() {
-			files++
-		}
-	}
-	s.Files = make([]host.Named, 0, files)
-	for i, w := range all {
-		if w.isFile() {
+// snapshot puts together what was read. order is by name.
+func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []int32, notes []string) (*Snapshot, error) {
+	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes, Files: make([]host.Named, 0, len(all))}
+	for _, i := range order {
+		if w := &all[i]; w.isFile() {
 			s.Files = append(s.Files, host.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
 		} else {
 			s.Objects[w.name] = got[i].data
 		}
 	}
-	slices.SortFunc(s.Files, func(a, b host.Named) int { return strings.Compare(a.Name, b.Name) })
 	if _, ok := s.Objects[clusterDocument]; !ok {
 		return nil, fmt.Errorf("%s is missing: write a document of kind Cluster there: %w", filepath.Join(d.String(), clusterDocument), fs.ErrNotExist)
 	}

@@ -56,5 +56,9 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing
 			return nil, err
 		}
 	}
-	return d.snapshot(Revision{Generation: m.Generation, Digest: sum(raw.data)}, all, got, notes)
+	order := make([]int32, len(all)) // they are sorted already
+	for i := range order {
+		order[i] = int32(i)
+	}
+	return d.snapshot(Revision{Generation: m.Generation, Digest: sum(raw.data)}, all, got, order, notes)
 }
