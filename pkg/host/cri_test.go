@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func (f *fakeRuntime) Status(_ context.Context, r *cri.StatusRequest) (*cri.Stat
 
 func (f *fakeRuntime) serve(t *testing.T, services ...*grpc.ServiceDesc) (socket string) {
 	t.Helper()
-	socket = t.TempDir() + "/cri.sock"
+	socket = socketDir(t) + "/cri.sock"
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,17 @@ func (f *fakeRuntime) serve(t *testing.T, services ...*grpc.ServiceDesc) (socket
 	go s.Serve(l)
 	t.Cleanup(s.Stop)
 	return socket
+}
+
+// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not below a TMPDIR that may be long.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "netwright-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func TestAskCRI(t *testing.T) {

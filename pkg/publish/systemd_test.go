@@ -16,7 +16,7 @@ import (
 // manager is systemd's end of NOTIFY_SOCKET.
 func manager(t *testing.T) *net.UnixConn {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "notify")
+	path := filepath.Join(socketDir(t), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
@@ -24,6 +24,17 @@ func manager(t *testing.T) *net.UnixConn {
 	t.Cleanup(func() { _ = socket.Close() })
 	t.Setenv("NOTIFY_SOCKET", path)
 	return socket
+}
+
+// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not below a TMPDIR that may be long.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "netwright-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // hears reads one message; a deadline only keeps a broken test from hanging.
