@@ -26,8 +26,8 @@ func configCommand(f *flags, s streams) *cobra.Command {
 			for _, text := range d.Damage {
 				fmt.Fprintln(s.err, "agent: warning: "+text)
 			}
-			if f.output == "json" {
-				return writeJSON(s.out, configured{d.Node, origins(d.Node)})
+			if !f.text() {
+				return f.data(s, configured{d.Node, origins(d.Node)})
 			}
 			return printConfig(s, d.Node)
 		},

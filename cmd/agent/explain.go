@@ -105,8 +105,8 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
 		e.Why, e.Overrides = m.Base().Why, m.Base().Overrides
 	}
-	if f.output == "json" {
-		return writeJSON(s.out, e)
+	if !f.text() {
+		return f.data(s, e)
 	}
 	fmt.Fprintln(s.out, e.Key)
 	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides}, {"made for", string(e.MadeFor)}, {"gate", e.Gate}, {"now", e.Now}} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,22 +25,12 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 				return fmt.Errorf("look at the host: %w", err)
 			}
 			defer func() { err = errors.Join(err, view.Close()) }()
-			if f.output == "json" {
-				return writeJSON(s.out, view.Facts())
+			if !f.text() {
+				return f.data(s, view.Facts())
 			}
 			return writeFacts(s.out, view.Facts())
 		},
 	}
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
 }
 
 // writeFacts is the text form: what a person on call wants to see first.

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,16 +18,12 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 		Short: "List what was applied to this node, newest last",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			pass, err := f.local()
+			h, err := f.local().History()
 			if err != nil {
 				return err
 			}
-			h, err := pass.History()
-			if err != nil {
-				return err
-			}
-			if f.output == "json" {
-				return historyJSON(s, h)
+			if !f.text() {
+				return f.data(s, withoutTasks(h))
 			}
 			for _, d := range h.Damage {
 				fmt.Fprintln(s.err, "warning:", d)
@@ -73,16 +69,12 @@ func historyText(w io.Writer, h *agent.History) {
 	undone(time.Unix(1<<40, 0))
 }
 
-// historyJSON writes the history for programs. Tasks are left out: they name contents, and are long.
-func historyJSON(s streams, h *agent.History) error {
+// withoutTasks is the history for programs: the tasks of a revision name contents, and are long.
+func withoutTasks(h *agent.History) *agent.History {
 	out := *h
+	out.Revisions = slices.Clone(h.Revisions)
 	for i := range out.Revisions {
 		out.Revisions[i].Tasks = nil
 	}
-	enc := json.NewEncoder(s.out)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(out); err != nil {
-		return fmt.Errorf("write the history: %w", err)
-	}
-	return nil
+	return &out
 }

@@ -25,8 +25,8 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 				return networksFound(cmd.Context(), f, s, args)
 			}
 			if len(args) == 0 {
-				if f.output == "json" {
-					return writeJSON(s.out, all)
+				if !f.text() {
+					return f.data(s, all)
 				}
 				for _, n := range all {
 					fmt.Fprintf(s.out, "%-10s %s\n", n.Name, n.Title)
@@ -37,8 +37,8 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 				if n.Name != args[0] {
 					continue
 				}
-				if f.output == "json" {
-					return writeJSON(s.out, n)
+				if !f.text() {
+					return f.data(s, n)
 				}
 				describe(s.out, n)
 				return nil

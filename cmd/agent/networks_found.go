@@ -42,8 +42,8 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	if !known {
 		return unknownNetwork(args[0])
 	}
-	if f.output == "json" {
-		return writeJSON(s.out, things)
+	if !f.text() {
+		return f.data(s, things)
 	}
 	for _, t := range things {
 		fmt.Fprintf(s.out, "%-10s %s  (%s)\n", t.Network, t.Key, t.What)

@@ -54,8 +54,8 @@ func (w *wired) desired(ctx context.Context, s streams) (*agent.Desired, error) 
 }
 
 func (f *flags) print(s streams, plan *report.Plan) error {
-	if f.output == "json" {
-		return report.JSON(s.out, plan)
+	if !f.text() {
+		return f.data(s, plan)
 	}
 	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), Diffs: true})
 }

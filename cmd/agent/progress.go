@@ -32,13 +32,13 @@ type progress struct {
 const slow = 500 * time.Millisecond
 
 func newProgress(f *flags, s streams, again bool) *progress {
-	return &progress{f: f, s: s, shown: again, live: f.output == "text" && isTerminal(s.err), since: map[graph.Key]time.Time{}}
+	return &progress{f: f, s: s, shown: again, live: f.text() && isTerminal(s.err), since: map[graph.Key]time.Time{}}
 }
 
 func (p *progress) hooks() agent.Hooks {
 	return agent.Hooks{
 		OnPlan: func(plan *report.Plan) {
-			if p.f.output == "text" && plan.Summary.Changes() > 0 {
+			if p.f.text() && plan.Summary.Changes() > 0 {
 				_ = report.Text(p.s.out, plan, report.TextOptions{Color: isTerminal(p.s.out), Diffs: true})
 				p.shown = true
 				p.begin()
@@ -124,8 +124,8 @@ func (p *progress) waiting(plan *report.Plan) {
 
 // result prints what became of it: all, or after the plan only what needs a person.
 func (p *progress) result(plan *report.Plan) error {
-	if p.f.output == "json" {
-		return report.JSON(p.s.out, plan)
+	if !p.f.text() {
+		return p.f.data(p.s, plan)
 	}
 	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
 	return report.Text(p.s.out, plan, opt)

@@ -28,10 +28,7 @@ keep it until resume.`,
 					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
 				}
 			}
-			pass, err := f.local()
-			if err != nil {
-				return err
-			}
+			pass := f.local()
 			if w, err := f.wire(zap.NewNop()); err == nil { // an archive may have to be fetched again
 				pass.Assets = w.pass.Assets
 			}
@@ -46,10 +43,7 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 		Short: "Let the node follow the store again after a rollback",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pass, err := f.local()
-			if err != nil {
-				return err
-			}
+			pass := f.local()
 			was, err := pass.Resume(cmd.Context())
 			if err != nil {
 				return err
@@ -75,10 +69,7 @@ bring back a former CNI conf, and modules stay loaded until the next boot. What 
 person changed meanwhile stays, and is named.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pass, err := f.local()
-			if err != nil {
-				return err
-			}
+			pass := f.local()
 			if !dry {
 				return f.show(cmd.Context(), s, pass, func(ctx context.Context, p agent.Pass) (*report.Plan, error) { return p.Reset(ctx) })
 			}

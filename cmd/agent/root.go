@@ -41,10 +41,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if f.output != "text" && f.output != "json" {
-				return fmt.Errorf("--output %q: expected text or json", f.output)
-			}
-			return nil
+			return f.checkOutput()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -83,8 +80,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	p.StringVar(&f.group, "node-group", "", "node group (default: the one that the node's document names)")
 	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")
 	p.StringVar(&f.root, "root", "/", "root of a mounted image: files only, nothing live")
-	p.StringVarP(&f.output, "output", "o", "text", "text or json")
-	complete(cmd, "output", "text", "json")
+	p.StringVarP(&f.output, "output", "o", "text", "text, json or yaml")
+	complete(cmd, "output", outText, outJSON, outYAML)
 	l := cmd.Flags()
 	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
 	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")

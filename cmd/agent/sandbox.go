@@ -84,7 +84,7 @@ func insideSandbox(ctx context.Context, f *flags, s streams) error {
 		return err
 	}
 	w.pass.Host.Sandbox = true
-	if err := w.converge(ctx, f, s); err != nil || f.output == "json" {
+	if err := w.converge(ctx, f, s); err != nil || !f.text() {
 		return err
 	}
 	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})

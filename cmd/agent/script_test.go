@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/netwright/netwright/test/needs"
@@ -66,6 +68,7 @@ func params(dir string) testscript.Params {
 			"access":    access,
 			"await":     await,
 			"jsonkeys":  jsonkeys,
+			"sameyaml":  sameyaml,
 		},
 	}
 }
@@ -242,4 +245,21 @@ func jsonkeys(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	walk("", doc)
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(paths)), "\n"))
+}
+
+// sameyaml checks that a YAML file says what a JSON file says: sameyaml JSON YAML.
+func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sameyaml JSON YAML")
+	}
+	var want, got any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &want))
+	var read any
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[1])), &read))
+	again, err := json.Marshal(read) // numbers as JSON has them
+	ts.Check(err)
+	ts.Check(json.Unmarshal(again, &got))
+	if diff := cmp.Diff(want, got); diff != "" {
+		ts.Fatalf("JSON and YAML differ:\n%s", diff)
+	}
 }

@@ -60,8 +60,8 @@ func checkStore(cmd *cobra.Command, f *flags, s streams, dir, factsFile string) 
 		}
 		all, ok = append(all, c), ok && c.OK()
 	}
-	if f.output == "json" {
-		if err := writeJSON(s.out, all); err != nil {
+	if !f.text() {
+		if err := f.data(s, all); err != nil {
 			return err
 		}
 	} else {

@@ -13,8 +13,8 @@ func versionCommand(f *flags, s streams) *cobra.Command {
 		Short: "Print the agent's version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if f.output == "json" {
-				return writeJSON(s.out, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()})
+			if !f.text() {
+				return f.data(s, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()})
 			}
 			_, err := fmt.Fprintf(s.out, "netwright %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return err

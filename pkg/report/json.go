@@ -6,17 +6,13 @@ import (
 	"io"
 )
 
-// JSON writes a plan for programs, in the form that [PlanVersion] names.
-func JSON(w io.Writer, p *Plan) error {
-	p.Version = PlanVersion
-	if p.Steps == nil {
-		p.Steps = []Step{}
-	}
+// JSON writes a value for programs; of a [Plan], which must be finished, [PlanVersion] names the form.
+func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(p); err != nil {
-		return fmt.Errorf("write the plan: %w", err)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
 }

@@ -145,6 +145,10 @@ const (
 // tasks list, such as a directory that each would have to make, stays with the
 // first; and the summary is counted. looked is how many tasks were looked at.
 func (p *Plan) Finish(looked int) {
+	p.Version = PlanVersion
+	if p.Steps == nil {
+		p.Steps = []Step{}
+	}
 	s := Summary{Tasks: looked, Right: looked - len(p.Steps)}
 	seen := map[string]bool{}
 	for i := range p.Steps {
