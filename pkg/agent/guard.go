@@ -149,7 +149,7 @@ func (p Pass) Undo(ctx context.Context) error {
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) {
-		unlock, err := host.Lock(ctx, p.Host, LockFile)
+		unlock, err := host.Lock(ctx, p.Host, LockFile, nil)
 		if err == nil {
 			recoverFirst(ctx, p.Log, h.Recover)
 		}

@@ -29,9 +29,19 @@ type Hooks struct {
 	OnDone  func(graph.Key, graph.State)
 	// OnRetry hears why a key will be tried again, and after which pause.
 	OnRetry func(key graph.Key, why error, pause time.Duration)
+	// OnWait hears whom the pass waits for before it begins, once.
+	OnWait func(who string)
 
 	guard   *guard // of the pass itself
 	refused map[graph.Key]error
+}
+
+// onWait tells of another run.
+func (h Hooks) onWait() func(host.Holder) {
+	if h.OnWait == nil {
+		return nil
+	}
+	return func(who host.Holder) { h.OnWait("another run: " + who.String()) }
 }
 
 // Pass is one look at the host, and what comes of it.
@@ -104,7 +114,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 
 // locked does something to the host as the only one that does.
 func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
-	unlock, err := host.Lock(ctx, p.Host, LockFile)
+	unlock, err := host.Lock(ctx, p.Host, LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
 	}

@@ -11,34 +11,57 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockWait is how long a pass waits for another one; the daemon's longest
-// ordinary pass is shorter.
-const lockWait = 30 * time.Second
+const (
+	// lockWait is how long a pass waits for another one; the daemon's longest
+	// ordinary pass is shorter.
+	lockWait = 30 * time.Second
+	// lockPatience is after which a person hears whom is waited for.
+	lockPatience = time.Second
+)
 
-// Lock takes the lock of a pass, so that no two write at once. It waits for a
-// holder for half a minute and then names it. The kernel lets go of the lock
-// when its holder dies, so it cannot be stale. The returned function unlocks.
+// Lock takes a lock of this machine, so that no two passes write at once, nor two
+// daemons run. It waits for a holder for half a minute and then names it; told, which
+// may be nil, hears of the holder once, soon. The kernel lets go of the lock
+// when its holder dies, so it cannot be stale. The returned function unlocks. Within one process
+// the lock keeps nobody out.
 // It is taken before the host and the ledger are looked at: both may be
 // another's work until then.
-func Lock(ctx context.Context, opt Options, name string) (unlock func(), err error) {
-	f, err := openLock(opt, name)
-	if err != nil {
-		return nil, fmt.Errorf("take the lock of a run: %w", err)
-	}
-	for deadline := time.Now().Add(lockWait); ; time.Sleep(50 * time.Millisecond) {
+func Lock(ctx context.Context, opt Options, name string, told func(Holder)) (unlock func(), err error) {
+	var f *os.File
+	begun := time.Now()
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		if f == nil {
+			if f, err = openLock(opt, name); err != nil {
+				return nil, fmt.Errorf("take the lock of a run: %w", err)
+			}
+		}
 		whole := unix.Flock_t{Type: unix.F_WRLCK}
 		err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
 		switch busy := errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES); {
+		case err == nil && removed(f):
+			_ = f.Close() // it locks nothing any more: whoever comes now makes another
+			f = nil
 		case err == nil:
 			return func() { _ = f.Close() }, nil
 		case !busy:
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
 		case ctx.Err() != nil:
 			return nil, errors.Join(fmt.Errorf("wait for %s: %w", name, context.Cause(ctx)), f.Close())
-		case time.Now().After(deadline):
+		case time.Since(begun) > lockWait:
 			return nil, errors.Join(held(name, f), f.Close())
+		case told != nil && time.Since(begun) > lockPatience:
+			if who, known := holder(f); known {
+				told(who)
+				told = nil
+			}
 		}
 	}
+}
+
+// removed says that a file lost its name while it was waited for: a reset takes the lock's directory with it.
+func removed(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // openLock opens the lock's file, inside of the root whatever links there are, and makes what is missing.
@@ -63,12 +86,20 @@ func openLock(opt Options, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// held names the process that has the lock: the kernel knows it, so that no
+// holder is the process that has the lock: the kernel knows it, so that no
 // pid need be written, and none can be stale.
+func holder(f *os.File) (who Holder, known bool) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil || lock.Pid <= 0 {
+		return Holder{}, false
+	}
+	return holderOf(int(lock.Pid)), true
+}
+
 func held(name string, f *os.File) error {
-	holder := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &holder); err != nil || holder.Pid <= 0 {
+	who, known := holder(f)
+	if !known {
 		return fmt.Errorf("another run holds %s: wait for it and try again", name)
 	}
-	return fmt.Errorf("another run holds %s: pid %d; wait for it, or see what it does with `journalctl _PID=%d`", name, holder.Pid, holder.Pid)
+	return fmt.Errorf("another run holds %s: %s; wait for it, or see what it does with `journalctl _PID=%d`", name, who, who.PID)
 }

@@ -30,11 +30,11 @@ func TestHoldsLock(t *testing.T) {
 }
 
 func lock(ctx context.Context, root string) (func(), error) {
-	return Lock(ctx, Options{Root: root}, "/run/netwright/lock")
+	return Lock(ctx, Options{Root: root}, "/run/netwright/lock", nil)
 }
 
-// holder starts a process that holds the lock.
-func holder(t *testing.T, root string) *exec.Cmd {
+// lockHolder starts a process that holds the lock.
+func lockHolder(t *testing.T, root string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHoldsLock$", "-test.v")
 	cmd.Env = append(os.Environ(), lockRoot+"="+root)
@@ -60,11 +60,20 @@ func holder(t *testing.T, root string) *exec.Cmd {
 
 func TestLockNamesItsHolder(t *testing.T) {
 	root := t.TempDir()
-	other := holder(t, root)
+	other := lockHolder(t, root)
 	synctest.Test(t, func(t *testing.T) { // half a minute of waiting takes no time here
 		_, err := lock(t.Context(), root)
-		if err == nil || !strings.Contains(err.Error(), "pid "+strconv.Itoa(other.Process.Pid)+";") {
-			t.Errorf("err = %v; want one that names pid %d", err, other.Process.Pid)
+		// The line that keeps it: lock.go, holder.
+		want := fmt.Sprintf("pid %d (%s), running since 2", other.Process.Pid, strings.Join(other.Args, " "))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v; want one that says %q", err, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a person hears of it soon, and once
+		var told []string
+		_, err := Lock(t.Context(), Options{Root: root}, "/run/netwright/lock", func(who Holder) { told = append(told, who.String()) })
+		if err == nil || len(told) != 1 || !strings.Contains(told[0], "pid "+strconv.Itoa(other.Process.Pid)) {
+			t.Errorf("err = %v, told %q; want pid %d told once", err, told, other.Process.Pid)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +87,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 
 func TestLockIsFreeWhenItsHolderIsKilled(t *testing.T) {
 	root := t.TempDir()
-	other := holder(t, root)
+	other := lockHolder(t, root)
 	if err := other.Process.Kill(); err != nil { // SIGKILL: nothing of it runs any more
 		t.Fatal(err)
 	}
@@ -93,6 +102,32 @@ func TestLockIsFreeWhenItsHolderIsKilled(t *testing.T) {
 		t.Fatalf("after unlock: %v", err)
 	}
 	again()
+}
+
+// A lock whose file is taken away is none: who waited for it takes the one that others see. The line that keeps it: lock.go, removed.
+func TestLockIsTheOneThatOthersSee(t *testing.T) {
+	root := t.TempDir()
+	other := lockHolder(t, root)
+	got := make(chan error, 1)
+	opened := make(chan struct{})
+	go func() {
+		unlock, err := Lock(t.Context(), Options{Root: root}, "/run/netwright/lock", func(Holder) { close(opened) })
+		if err == nil {
+			defer unlock()
+			_, err = os.Lstat(filepath.Join(root, "run/netwright/lock"))
+		}
+		got <- err
+	}()
+	<-opened // it waits for the file that goes now
+	if err := os.RemoveAll(filepath.Join(root, "run/netwright")); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("the lock that was taken has no name: %v", err)
+	}
 }
 
 func TestLockStaysBelowTheRoot(t *testing.T) {

@@ -1,0 +1,160 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+const sock = "/run/netwright/agent.sock"
+
+// A path of any length fits, since a socket is named by its directory's descriptor. The line that keeps it: socket.go, socketAddr.
+func deepRoot(t *testing.T) Options {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Options{Root: root}
+}
+
+func TestSocket(t *testing.T) {
+	opt := deepRoot(t)
+	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, ErrNotExist) {
+		t.Errorf("nothing is there: %v", err)
+	}
+	s, err := Listen(opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(opt.Root, sock)
+	if info, err := os.Lstat(at); err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the socket is %v %v, want 0600", info, err)
+	}
+	conn, err := Dial(t.Context(), opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	server, err := s.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for who, end := range map[string]*net.UnixConn{"the server": conn, "the client": server} {
+		if p, err := PeerOf(end); err != nil || p != (Peer{PID: os.Getpid(), UID: os.Getuid()}) || !p.Trusted() {
+			t.Errorf("%s is %+v %v", who, p, err)
+		}
+	}
+	if (Peer{UID: 65534}).Trusted() || !(Peer{UID: 0}).Trusted() {
+		t.Error("another user is trusted, or root is not")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(at)); err != nil || len(left) > 0 {
+		t.Errorf("left after the end: %v %v", left, err)
+	}
+}
+
+// What a dead daemon leaves in the way, under both names, is no obstacle. The line that keeps it: socket.go, Renameat.
+func TestSocketOfTheDead(t *testing.T) {
+	opt := deepRoot(t)
+	s, err := Listen(opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(opt.Root, sock)
+	if err := errors.Join(s.UnixListener.Close(), os.WriteFile(at+".new", nil, 0o600)); err != nil { // as by SIGKILL: the name stays
+		t.Fatal(err)
+	}
+	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, ErrNobody) {
+		t.Errorf("a dead daemon's socket: %v", err)
+	}
+	again, err := Listen(opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := Dial(t.Context(), opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(opt, sock); err == nil {
+		t.Error("a directory in the way was taken away")
+	}
+	if left, err := os.ReadDir(filepath.Dir(at)); err != nil || len(left) != 1 {
+		t.Errorf("left after a failure: %v %v", left, err)
+	}
+}
+
+// A link in the place of the socket's directory does not lead out of an image.
+func TestSocketStaysBelowTheRoot(t *testing.T) {
+	opt, outside := deepRoot(t), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(opt.Root, "run")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Listen(opt, sock); err == nil {
+		s.Close()
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("outside of the root: %v %v", left, err)
+	}
+}
+
+// The kernel says who connects, and not the client: here a thread of ours that is another user.
+func TestPeerIsWhomTheKernelSays(t *testing.T) {
+	needs.Root(t)
+	s, err := Listen(Options{Root: t.TempDir()}, "/agent.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	at := fmt.Sprintf("/proc/self/fd/%d/agent.sock", s.dir)
+	if err := os.Chmod(at, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its user
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			failed <- err
+			return
+		}
+		defer unix.Close(fd)
+		const keep = ^uintptr(0)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, 65534, keep); errno != 0 { // of this thread alone
+			failed <- errno
+			return
+		}
+		failed <- unix.Connect(fd, &unix.SockaddrUnix{Name: at})
+	}()
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+	conn, err := s.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if p, err := PeerOf(conn); err != nil || p != (Peer{PID: os.Getpid(), UID: 65534}) || p.Trusted() {
+		t.Errorf("the peer is %+v %v", p, err)
+	}
+}
