@@ -2,19 +2,44 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-func runDaemon(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(logger(s, zapcore.InfoLevel))
+func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
+	log := logger(s, zapcore.InfoLevel)
+	w, err := f.wire(log)
 	if err != nil {
 		return err
 	}
-	return agent.Daemon{
-		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{},
-	}.Run(ctx)
+	unlock, err := host.Lock(ctx, w.pass.Host, control.Lock, func(who host.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
+	if err != nil {
+		return fmt.Errorf("be the only daemon here: %w", err)
+	}
+	defer unlock() // last: until then nobody else may replace the socket
+	d := agent.Daemon{
+		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target,
+	}
+	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {
+		log.Warn("commands cannot reach the daemon: they wait for its passes, and make their own", zap.Error(err))
+		return d.Run(ctx)
+	}
+	serving, stop := context.WithCancelCause(ctx)
+	served := make(chan error, 1)
+	go func() { served <- d.Control.Serve(serving) }()
+	defer func() {
+		stop(errors.New("the daemon stops"))
+		if gone := <-served; gone != nil {
+			err = errors.Join(err, fmt.Errorf("take the socket away: %w", gone))
+		}
+	}()
+	return d.Run(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -61,50 +62,74 @@ func (f *flags) print(s streams, plan *report.Plan) error {
 }
 
 func runOnce(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(zap.NewNop())
-	if err != nil {
+	if err := f.readConf(); err != nil {
 		return err
 	}
-	return w.converge(ctx, f, s)
+	p := newProgress(f, s, false)
+	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target()}
+	var here func(context.Context, agent.Hooks) ending
+	return f.converge(ctx, p, func(ctx context.Context) ending {
+		return f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending {
+			if here == nil { // not before it is known that no daemon runs: it may be held, and without a store
+				w, err := f.wire(zap.NewNop())
+				if err != nil {
+					return ending{err: err}
+				}
+				here = w.passes(s)
+			}
+			return here(ctx, h)
+		})
+	})
+}
+
+// passes makes passes in this process, with the documents as they are at the first.
+func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
+	var d *agent.Desired
+	loaded := false
+	return func(ctx context.Context, h agent.Hooks) ending {
+		if !loaded {
+			if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
+				fmt.Fprintln(s.err, "agent: warning:", err)
+			}
+			var err error
+			if d, err = w.desired(ctx, s); err != nil {
+				return ending{err: err}
+			}
+			loaded = true
+		}
+		pass := w.pass
+		pass.Hooks = h
+		return endingOf(pass.Converge(ctx, d))
+	}
 }
 
 // converge makes passes until all is right, or only time can help.
-func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
-	if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
-		fmt.Fprintln(s.err, "agent: warning:", err)
-	}
-	d, err := w.desired(ctx, s)
-	if err != nil {
-		return err
-	}
-	p := newProgress(f, s, w.again)
-	w.pass.Hooks = p.hooks()
+func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Context) ending) error {
 	deadline := time.Now().Add(f.wait)
 	for passes := 1; ; passes++ {
-		plan, err := w.pass.Converge(ctx, d)
+		end := pass(ctx)
 		p.end()
 		switch {
-		case plan == nil:
-			return err
-		case err != nil && passes < maxPasses && agent.OnlyChangedSincePlanned(err):
+		case end.plan == nil:
+			return end.err
+		case end.err != nil && passes < maxPasses && end.again:
 			continue
-		case err == nil && plan.Summary.Waiting > 0 && time.Now().Before(deadline):
-			p.waiting(plan)
+		case end.err == nil && end.plan.Summary.Waiting > 0 && time.Now().Before(deadline):
+			p.waiting(end.plan)
 			if err := sleep(ctx, waitPause); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := p.result(plan); err != nil {
+		if err := p.result(end.plan); err != nil {
 			return err
 		}
-		besides := agent.BesidesTasks(err)
 		switch {
-		case besides != nil: // the plan does not tell it
-			return besides
-		case err != nil:
+		case end.besides != nil: // the plan does not tell it
+			return end.besides
+		case end.err != nil:
 			return exit(exitError)
-		case plan.Summary.Waiting > 0 && f.wait > 0:
+		case end.plan.Summary.Waiting > 0 && f.wait > 0:
 			return exit(exitWaiting)
 		}
 		return nil

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/agent"
@@ -16,16 +14,17 @@ import (
 // progress shows a converging run: the plan once, on a terminal a line that
 // says what is worked on when it takes long, and the end.
 type progress struct {
-	f      *flags
-	s      streams
-	live   bool
-	mu     sync.Mutex
-	since  map[graph.Key]time.Time
-	shown  bool // the plan was printed, or need not be
-	line   bool // a progress line stands on the terminal
-	stop   chan struct{}
-	ended  chan struct{} // closed by the goroutine that draws
-	waited string
+	f           *flags
+	s           streams
+	live        bool
+	mu          sync.Mutex
+	since       map[graph.Key]time.Time
+	shown       bool // the plan was printed, or need not be
+	line        bool // a progress line stands on the terminal
+	stop        chan struct{}
+	ended       chan struct{} // closed by the goroutine that draws
+	waited      string
+	toldVersion bool // that the daemon is of another version
 }
 
 // slow is how long a key is worked on before a terminal hears of it.
@@ -45,8 +44,9 @@ func (p *progress) hooks() agent.Hooks {
 			}
 		},
 		OnRetry: func(k graph.Key, why error, pause time.Duration) {
-			p.say("  … %s: %v; trying again in %s\n", k, cause(why), pause.Round(time.Second/10))
+			p.say("  … %s: %v; trying again in %s\n", k, agent.Cause(why), pause.Round(time.Second/10))
 		},
+		OnWait:  func(who string) { p.say("  … waiting for %s\n", who) },
 		OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
 		OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
 	}
@@ -129,26 +129,4 @@ func (p *progress) result(plan *report.Plan) error {
 	}
 	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
 	return report.Text(p.s.out, plan, opt)
-}
-
-// cause is the error that others wrapped, with what it was doing when it met
-// the kernel's answer: "dial tcp 192.0.2.1:443: connect: connection refused". The
-// whole of it is told if the last attempt fails too.
-func cause(err error) error {
-	for {
-		var inner error
-		switch e := err.(type) { // this is the walk itself
-		case interface{ Unwrap() error }:
-			inner = e.Unwrap()
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				inner = all[len(all)-1]
-			}
-		}
-		switch inner.(type) {
-		case nil, syscall.Errno, *os.SyscallError:
-			return err
-		}
-		err = inner
-	}
 }

@@ -3,11 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"net"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,22 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/report"
 )
-
-func TestCauseIsTheInnermostThatSaysWhatItDid(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{fmt.Errorf("install x: none of its URLs gave it:\n%w\nput it there", errors.Join(errors.New("first"), fmt.Errorf("from y: %w", refused))), "dial tcp: connect: connection refused"},
-		{fmt.Errorf("write: %w", &os.PathError{Op: "open", Path: "/x", Err: syscall.EBUSY}), "open /x: device or resource busy"},
-		{errors.New("plain"), "plain"},
-	} {
-		if got := cause(c.err).Error(); got != c.want {
-			t.Errorf("cause(%v) = %q, want %q", c.err, got, c.want)
-		}
-	}
-}
 
 // TestProgress: a terminal hears of what takes long, of attempts, and is left clean.
 func TestProgress(t *testing.T) {

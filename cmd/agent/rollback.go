@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -28,11 +29,15 @@ keep it until resume.`,
 					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
 				}
 			}
-			pass := f.local()
-			if w, err := f.wire(zap.NewNop()); err == nil { // an archive may have to be fetched again
-				pass.Assets = w.pass.Assets
-			}
-			return f.show(cmd.Context(), s, pass, func(ctx context.Context, p agent.Pass) (*report.Plan, error) { return p.Rollback(ctx, number) })
+			req := control.Request{Command: control.Rollback, Revision: number}
+			return f.show(cmd.Context(), s, req, func(ctx context.Context, h agent.Hooks) (*report.Plan, error) {
+				pass := f.local()
+				if w, err := f.wire(zap.NewNop()); err == nil { // an archive may have to be fetched again
+					pass.Assets = w.pass.Assets
+				}
+				pass.Hooks = h
+				return pass.Rollback(ctx, number)
+			})
 		},
 	}
 }
@@ -43,16 +48,22 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 		Short: "Let the node follow the store again after a rollback",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pass := f.local()
-			was, err := pass.Resume(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if was == "" {
+			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
+			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume}, func(ctx context.Context, h agent.Hooks) ending {
+				next = "from the next run on it follows the store again (now: agent --once)"
+				pass := f.local()
+				pass.Hooks = h
+				was, err := pass.Resume(ctx)
+				return ending{text: was, err: err}
+			})
+			switch {
+			case end.err != nil:
+				return end.err
+			case end.text == "":
 				fmt.Fprintln(s.out, "the node is not held; it follows the store")
-				return nil
+			default:
+				fmt.Fprintf(s.out, "the node was %s; %s\n", end.text, next)
 			}
-			fmt.Fprintf(s.out, "the node was %s; from the next run on it follows the store again (now: agent --once)\n", was)
 			return nil
 		},
 	}
@@ -71,7 +82,9 @@ person changed meanwhile stays, and is named.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass := f.local()
 			if !dry {
-				return f.show(cmd.Context(), s, pass, func(ctx context.Context, p agent.Pass) (*report.Plan, error) { return p.Reset(ctx) })
+				p := newProgress(f, s, false)
+				pass.Hooks = p.hooks()
+				return p.shows(endingOf(pass.Reset(cmd.Context())))
 			}
 			plan, err := pass.DryReset(cmd.Context())
 			if err != nil {
@@ -88,25 +101,4 @@ person changed meanwhile stays, and is named.`,
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
 	return cmd
-}
-
-// show makes a pass that changes the host, with its plan before and its end after.
-func (f *flags) show(ctx context.Context, s streams, pass agent.Pass, do func(context.Context, agent.Pass) (*report.Plan, error)) error {
-	p := newProgress(f, s, false)
-	pass.Hooks = p.hooks()
-	plan, err := do(ctx, pass)
-	p.end()
-	if plan == nil {
-		return err
-	}
-	if printed := p.result(plan); printed != nil {
-		return printed
-	}
-	if err != nil && plan.Summary.Failed == 0 {
-		return err // the plan does not say it
-	}
-	if err != nil {
-		return exit(exitError)
-	}
-	return nil
 }

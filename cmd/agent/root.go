@@ -16,6 +16,7 @@ import (
 type flags struct {
 	conf, store, cluster, group, node string
 	root, output                      string
+	confRead                          bool
 
 	once, dryRun, sandbox, verify bool
 	wait, interval                time.Duration

@@ -103,6 +103,12 @@ func insideSandbox(ctx context.Context, f *flags, s streams) error {
 	return nil
 }
 
+// converge makes passes in the sandbox, where no daemon is asked.
+func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
+	p, pass := newProgress(f, s, w.again), w.passes(s)
+	return f.converge(ctx, p, func(ctx context.Context) ending { return pass(ctx, p.hooks()) })
+}
+
 // uplink is where the node stands in the sandbox: its address, in a subnet
 // that holds the peers it routes to.
 func uplink(n *config.Node) []netip.Prefix {

@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -36,6 +37,7 @@ type wired struct {
 	store    statestore.Store
 	sel      config.Select
 	pass     agent.Pass
+	target   control.Target
 	interval time.Duration
 	again    bool // a run that follows another one: its end alone is of interest
 }
@@ -55,14 +57,16 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		}
 		f.node = name
 	}
+	target := f.target()
 	if err := f.onlyCluster(); err != nil {
 		return nil, err
 	}
+	target.Cluster = f.cluster
 	store, err := statestore.Open(f.store, f.cluster)
 	if err != nil {
 		return nil, err
 	}
-	w := &wired{store: store, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
+	w := &wired{store: store, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
 	if w.interval == 0 {
 		w.interval = defaultInterval
 	}
@@ -75,6 +79,11 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		},
 	}
 	return w, w.pass.Remember(store)
+}
+
+// target is what flags and file name, before anything is looked up.
+func (f *flags) target() control.Target {
+	return control.Target{Store: f.store, Cluster: f.cluster, NodeGroup: f.group, Node: f.node}
 }
 
 // load wires a command that ends by itself, and decodes the node's documents.
@@ -121,6 +130,10 @@ func (f *flags) onlyCluster() error {
 
 // readConf lets the agent's own file say what the flags did not.
 func (f *flags) readConf() error {
+	if f.confRead {
+		return nil
+	}
+	f.confRead = true
 	path := f.conf
 	if path == "" {
 		path = defaultConf

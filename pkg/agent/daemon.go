@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -31,6 +32,8 @@ type Daemon struct {
 	Select   config.Select
 	Interval time.Duration // between passes, give or take a tenth
 	Manager  Manager
+	Control  *control.Server // where commands come in; nil: nowhere
+	Target   control.Target  // where Store and Select come from, as a command's flags name them
 }
 
 // Times of the daemon's life.
@@ -43,14 +46,18 @@ const (
 // life is what a daemon knows while it lives.
 type life struct {
 	Daemon
-	desired *Desired // the last documents that could be used
-	health  health
-	begun   time.Time
-	pass    atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+	desired  *Desired // the last documents that could be used
+	health   health
+	begun    time.Time
+	pass     atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+	ready    bool
+	failures int
+	next     time.Time // when to look again
+	over     bool      // somebody asked the daemon to end
 }
 
 // Run converges until ctx ends, and then returns nil: to be stopped is no
-// error. READY is said once, when everything that kubelet needs is right.
+// error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now()}
 	watched, stop := context.WithCancelCause(ctx)
@@ -64,29 +71,56 @@ func (d Daemon) Run(ctx context.Context) error {
 	}()
 
 	recoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
-	ready, failures := false, 0
-	for {
-		l.pass.Store(int64(max(time.Since(l.begun), 1)))
-		out := l.once(ctx)
-		l.pass.Store(0)
-		if ctx.Err() != nil {
-			return d.Manager.Stopping()
-		}
-		if failures++; out.load == nil && out.err == nil {
-			failures = 0
-		}
-		tell := d.Manager.Status
-		if !ready && prepared(out.plan) {
-			tell, ready = d.Manager.Ready, true
-			d.Pass.Log.Info("prepared: kubelet may start")
-		}
-		if err := tell(out.status(l.desired)); err != nil {
-			d.Pass.Log.Warn("systemd was not told", zap.Error(err))
-		}
-		if !pause(ctx, d.delay(failures)) {
-			return d.Manager.Stopping()
+	for ctx.Err() == nil && !l.over {
+		if job := l.wait(ctx); job != nil {
+			l.serve(ctx, job)
+		} else if ctx.Err() == nil {
+			var out outcome
+			l.at("a pass of its own", func() { out = l.once(ctx, d.Pass) })
+			l.tell(ctx, out)
 		}
 	}
+	return d.Manager.Stopping()
+}
+
+// wait waits for the time of the next pass, or for what comes before it. Nil: it is time, or the daemon ends.
+func (l *life) wait(ctx context.Context) *control.Job {
+	t := time.NewTimer(time.Until(l.next))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case job := <-l.Control.Jobs():
+		return job
+	}
+	return nil
+}
+
+// at marks that the daemon works, for the watchdog and for who waits.
+func (l *life) at(what string, do func()) {
+	defer l.Control.Working(what)()
+	l.pass.Store(int64(max(time.Since(l.begun), 1)))
+	defer l.pass.Store(0)
+	do()
+}
+
+// tell says what became of a pass, and decides when the next one is.
+func (l *life) tell(ctx context.Context, out outcome) {
+	if ctx.Err() != nil {
+		return
+	}
+	if l.failures++; out.load == nil && out.err == nil {
+		l.failures = 0
+	}
+	tell := l.Manager.Status
+	if !l.ready && prepared(out.plan) {
+		tell, l.ready = l.Manager.Ready, true
+		l.Pass.Log.Info("prepared: kubelet may start")
+	}
+	if err := tell(out.status(l.desired)); err != nil {
+		l.Pass.Log.Warn("systemd was not told", zap.Error(err))
+	}
+	l.next = time.Now().Add(l.delay(l.failures))
 }
 
 // alive says that no pass hangs.
@@ -105,7 +139,7 @@ type outcome struct {
 // once makes one pass with the newest documents. A store that cannot be
 // reached, and documents that cannot be used, do not stop the repair of what is
 // already known.
-func (l *life) once(ctx context.Context) (out outcome) {
+func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	var last statestore.Revision
 	if l.desired != nil {
 		last = l.desired.Snapshot.Revision
@@ -121,10 +155,10 @@ func (l *life) once(ctx context.Context) (out outcome) {
 		return out
 	}
 	l.health.store(out.load, l.desired != nil)
-	if l.desired == nil && !l.Pass.Held() {
+	if l.desired == nil && !pass.Held() {
 		return out
 	}
-	out.plan, out.err = l.Pass.Converge(ctx, l.desired)
+	out.plan, out.err = pass.Converge(ctx, l.desired)
 	if ctx.Err() == nil {
 		l.health.pass(out.err)
 		l.health.plan(out.plan)

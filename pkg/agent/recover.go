@@ -24,7 +24,7 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	unlock, err := host.Lock(ctx, p.Host, LockFile)
+	unlock, err := host.Lock(ctx, p.Host, LockFile, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -18,16 +18,15 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Unit is the service that runs the daemon.
-const Unit = "netwright-agent.service"
-
 // Reset takes everything of ours off the host and brings back what was there before: files with owner, mode and times, sysctls,
-// units. The daemon is stopped and disabled first, or it would converge again. What cannot be brought back is said by name, and then the ledger
-// stays, so that reset can be called again.
+// units. The daemon is stopped and disabled first, or it would converge again, and none can start until the end. What cannot be brought back is
+// said by name, and then the ledger stays, so that reset can be called again.
 func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
-	if err := p.stopDaemon(ctx); err != nil {
+	alone, err := p.stopDaemon(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer alone()
 	out, err := p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		r, err := p.planReset(ctx, h, led)
 		if err != nil {
@@ -56,27 +55,6 @@ func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	return r.report(report.Planned), nil
-}
-
-// stopDaemon comes before the lock is taken, which the daemon may hold.
-func (p Pass) stopDaemon(ctx context.Context) error {
-	h, err := host.Open(ctx, p.Host)
-	if err != nil {
-		return fmt.Errorf("look at the host: %w", err)
-	}
-	defer h.Close() // its writes are systemd's
-	switch s, err := h.Unit(ctx, Unit); {
-	case errors.Is(err, host.ErrNotHere):
-		return nil
-	case err != nil:
-		return err
-	case s.Load == "not-found":
-		return nil
-	}
-	if err := h.StopUnit(ctx, Unit, true); err != nil {
-		return err
-	}
-	return h.DisableUnit(ctx, Unit)
 }
 
 // resetting is a reset under way: first what is ours goes, then what was comes back.

@@ -16,7 +16,7 @@ const layersWhy = "the tree is the architecture (docs/adr/0001): a package that 
 var (
 	bottom = []string{"host", "graph"} // know none of ours, nor each other
 	middle = append([]string{"tasks", "config"}, bottom...)
-	upper  = append([]string{"model", "ledger", "statestore", "report", "publish", "verify", "checkpoint"}, middle...)
+	upper  = append([]string{"model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"publish":    middle,
 	"verify":     middle,
 	"checkpoint": middle,
+	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,
 	"cmd":        append([]string{"agent"}, upper...),
 }

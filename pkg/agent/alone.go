@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Unit is the service that runs the daemon.
+const Unit = "netwright-agent.service"
+
+// stopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called none can start. It comes before the lock of a
+// pass is taken, which the daemon may hold. Here, and not in the daemon, for nobody can bury himself: killed at any time, what is left is
+// a daemon that runs as before, or one that is stopped and a reset to be called again.
+func (p Pass) stopDaemon(ctx context.Context) (done func(), err error) {
+	if err := p.stopUnit(ctx); err != nil {
+		return nil, fmt.Errorf("stop the daemon: %w", err)
+	}
+	if err := p.askToStop(ctx); err != nil { // it is not systemd's
+		return nil, fmt.Errorf("stop the daemon: %w", err)
+	}
+	done, err = host.Lock(ctx, p.Host, control.Lock, p.Hooks.onWait())
+	if err != nil {
+		return nil, fmt.Errorf("reset only without a daemon, and one still runs: %w", err)
+	}
+	return done, nil
+}
+
+// stopUnit stops and disables the unit, if systemd has it.
+func (p Pass) stopUnit(ctx context.Context) error {
+	h, err := host.Open(ctx, p.Host)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // its writes are systemd's
+	switch s, err := h.Unit(ctx, Unit); {
+	case errors.Is(err, host.ErrNotHere):
+		return nil
+	case err != nil:
+		return err
+	case s.Load == "not-found":
+		return nil
+	}
+	if err := h.StopUnit(ctx, Unit, true); err != nil {
+		return err
+	}
+	return h.DisableUnit(ctx, Unit)
+}
+
+// askToStop ends a daemon that somebody started by hand, or by another unit. One that does not listen is told apart by its lock.
+func (p Pass) askToStop(ctx context.Context) error {
+	c, err := control.Dial(ctx, p.Host, "")
+	if errors.Is(err, control.ErrNoDaemon) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close() // all was said
+	_, err = c.Do(ctx, control.Request{Command: control.Stop, By: p.By}, func(e control.Event) {
+		if e.Event == control.Queued && p.Hooks.OnWait != nil {
+			p.Hooks.OnWait("the daemon, which is at " + e.Text)
+		}
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, control.ErrDied) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("wait for its end: %w", context.Cause(ctx))
+	}
+	return nil
+}
