@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -70,17 +71,25 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 }
 
 func resetCommand(f *flags, s streams) *cobra.Command {
-	dry := false
+	dry, changed := false, config.Keep
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Take everything of netwright's off this node and bring back what was there before",
 		Long: `reset stops and disables the daemon, removes what netwright made, and brings back
 what it changed: files with owner, mode and times, sysctls, units. It does not
 bring back a former CNI conf, and modules stay loaded until the next boot. What a
-person changed meanwhile stays, and is named.`,
+person changed meanwhile stays, and is named; --changed=remove takes it along, or
+brings back what was there before.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass := f.local()
+			switch changed {
+			case config.Keep:
+			case config.Remove:
+				pass.RemoveChanged = true
+			default:
+				return fmt.Errorf("--changed %q: expected keep or remove", changed)
+			}
 			if !dry {
 				p := newProgress(f, s, false)
 				pass.Hooks = p.hooks()
@@ -99,6 +108,7 @@ person changed meanwhile stays, and is named.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&changed, "changed", changed, "what becomes of things of ours that somebody changed meanwhile: keep or remove")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
 	return cmd
 }

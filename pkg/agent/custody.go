@@ -26,6 +26,7 @@ type custody struct {
 	records []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
 	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
 	print   string
+	changed changedPolicy
 }
 
 // recorded is a task as it will stand in the ledger.

@@ -53,6 +53,8 @@ type Pass struct {
 	// Checkpoint is how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
 	By         string // who makes the pass, for the history; "" is the agent itself
+	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
+	RemoveChanged bool
 
 	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }

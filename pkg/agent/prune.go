@@ -106,16 +106,16 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
-	case live != e.Last && !c.leftBy(ctx, v, e):
+	case live != e.Last && !c.leftBy(ctx, v, e) && c.changed == "":
 		e.Mode = ledger.Found
-		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed", e.Key))
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))
 	case holds != "":
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
 			Meta: tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)},
-			Key:  e.Key, Keeper: remover, Last: live,
+			Key:  e.Key, Keeper: remover, Last: live, Changed: c.changed.reason(live != e.Last && !c.leftBy(ctx, v, e)),
 		})
 	}
 	return nil

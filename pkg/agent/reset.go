@@ -73,7 +73,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	if err := payDone(ctx, v, led); err != nil {
 		return nil, err
 	}
-	c := &custody{led: led}
+	c := &custody{led: led, changed: p.resetPolicy()}
 	r := &resetting{changed: newChanges()}
 	last, err := ledger.ReadRevision(v, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
@@ -143,7 +143,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
 	}
 	restorer, restorable := k.(tasks.Restorer)
-	ours := live == e.Last || r.custody.leftBy(ctx, v, e)
+	changed := live != e.Last && !r.custody.leftBy(ctx, v, e)
+	ours := !changed || r.custody.changed != ""
 	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
 	holds, err := r.custody.holds(ctx, v, e.Key)
 	if err != nil {
@@ -160,11 +161,11 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		switch {
 		case live == "":
 		case !ours:
-			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed")
+			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with --changed=remove")
 		case holds != "":
 			stays(holds)
 		default:
-			*gone = append(*gone, tasks.Removal{Meta: meta, Key: e.Key, Keeper: remover, Last: live})
+			*gone = append(*gone, tasks.Removal{Meta: meta, Key: e.Key, Keeper: remover, Last: live, Changed: r.custody.changed.reason(changed)})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
@@ -175,7 +176,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	case isConf(v, e.Key):
 		stays("what was in its place may no longer fit the pods; its former content is not brought back")
 	case !ours:
-		stays("somebody changed it since netwright did")
+		stays("somebody changed it since netwright did; reset with --changed=remove brings back what was there before")
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
 	default:

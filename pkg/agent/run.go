@@ -47,6 +47,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if r.custody, err = takeCustody(r.graph, led); err != nil {
 		return nil, err
 	}
+	r.custody.changed = d.changedPolicy()
 	if r.pruning, err = r.custody.prune(ctx, v); err != nil {
 		return nil, err
 	}

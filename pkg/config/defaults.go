@@ -50,6 +50,7 @@ func (n *Node) fillDefaults() {
 	fill(n, "spec.serviceNodePortRange", KopsDefault, &n.NodePortRange, kopsNodePorts)
 	fill(n, "spec.containerd.address", NodeDefault, &n.Containerd.Address, containerdSocket)
 	fill(n, "spec.containerd.configPath", NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
+	fill(n, "spec.prune.changed", NodeDefault, &n.Prune.Changed, Keep)
 	n.fillRanges()
 	n.fillNetwork()
 }

@@ -54,9 +54,23 @@ type Node struct {
 	Containerd       Containerd  `json:"containerd"`
 	FileAssets       []FileAsset `json:"fileAssets,omitempty"` // those meant for this role and node group, one entry per path
 	Hooks            []Hook      `json:"hooks,omitempty"`      // those meant for this role, one entry per name
+	Prune            Prune       `json:"prune"`
 
 	origins origins
 }
+
+// Prune says what becomes of things of ours that no document wants any more.
+type Prune struct {
+	// Changed is what becomes of one that somebody changed since we wrote it: Keep (the default; it is reported, and theirs from
+	// then on) or Remove.
+	Changed string `json:"changed"`
+}
+
+// The policies of [Prune].
+const (
+	Keep   = "keep"
+	Remove = "remove"
+)
 
 // The roles of kOps' instance groups.
 const (

@@ -40,7 +40,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 	if d.doc.dialect == &kops {
 		assets = d.kopsAssets(n) // the same name for another thing: where to download from
 	}
-	return []field{
+	fields := []field{
 		{name: "kubernetesVersion", set: d.version(&n.KubernetesVersion)},
 		{name: "containerRuntime", set: d.choice(&n.ContainerRuntime, "containerd", "docker")},
 		{name: "networking", set: d.networking(n)},
@@ -52,6 +52,12 @@ func (d *decoder) commonSpec(n *Node) []field {
 		{name: "fileAssets", set: d.fileAssets(n)},
 		{name: "hooks", set: d.hooks(n)},
 	}
+	if d.doc.dialect == &kops {
+		return fields // kOps removes nothing: it has no word for it
+	}
+	return append(fields, field{name: "prune", set: d.into(func() []field {
+		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
+	})})
 }
 
 // kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
@@ -123,12 +129,14 @@ func homeOf(key string) string {
 	switch key {
 	case "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "containerd", "networking":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "containerd", "networking", "prune":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"
 	case "role":
 		return "role belongs under spec of a NodeGroup"
+	case "changed":
+		return "changed belongs under spec.prune"
 	case "binDir", "confDir":
 		return key + " belongs under spec.networking.cni"
 	case "mtu":

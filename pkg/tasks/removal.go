@@ -18,7 +18,9 @@ type Removal struct {
 	Meta
 	Key    graph.Key
 	Keeper Remover
-	Last   string // as the agent left it; what differs is a person's and stays
+	Last   string // as it was seen when it was decided that it goes; what differs is a person's and stays
+	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody did.
+	Changed string
 	// Links are those of ours that go in the same run: while one of them has
 	// ports, pods use it, and nothing of the network goes.
 	Links []string
@@ -77,9 +79,13 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if err := t.inUse(ctx, v); err != nil {
 		return nil, err
 	}
+	reason := "no longer wanted"
+	if t.Changed != "" {
+		reason += "; " + t.Changed
+	}
 	return &Change{
 		Items:   []Item{{Key: t.Key, Op: Remove}},
-		Reason:  "no longer wanted",
+		Reason:  reason,
 		Asks:    t.Asks(),
 		Pending: []host.Fact{{Key: string(t.Key), Gone: true}},
 	}, nil
