@@ -50,10 +50,8 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		}
 		add(Probe(pingProbe + ":" + gateway.String()))
 	}
-	if conf, err := h.ReadFile("/etc/resolv.conf"); err == nil {
-		for _, server := range nameservers(conf) {
-			add(Probe(dnsProbe + ":" + server))
-		}
+	for _, server := range resolvers(h) {
+		add(Probe(dnsProbe + ":" + server))
 	}
 	for _, path := range kubeconfigs {
 		if conf, err := h.ReadFile(path); err == nil {
@@ -67,6 +65,22 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		add(imds)
 	}
 	return out, nil
+}
+
+// resolvers are the name servers that the node asks. systemd-resolved answers on 127.0.0.53 from its cache when the network is long gone, so those are
+// asked that it asks itself (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
+func resolvers(r Reader) []string {
+	conf, err := r.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		return nil
+	}
+	servers := nameservers(conf)
+	if slices.Contains(servers, "127.0.0.53") {
+		if conf, err := r.ReadFile("/run/systemd/resolve/resolv.conf"); err == nil && len(nameservers(conf)) > 0 {
+			return nameservers(conf)
+		}
+	}
+	return servers
 }
 
 func nameservers(conf []byte) (out []string) {

@@ -137,11 +137,11 @@ func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe
 }
 
 // hold tries the probes until all have passed for a time without a break, or
-// the window is over; then it returns those that failed last.
+// the window is over; then it returns those that failed last. The window's end cuts no
+// attempt short: what it cut off would count as failed, though nothing ails it.
 func hold(ctx context.Context, h *host.Host, m Means, probes []Probe, window, steady time.Duration) failures {
-	ctx, cancel := context.WithTimeoutCause(ctx, window, errNoAnswer)
-	defer cancel()
 	var since time.Time
+	end := time.Now().Add(window)
 	for {
 		begun := time.Now()
 		failed := attempt(ctx, h, m, probes)
@@ -153,6 +153,9 @@ func hold(ctx context.Context, h *host.Host, m Means, probes []Probe, window, st
 		}
 		if len(failed) == 0 && time.Since(since) >= steady {
 			return nil
+		}
+		if !time.Now().Before(end) {
+			return failed
 		}
 		select {
 		case <-ctx.Done():

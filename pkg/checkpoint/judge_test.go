@@ -1,0 +1,180 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// onRoot is a host of files only, and its root.
+func onRoot(t *testing.T) (*host.Host, string) {
+	t.Helper()
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, Dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h, root
+}
+
+// Bad is only what the probes say after the undo; a store alone says it the second time. An undo that is done again is the same try.
+// The lines that keep it: verdict.go, judge (v.Bad, same).
+func TestJudge(t *testing.T) {
+	errGone := errors.New("no answer")
+	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
+	type undo struct {
+		pid       int
+		failed    failures
+		recovered bool
+		bad       bool
+		tries     int
+	}
+	for name, undos := range map[string][]undo{
+		"the probes pass again":                  {{1, failures{other}, true, true, 1}},
+		"they do not":                            {{1, failures{other}, false, false, 1}, {2, failures{other}, false, false, 2}, {3, failures{other}, true, true, 3}},
+		"a store's outage that ended just then":  {{1, failures{store}, true, false, 1}},
+		"an outage that lasts":                   {{1, failures{store}, false, false, 1}, {2, failures{store}, false, false, 2}},
+		"the store alone, twice":                 {{1, failures{store}, true, false, 1}, {2, failures{store}, true, true, 2}},
+		"the store and another":                  {{1, failures{store, other}, true, true, 1}},
+		"nobody looked":                          {{1, nil, false, false, 1}},
+		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
+		"killed and done again, nothing fails":   {{1, failures{other}, true, true, 1}, {1, nil, false, true, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := onRoot(t)
+			for i, u := range undos {
+				j := &Journal{Digest: "d", Generation: 3, Process: host.Process{PID: u.pid, Started: 1}}
+				v, err := j.judge(t.Context(), h, u.failed, u.recovered, u.failed.String())
+				if err != nil || v.Bad != u.bad || v.Tries != u.tries {
+					t.Errorf("undo %d: %v, bad %v after %d tries, want %v after %d", i+1, err, v.Bad, v.Tries, u.bad, u.tries)
+				}
+			}
+		})
+	}
+}
+
+// Whoever had the lock may have undone the change and died in the middle of the next one: what is undone is what is there when the lock is had.
+// The line that keeps it: undo.go, Undo (Pending after Lock).
+func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
+	h, root := onRoot(t)
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal := func(generation int64, path string) {
+		t.Helper()
+		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Files: []File{{Path: path}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(JournalFile, string(data))
+	}
+	journal(1, "/first")
+	write("/first", "wanted by now")
+	write("/second", "to be undone")
+	var told []int64
+	settings := Settings{
+		Lock: func(context.Context) (func(), error) {
+			journal(2, "/second")
+			return func() {}, nil
+		},
+		Record: func(_ context.Context, _ *host.Host, _ json.RawMessage, v Verdict) error {
+			if _, err := os.Stat(filepath.Join(root, JournalFile)); err != nil {
+				t.Errorf("the checkpoint is gone before its end was recorded: %v", err)
+			}
+			told = append(told, v.Generation)
+			return nil
+		},
+	}
+	v, err := Undo(t.Context(), h, settings)
+	if err != nil || v.Generation != 2 || len(told) != 1 || told[0] != 2 {
+		t.Errorf("undone: %+v, %v; told of %v", v, err, told)
+	}
+	if _, err := os.Stat(filepath.Join(root, "first")); err != nil {
+		t.Error("what somebody else had settled was undone")
+	}
+	if _, err := os.Stat(filepath.Join(root, "second")); err == nil {
+		t.Error("what was to be undone is there")
+	}
+	// Another one did it meanwhile: there is nothing to do, and nothing to tell.
+	journal(3, "/first")
+	settings.Lock = func(context.Context) (func(), error) {
+		return func() {}, os.Remove(filepath.Join(root, JournalFile))
+	}
+	if v, err := Undo(t.Context(), h, settings); v != nil || err != nil || len(told) != 1 {
+		t.Errorf("a second undo: %+v, %v; told of %v", v, err, told)
+	}
+	if _, err := os.Stat(filepath.Join(root, "first")); err != nil {
+		t.Error("the second undo changed something")
+	}
+}
+
+// What cannot be recorded keeps the checkpoint, for another attempt. The line that keeps it: undo.go, undo (err == nil before disarm).
+func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
+	h, root := onRoot(t)
+	data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: "d", Generation: 1})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, JournalFile), data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := true
+	settings := Settings{Record: func(context.Context, *host.Host, json.RawMessage, Verdict) error {
+		if failing {
+			return errors.New("no space left")
+		}
+		return nil
+	}}
+	if _, err := Undo(t.Context(), h, settings); err == nil {
+		t.Error("no error")
+	}
+	if j, err := Pending(h); j == nil || err != nil {
+		t.Fatalf("the checkpoint is gone: %v", err)
+	}
+	failing = false
+	if v, err := Undo(t.Context(), h, settings); err != nil || v == nil || v.Tries != 1 {
+		t.Errorf("another attempt: %+v, %v", v, err)
+	}
+	if j, err := Pending(h); j != nil || err != nil {
+		t.Errorf("the checkpoint stays: %v", err)
+	}
+}
+
+// The end of the window cuts no attempt short, or a store's outage would drag along what is only slow.
+// The line that keeps it: probe.go, hold (attempt with the caller's context).
+func TestTheWindowCutsNoProbeShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		means := Means{
+			Store: func(context.Context, string, string) error { return errors.New("gone") },
+			Ping: func(ctx context.Context, _ netip.Addr) error {
+				select {
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				case <-time.After(time.Second):
+					return nil
+				}
+			},
+		}
+		failed := hold(t.Context(), nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}, 3*time.Second/2, 0)
+		if len(failed) != 1 || failed.beyondStore() {
+			t.Errorf("failed: %s", failed)
+		}
+	})
+}
