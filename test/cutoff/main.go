@@ -1,5 +1,6 @@
 // Command cutoff makes a change under a checkpoint that no document can say:
-// an nft table that drops what the node sends. Tests run it in a node.
+// an nft table that drops what the node sends. Tests run it in a node. Without arguments the whole network is cut off and one probe is the
+// user's; with a prefix, only that is, and the probes are those that a checkpoint finds by itself.
 package main
 
 import (
@@ -44,15 +45,22 @@ func run(ctx context.Context) error {
 		_, err := checkpoint.Undo(ctx, h, settings)
 		return err
 	}
+	drop, digest := netip.MustParsePrefix("10.77.0.0/24"), "cutoff"
+	if len(os.Args) > 1 {
+		if drop, err = netip.ParsePrefix(os.Args[1]); err != nil {
+			return err
+		}
+		settings.Probes, digest = nil, "cutoff "+os.Args[1]
+	}
 	task := tasks.Table{Table: host.Table{Family: "inet", Name: "netwright-cutoff", Chains: []host.Chain{{
 		Name: "output", Type: "filter", Hook: "output", Policy: "accept",
-		Rules: []host.NFRule{{DstIn: []netip.Prefix{netip.MustParsePrefix("10.77.0.0/24")}, Verdict: "drop"}},
+		Rules: []host.NFRule{{DstIn: []netip.Prefix{drop}, Verdict: "drop"}},
 	}}}}
 	change, err := task.Plan(ctx, h)
 	if err != nil || change == nil || change.Disruption != tasks.MayCutOff {
 		return fmt.Errorf("plan: %+v: %w", change, err)
 	}
-	point, err := checkpoint.Take(ctx, h, checkpoint.Change{Generation: 7, Digest: "cutoff", Keys: task.Owns()}, settings)
+	point, err := checkpoint.Take(ctx, h, checkpoint.Change{Generation: 7, Digest: digest, Keys: task.Owns()}, settings)
 	if err != nil {
 		return err
 	}

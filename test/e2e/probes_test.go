@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// Servers of the fabric that the default probes find, each at an address of its own.
+const (
+	dnsAddress      = "10.77.0.24"
+	metadataAddress = "169.254.169.254"
+)
+
+// serveAll puts an API server, a name server and a metadata service on a fabric. The gateway answers no echo over IPv6, as many clouds' do not.
+func serveAll(t *testing.T) *node.Fabric {
+	t.Helper()
+	f := serve(t)
+	ns := strings.TrimPrefix(f.Netns(), "/run/netns/")
+	command(t, "ip", "-n", ns, "addr", "add", dnsAddress+"/24", "dev", "br0")
+	command(t, "ip", "-n", ns, "addr", "add", metadataAddress+"/32", "dev", "br0")
+	command(t, "nsenter", "--net="+f.Netns(), "--", "nft", "add table ip6 mute; add chain ip6 mute in { type filter hook input priority 0; }; "+
+		"add rule ip6 mute in icmpv6 type echo-request drop")
+	var dns net.PacketConn
+	var metadata net.Listener
+	err := f.Do(func() (err error) {
+		if dns, err = net.ListenPacket("udp", dnsAddress+":53"); err != nil {
+			return err
+		}
+		metadata, err = net.Listen("tcp", metadataAddress+":80")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dns.Close(); metadata.Close() })
+	go func() {
+		for question := make([]byte, 512); ; {
+			n, from, err := dns.ReadFrom(question)
+			if err != nil {
+				return
+			}
+			_, _ = dns.WriteTo(question[:n], from) // a client that is gone
+		}
+	}()
+	go func() {
+		for {
+			c, err := metadata.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	return f
+}
+
+// Without a list of the user's the probes are what the node itself relies on, each of them: what cuts off only one is undone, and names it.
+// The lines that keep it: pkg/checkpoint/candidates.go, candidates (each add).
+func TestDefaultProbes(t *testing.T) {
+	ctx := t.Context()
+	f := serveAll(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+		Files: map[string]string{
+			"/etc/netwright/agent.yaml":   "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: 3s\n",
+			"/etc/resolv.conf":            "nameserver " + dnsAddress + "\n",
+			"/var/lib/kubelet/kubeconfig": "clusters:\n- cluster:\n    server: https://" + serverAddress + ":" + serverPort + "\n",
+		},
+		Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)},
+	}))
+	// Where nothing says that this is a cloud's machine, nobody waits for its metadata: it may go.
+	n.Must(ctx, "/usr/bin/cutoff", metadataAddress+"/32")
+	n.Must(ctx, "nft", "delete", "table", "inet", "netwright-cutoff")
+	cloud(ctx, n)
+
+	evil := func(prefix string) []string {
+		return []string{"bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: [" + prefix + "]}]}"}
+	}
+	n.Shell(ctx, "netwright --once || netwright --once")
+	before := n.Snapshot()
+	for _, c := range []struct {
+		probe string
+		edit  []string // of the document; else
+		drop  string   // by a rule of the firewall
+	}{
+		{probe: "tcp:" + serverAddress + ":" + serverPort, edit: evil(serverAddress + "/30")},
+		{probe: "dns:" + dnsAddress, edit: evil(dnsAddress + "/30")},
+		{probe: "ping:" + node.Gateway4, drop: node.Gateway4 + "/32"},
+		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}},
+		{probe: "tcp:" + metadataAddress + ":80", drop: metadataAddress + "/32"},
+	} {
+		t.Run(c.probe, func(t *testing.T) {
+			ctx := t.Context()
+			if c.drop != "" {
+				if res := n.Run(ctx, "/usr/bin/cutoff", c.drop); res.Code == 0 {
+					t.Errorf("the change stays:\n%s%s", res.Stdout, res.Stderr)
+				}
+			} else {
+				n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, c.edit[0], c.edit[1], 1), 0o644)
+				if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 {
+					t.Errorf("the change stays: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+				}
+			}
+			verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+			if !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.probe+" (") || strings.Count(verdict, " (") != 1 {
+				t.Errorf("want a verdict by %s alone: %s", c.probe, verdict)
+			}
+			if left := lasting(before, n.Snapshot()); len(left) > 0 {
+				t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}
+
+// cloud makes the node's firmware say that it is a cloud's machine, whatever this machine's says: nspawn shares /sys.
+func cloud(ctx context.Context, n *node.Node) {
+	n.Shell(ctx, `mkdir -p /run/class
+cp -a /sys/class/. /run/class/ 2>/dev/null || true # some cannot be read
+rm -rf /run/class/dmi
+mkdir -p /run/class/dmi/id
+echo 'Amazon EC2' > /run/class/dmi/id/sys_vendor
+mount --bind /run/class /sys/class
+grep -q EC2 /sys/class/dmi/id/sys_vendor`)
+}
