@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +51,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	settings.Log, settings.Record = p.Log, recorder(r.led)
 	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Keys:   append(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals)...),
+		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), netdevs(ctx, h, r)),
 		Memory: before,
 	}, settings)
 	if err != nil {
@@ -77,6 +79,29 @@ func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
 		}
 		for _, it := range c.byKey[key].Items {
 			keys = append(keys, it.Key)
+		}
+	}
+	return keys
+}
+
+// netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes
+// (systemd.netdev(5)): the undo does.
+func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key) {
+	for key := range r.changes.byKey {
+		t, _ := r.graph.Find(key)
+		f, ok := t.(tasks.File)
+		if !ok || path.Ext(f.Path) != ".netdev" || !tasks.NetworkFile(f.Path) {
+			continue
+		}
+		for line := range strings.Lines(string(f.Content)) {
+			name, value, _ := strings.Cut(line, "=")
+			if strings.TrimSpace(name) != "Name" {
+				continue
+			}
+			value = strings.TrimSpace(value)
+			if _, err := v.Link(ctx, value); errors.Is(err, host.ErrNotExist) {
+				keys = append(keys, tasks.LinkKey(value))
+			}
 		}
 	}
 	return keys

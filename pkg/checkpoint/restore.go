@@ -21,6 +21,21 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		return errors.Join(errs...)
 	}
 	errs = append(errs, j.restoreUnits(ctx, h))
+	if late := j.steady(); late > 0 {
+		// Units of the network act on the files that came back, and set sysctls and routes to what these say, when systemd has long called them reloaded.
+		_ = j.restoreKernel(ctx, h) // it is done again
+		select {
+		case <-ctx.Done():
+		case <-time.After(late):
+		}
+	}
+	errs = append(errs, j.restoreKernel(ctx, h))
+	return errors.Join(errs...)
+}
+
+// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and rules.
+func (j *Journal) restoreKernel(ctx context.Context, h *host.Host) error {
+	var errs []error
 	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
 	for _, t := range j.Tables {
 		if t.Was == nil {

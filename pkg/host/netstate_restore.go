@@ -40,7 +40,7 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 	}
 	for _, name := range made.Links {
 		if !there[name] {
-			errs = append(errs, h.DelLink(ctx, name))
+			errs = append(errs, h.delMade(ctx, name))
 		}
 	}
 	for _, l := range was.Links {
@@ -53,6 +53,29 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 	errs = append(errs, h.restoreRules(ctx, was))
 	errs = append(errs, h.restoreRoutes(ctx, was))
 	return errors.Join(errs...)
+}
+
+// delMade removes a link that was not there before, also one that the default route goes through by now: that one was not there either. A device
+// that was plugged in meanwhile stays.
+func (h *Host) delMade(ctx context.Context, name string) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := h.link(ctx, name)
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove link %s: %w", name, err)
+	}
+	if have := linkFrom(l, nil); have.Physical || have.Loopback {
+		return nil
+	}
+	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("remove link %s, which the change made: %w", name, err)
+	}
+	return nil
 }
 
 // restoreLink gives a link its settings back, a physical one too. One that went is made again only if it is ours: with the number that it had,

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -9,12 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/test/node"
 )
@@ -90,7 +92,9 @@ type cut struct {
 	made string    // a shell condition
 	run  string    // instead of the agent
 
-	brief bool // what becomes of the agent makes no difference that the others do not have
+	only     []string // these fates; the others make no difference that other cuts do not have
+	networkd bool     // manages the uplink
+	window   string   // for the probes, "" for a short one
 }
 
 const goodPods = "[10.244.1.0/24, fd00:10:244:1::/64]"
@@ -104,11 +108,27 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.77.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", brief: true, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink
 		edit: [2]string{"  networking:\n    bridge: {}", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
+	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore.go:restoreUnits, restore (late)
+		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
+		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
+	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/agent/guard.go:netdevs
+		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
+			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
+		made: "ip link show host0 | grep -q br9"},
 	{name: "firewall rule", run: "/usr/bin/cutoff", // pkg/tasks/table.go:disruption
 		made: "nft list table inet netwright-cutoff"},
+}
+
+// networkFile is a cluster's fileAssets with a file of networkd's.
+func networkFile(name, content string) string {
+	return "  fileAssets:\n" + assetFile("/etc/systemd/network/"+name, content)
+}
+
+func assetFile(path, content string) string {
+	return "  - path: " + path + "\n    mode: \"0644\"\n    content: " + strconv.Quote(content) + "\n"
 }
 
 // fate is what becomes of the agent once the change is made: the signal that it gets, and what comes after.
@@ -148,9 +168,9 @@ func TestCheckpoint(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			f := serve(t)
 			s, good := goodStore(t)
-			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)}}))
+			n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: c.networkd, Copies: map[string]string{"/usr/bin/cutoff": cutoff(t)}}))
 			for _, fate := range fates {
-				if c.brief && fate.name != "alive" && fate.name != "killed" {
+				if len(c.only) > 0 && !slices.Contains(c.only, fate.name) {
 					continue
 				}
 				t.Run(fate.name, func(t *testing.T) { comesBack(t, n, good, c, fate) })
@@ -174,7 +194,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	n.Write(dir+"/nodes/node-1.yaml", goodNode(goodPods), 0o644)
 	n.Shell(ctx, "netwright --once || netwright --once")
 	n.Shell(ctx, "rm -rf /var/lib/netwright/checkpoint /run/acted")
-	n.Write("/etc/netwright/agent.yaml", agentFile("3s"), 0o644)
+	n.Write("/etc/netwright/agent.yaml", agentFile(cmp.Or(c.window, "3s")), 0o644)
 	before, claimed := n.Snapshot(), claims(t, n)
 
 	if c.run == "" && !strings.Contains(good, c.edit[0]) && c.node == "" {
@@ -217,7 +237,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 		return
 	}
 	// pkg/agent/undone.go:restore
-	if diff := cmp.Diff(claimed, claims(t, n)); diff != "" {
+	if diff := gocmp.Diff(claimed, claims(t, n)); diff != "" {
 		t.Errorf("the ledger does not say what it said before (-before +after):\n%s", diff)
 	}
 	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: ") || strings.Contains(out, "undone: bad: ") != (f.name != "rebooted") {
