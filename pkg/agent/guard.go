@@ -88,9 +88,14 @@ func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
 // (systemd.netdev(5)): the undo does.
 func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key) {
 	for key := range r.changes.byKey {
-		t, _ := r.graph.Find(key)
-		f, ok := t.(tasks.File)
-		if !ok || path.Ext(f.Path) != ".netdev" || !tasks.NetworkFile(f.Path) {
+		var f tasks.File
+		switch t, _ := r.graph.Find(key); t := t.(type) {
+		case tasks.File:
+			f = t
+		case *tasks.File:
+			f = *t
+		}
+		if path.Ext(f.Path) != ".netdev" || !tasks.NetworkFile(f.Path) {
 			continue
 		}
 		for line := range strings.Lines(string(f.Content)) {

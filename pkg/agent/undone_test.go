@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -146,5 +147,47 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	mustConverge(t, root, file("/etc/kept", "1"))
 	if there(root, "/etc/new") {
 		t.Error("our empty directory stays for ever")
+	}
+}
+
+// A link that networkd makes by a file of the change is the change's, however the builders hand the file over; one that is there already is not.
+// The line that keeps it: guard.go, netdevs.
+func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
+	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
+	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")
+	other := file("/etc/app/x.netdev", "Name=br8\n")
+	for name, task := range map[string]tasks.Task{"a value": bridge, "a pointer": &bridge} {
+		g, err := graph.New([]tasks.Task{task, there, other}, graph.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{graph: g, changes: newChanges()}
+		for _, one := range g.Order() {
+			r.changes.put(one.Owns()[0], &tasks.Change{})
+		}
+		view, err := host.OpenView(t.Context(), host.Options{Root: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := netdevs(t.Context(), view, r); !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
+			t.Errorf("%s: %v", name, got)
+		}
+		view.Close()
+	}
+}
+
+// The files and units of whoever sets the network up are changed under a checkpoint, whichever of them the node has.
+// The line that keeps it: guard.go, cutsOff; pkg/tasks/cutoff.go, networkDirs.
+func TestWhoSetsTheNetworkUpChangesUnderACheckpoint(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/etc/systemd/network/10-x.network": true, "/etc/systemd/network/10-x.netdev": true, "/etc/systemd/network/10-x.network.d/y.conf": true,
+		"/etc/systemd/networkd.conf.d/x.conf": true, "/etc/NetworkManager/conf.d/x.conf": true, "/etc/NetworkManager/system-connections/x.nmconnection": true,
+		"/etc/firewalld/zones/public.xml": true, "/etc/netplan/50-x.yaml": true, "/etc/nftables.conf": true,
+		"/etc/motd": false, "/etc/systemd/system/x.service": false,
+	} {
+		key := tasks.FileKey(path)
+		if got := cutsOff(&tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Create}}}); got != want {
+			t.Errorf("%s: under a checkpoint %v, want %v", path, got, want)
+		}
 	}
 }
