@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,11 +45,15 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
+	links, err := netdevs(ctx, h, r)
+	if err != nil {
+		return nil, ctx, err
+	}
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(r.led)
 	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), netdevs(ctx, h, r)),
+		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), links),
 		Memory: before,
 	}, settings)
 	if err != nil {
@@ -84,32 +86,23 @@ func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
 	return keys
 }
 
-// netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes
-// (systemd.netdev(5)): the undo does.
-func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key) {
+// netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes: the undo does.
+func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err error) {
 	for key := range r.changes.byKey {
-		var f tasks.File
-		switch t, _ := r.graph.Find(key); t := t.(type) {
-		case tasks.File:
-			f = t
-		case *tasks.File:
-			f = *t
-		}
-		if path.Ext(f.Path) != ".netdev" || !tasks.NetworkFile(f.Path) {
+		t, _ := r.graph.Find(key)
+		f, ok := t.(interface{ Netdev() (string, error) })
+		if !ok {
 			continue
 		}
-		for line := range strings.Lines(string(f.Content)) {
-			name, value, _ := strings.Cut(line, "=")
-			if strings.TrimSpace(name) != "Name" {
-				continue
-			}
-			value = strings.TrimSpace(value)
-			if _, err := v.Link(ctx, value); errors.Is(err, host.ErrNotExist) {
-				keys = append(keys, tasks.LinkKey(value))
-			}
+		name, err := f.Netdev()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.Link(ctx, name); name != "" && errors.Is(err, host.ErrNotExist) {
+			keys = append(keys, tasks.LinkKey(name))
 		}
 	}
-	return keys
+	return keys, nil
 }
 
 // before arms the checkpoint before the first change that needs it: not

@@ -151,7 +151,7 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 }
 
 // A link that networkd makes by a file of the change is the change's, however the builders hand the file over; one that is there already is not.
-// The line that keeps it: guard.go, netdevs.
+// The line that keeps it: guard.go, netdevs; pkg/tasks/cutoff.go, Netdev.
 func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
 	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")
@@ -169,8 +169,8 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := netdevs(t.Context(), view, r); !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
-			t.Errorf("%s: %v", name, got)
+		if got, err := netdevs(t.Context(), view, r); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		view.Close()
 	}

@@ -1,6 +1,9 @@
 package tasks
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // networkDirs are where those look who set the node's own network up.
 var networkDirs = []string{
@@ -19,6 +22,24 @@ func NetworkFile(path string) bool {
 		}
 	}
 	return false
+}
+
+// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev files. That one stays when the file
+// goes (systemd.netdev(5)). An error may be otherwise the next time.
+func (t File) Netdev() (string, error) {
+	if path.Ext(t.Path) != ".netdev" || !NetworkFile(t.Path) {
+		return "", nil
+	}
+	content, err := t.bytes()
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == "Name" {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", nil
 }
 
 // networkUnits set the node's own network up.
