@@ -109,7 +109,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		t.Errorf("the socket is %q", got)
 	}
 	daemon := func() string { return n.Must(ctx, "systemctl", "show", "--value", "-p", "MainPID", "netwright-agent") }
-	log := func() string { return n.Shell(ctx, "journalctl -b -u netwright-agent -o cat") }
+	log := func() string { return n.Shell(ctx, "journalctl --sync; journalctl -b -u netwright-agent -o cat") }
 
 	t.Run("once", func(t *testing.T) {
 		n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0")
@@ -171,7 +171,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		n.Must(ctx, "systemctl", "start", "netwright-agent")
 		n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0")
 		n.Must(ctx, "netwright", "--once")
-		if l := n.Shell(ctx, "journalctl -b -o cat _PID="+strings.TrimSpace(daemon())); !strings.Contains(l, `changed {"key": "sysctl:net.ipv4.ip_forward"`) {
+		if l := n.Shell(ctx, "journalctl --sync; journalctl -b -o cat _PID="+strings.TrimSpace(daemon())); !strings.Contains(l, `changed {"key": "sysctl:net.ipv4.ip_forward"`) {
 			t.Errorf("the new daemon is not reached over the socket:\n%s", l)
 		}
 	})
@@ -234,7 +234,7 @@ func TestOneDaemon(t *testing.T) {
 		t.Errorf("a second daemon beside pid %s: exit %d %s", pid, res.Code, res.Stderr)
 	}
 	n.Must(ctx, "netwright", "--once") // the first one's socket is still its own
-	if l := n.Shell(ctx, "journalctl -b -u by-hand -o cat"); !strings.Contains(l, `asked {"for": "once by root`) {
+	if l := n.Shell(ctx, "journalctl --sync; journalctl -b -u by-hand -o cat"); !strings.Contains(l, `asked {"for": "once by root`) {
 		t.Errorf("the first daemon was not reached:\n%s", l)
 	}
 	n.Must(ctx, "netwright", "reset")
