@@ -3,13 +3,16 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // asked runs the box's daemon with a socket, and returns how to ask it and how to wait for its end.
@@ -84,5 +87,45 @@ func TestTurnsForOthers(t *testing.T) {
 	}
 	if err := <-ended; err != nil || b.manager.last(t).what != "stopping" {
 		t.Errorf("stopped: %v, and %q was said last", err, b.manager.last(t).what)
+	}
+}
+
+// remembering is a store that notes, at each fetch, whether what it remembers is to be believed.
+type remembering struct {
+	statestore.Store
+	memory   storeMemory
+	believes []bool
+}
+
+func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(storeMemory) }
+
+func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	r.believes = append(r.believes, !r.memory.host.Verify)
+	return r.Store.Fetch(ctx, last)
+}
+
+// --verify beside the daemon believes nothing of store and host, for that one pass. The line that keeps it: serve.go, serveOnce (remember).
+func TestVerifyBesideTheDaemon(t *testing.T) {
+	b := newBox(t)
+	store := &remembering{Store: b.daemon.Store}
+	b.daemon.Store = store
+	if err := b.daemon.Pass.Remember(store); err != nil {
+		t.Fatal(err)
+	}
+	ask, ended := b.asked(t)
+	for _, verify := range []bool{false, true, false} {
+		if _, err := ask(control.Request{Command: control.Once, Verify: verify}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ask(control.Request{Command: control.Stop}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	// The daemon's own first pass may come before or between them.
+	if got := fmt.Sprint(store.believes); !slices.Contains([]string{"[true true false true]", "[true false true]", "[true false true true]"}, got) {
+		t.Errorf("believed at each fetch: %s", got)
 	}
 }
