@@ -40,6 +40,7 @@ type Daemon struct {
 const (
 	retryFirst = time.Second      // after a failed pass, doubled each time …
 	retryMax   = time.Minute      // … up to this, and never above the interval
+	trialLook  = 5 * time.Second  // at most, while a unit is not known to run from its new settings
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )
 
@@ -120,7 +121,11 @@ func (l *life) tell(ctx context.Context, out outcome) {
 	if err := tell(out.status(l.desired)); err != nil {
 		l.Pass.Log.Warn("systemd was not told", zap.Error(err))
 	}
-	l.next = time.Now().Add(l.delay(l.failures))
+	wait := l.delay(l.failures)
+	if l.Pass.onTrial() {
+		wait = min(wait, trialLook)
+	}
+	l.next = time.Now().Add(wait)
 }
 
 // alive says that no pass hangs.

@@ -31,12 +31,14 @@ type trials struct {
 	list  []ledger.Trial
 	notes []model.Note
 	log   *zap.Logger
-	// patience is how long a pass waits for a unit to come up; what is not known by then, the next pass finds out.
-	patience time.Duration
 }
 
-// Patience of a pass with a unit that is coming up. A unit whose job waits for the agent itself is not waited for at all.
-const patience = 15 * time.Second
+// Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and before READY, when kubelet waits for the agent, less. What is
+// not known by then, the next pass finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the agent.
+const (
+	patience      = 95 * time.Second
+	patienceEarly = 10 * time.Second
+)
 
 // askers are the tasks that ask for the restart of a unit, by unit.
 func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
@@ -120,12 +122,22 @@ func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
 
 // loadTrials reads the trials of earlier passes.
 func loadTrials(r ledger.Reader, log *zap.Logger) *trials {
-	ts := &trials{log: log, patience: patience}
+	ts := &trials{log: log}
 	var err error
 	if ts.list, err = ledger.Trials(r); err != nil {
 		ts.notes = append(ts.notes, model.Note{Level: "warning", Text: err.Error()})
 	}
 	return ts
+}
+
+// onTrial says that a unit is not known yet to run from what it was given, or from what it was given back.
+func (p Pass) onTrial() bool {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return false
+	}
+	defer files.Close() // only read from
+	return slices.ContainsFunc(loadTrials(files, nil).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
 }
 
 // drop ends trials: those that the function names.

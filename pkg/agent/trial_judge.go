@@ -21,7 +21,7 @@ type verdict int
 
 const (
 	comingUp verdict = iota // it is coming up
-	queued                  // and its job waits for others, maybe for us
+	queued                  // it was not restarted yet, or its job waits, and maybe for us
 	isUp
 	isDown
 	noVerdict // there is nothing to judge: somebody stopped it, or it is gone
@@ -30,13 +30,13 @@ const (
 // steady is how long a unit without a readiness signal must run to count as up, in microseconds.
 const steady = 2_000_000
 
-// judgeUnit looks at a unit. before is its run before the change.
-func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64) verdict {
+// judgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for the agent: a job that waits then is about to run.
+func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64, ready bool) verdict {
 	fresh := now.Invocation != before
 	switch {
 	case now.Load == "not-found":
 		return noVerdict
-	case now.Job && now.JobState == "waiting":
+	case now.Job && now.JobState == "waiting" && !ready:
 		return queued
 	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
 		return isDown
@@ -56,7 +56,14 @@ func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64) v
 
 // await judges a unit when it is known whether it is up, or patience is over.
 func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, host.UnitState, error) {
-	deadline := time.Now().Add(ts.patience)
+	self, err := h.Unit(ctx, Unit)
+	if err != nil {
+		return comingUp, self, err
+	}
+	ready, deadline := true, time.Now().Add(patience)
+	if self.Active == "activating" {
+		ready, deadline = false, time.Now().Add(patienceEarly)
+	}
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, err := h.Unit(ctx, unit)
 		if err != nil {
@@ -66,7 +73,7 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 		if now.Active == "active" {
 			kind = h.UnitType(ctx, unit)
 		}
-		v := judgeUnit(now, kind, before, host.ClockUS())
+		v := judgeUnit(now, kind, before, host.ClockUS(), ready)
 		if v != comingUp || time.Now().After(deadline) || !pause(ctx, wait) {
 			return v, now, nil
 		}
