@@ -33,6 +33,7 @@ func TestSystemdInANode(t *testing.T) {
 	}{
 		{"unit", testUnit}, {"unit state", testUnitState}, {"no block", testNoBlock}, {"masked", testMasked}, {"oneshot", testOneshot},
 		{"unit errors", testUnitErrors}, {"drop-in and restart", testDropIn}, {"mount", testMount}, {"foreign mount", testForeignMount},
+		{"marks", testMarks},
 	} {
 		t.Run(test.name, test.run)
 	}

@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func TestJudgeUnit(t *testing.T) {
+	const second = 1_000_000
+	for _, test := range []struct {
+		name  string
+		unit  host.UnitState
+		kind  string
+		ready bool
+		want  verdict
+	}{
+		{"gone", host.UnitState{Load: "not-found"}, "", true, noVerdict},
+		{"not restarted yet", host.UnitState{Active: "active", Invocation: "old"}, "notify", true, queued},
+		{"ready", host.UnitState{Active: "active", Invocation: "new", ActiveSinceUS: 100 * second}, "notify", true, isUp},
+		{"started just now, and does not say when it is ready", host.UnitState{Active: "active", Invocation: "new", ActiveSinceUS: 99 * second}, "simple", true, comingUp},
+		{"runs for a while", host.UnitState{Active: "active", Invocation: "new", ActiveSinceUS: 97 * second}, "simple", true, isUp},
+		{"starts", host.UnitState{Active: "activating", Sub: "start", Invocation: "new", Job: true, JobState: "running"}, "", true, comingUp},
+		{"stops to be started", host.UnitState{Active: "deactivating", Invocation: "old", Job: true, JobState: "running"}, "", true, comingUp},
+		{"failed", host.UnitState{Active: "failed", Invocation: "new"}, "", true, isDown},
+		{"failed before", host.UnitState{Active: "failed", Invocation: "old"}, "", true, noVerdict},
+		{"failed, and starts again", host.UnitState{Active: "activating", Sub: "auto-restart", Invocation: "new"}, "", true, isDown},
+		{"stopped by somebody", host.UnitState{Active: "inactive", Invocation: "new"}, "", true, noVerdict},
+		{"its job is about to run", host.UnitState{Active: "active", Invocation: "old", Job: true, JobState: "waiting"}, "", true, comingUp},
+		{"its job waits for us", host.UnitState{Active: "active", Invocation: "old", Job: true, JobState: "waiting"}, "", false, queued},
+	} {
+		if got := judgeUnit(test.unit, test.kind, "old", 100*second, test.ready); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}

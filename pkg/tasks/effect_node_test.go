@@ -1,0 +1,62 @@
+package tasks
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// testMarks: what systemd shows of an effect changes when it is done, and only then; a job that is queued counts. Somebody else's restart counts too.
+func testMarks(t *testing.T) {
+	h, ctx := onNode(t), t.Context()
+	ok(t, os.WriteFile("/etc/systemd/system/marked.service", []byte("[Service]\nExecStart=sleep 1000\nExecReload=/bin/true\n"), 0o644))
+	systemctl(t, "daemon-reload")
+	systemctl(t, "start", "marked.service")
+	// Restarts of this one wait for the other: they are queued for as long as that takes.
+	ok(t, os.WriteFile("/etc/systemd/system/held.service", []byte("[Unit]\nAfter=slow.service\n[Service]\nExecStart=sleep 1000\n"), 0o644))
+	ok(t, os.WriteFile("/etc/systemd/system/slow.service", []byte("[Service]\nType=oneshot\nExecStart=sleep 1000\n"), 0o644))
+	systemctl(t, "daemon-reload")
+	systemctl(t, "start", "held.service")
+
+	restart, reload := Effect{Action: ActionRestart, Unit: "marked.service"}, Effect{Action: ActionReload, Unit: "marked.service"}
+	units, held := Effect{Action: ActionDaemonReload}, Effect{Action: ActionRestart, Unit: "held.service"}
+	for _, test := range []struct {
+		name  string
+		do    []string // of systemctl; none: nothing
+		since Effect
+		done  bool
+	}{
+		{"nothing", nil, restart, false}, {"nothing", nil, reload, false}, {"nothing", nil, units, false}, {"nothing", nil, held, false},
+		{"restart", []string{"restart", "marked.service"}, restart, true}, {"restart", []string{"restart", "marked.service"}, reload, true},
+		{"reload", []string{"reload", "marked.service"}, reload, true}, {"reload", []string{"reload", "marked.service"}, restart, false},
+		{"daemon-reload", []string{"daemon-reload"}, units, true}, {"daemon-reload", []string{"daemon-reload"}, restart, false},
+		{"daemon-reload", []string{"daemon-reload"}, reload, false}, {"another unit's restart", []string{"restart", "marked.service"}, units, false},
+	} {
+		mark, err := test.since.Mark(ctx, h)
+		ok(t, err)
+		if len(test.do) > 0 {
+			if out := systemctl(t, test.do...); out != "" {
+				t.Errorf("systemctl %v: %s", test.do, out)
+			}
+		}
+		if got, err := test.since.DoneSince(ctx, h, mark); err != nil || got != test.done {
+			t.Errorf("%s: %s %s done: %v (%v), want %v", test.name, test.since.Action, test.since.Unit, got, err, test.done)
+		}
+	}
+
+	mark, err := held.Mark(ctx, h)
+	ok(t, err)
+	systemctl(t, "--no-block", "start", "slow.service")
+	for until := time.Now().Add(time.Minute); systemctl(t, "is-active", "slow.service") != "activating" && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ok(t, held.Apply(ctx, h, nil))
+	now, err := h.Unit(ctx, "held.service")
+	if err != nil || !now.Job { // a restart that has stopped the unit is a start
+		t.Errorf("a restart that waits: %+v, %v", now, err)
+	}
+	if done, err := held.DoneSince(ctx, h, mark); !done || err != nil {
+		t.Errorf("a restart that is queued is asked for again: %v", err)
+	}
+	systemctl(t, "stop", "slow.service", "held.service", "marked.service")
+}
