@@ -23,7 +23,7 @@ type scenario struct {
 	from   []documents                     // what the node was converged to before, one after the other; none: a fresh node
 	store  documents                       // what the agent is started with
 	begin  func(*bench, testing.TB)        // more that makes the node what the scenario starts with
-	after  string                          // a file with an effect: its base name
+	after  string                          // a file after whose rename the agent is always killed: its base name
 	args   []string                        // of the agent; nil: --once
 	sets   [][]string                      // files that appear together or not at all
 	needs  map[string][]string             // file → files that are in place first
@@ -73,8 +73,8 @@ func scenarios(t testing.TB) []scenario {
 	return []scenario{
 		{name: "cold converge", store: bridge, needs: confNeeds("/etc/cni/net.d")},
 		{name: "change", store: changed, from: []documents{bridge}, needs: confNeeds("/etc/cni/conf.d"), after: "config.toml", ready: (*bench).restarted},
-		{name: "cold certificates", store: calico, sets: certificates},
-		{name: "certificates rotated", store: rotated, from: []documents{calico}, sets: certificates},
+		{name: "cold certificates", store: calico, sets: certificates, after: "calico-client.pem"},
+		{name: "certificates rotated", store: rotated, from: []documents{calico}, sets: certificates, after: "calico-client.pem"},
 	}
 }
 
