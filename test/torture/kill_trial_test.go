@@ -1,0 +1,65 @@
+package torture
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/trap"
+)
+
+// containerd does not come up with what the documents make of its settings, and the agent is killed while it finds that out and takes it back: whenever that
+// is, the next run ends with containerd's files as they were and containerd running, and names it. Red without the states of a trial on the disk
+// (pkg/agent/trial.go open: SaveTrials, pkg/agent/trial_judge.go judge: SaveTrials before bringBack).
+func TestKilledWhileTakingBack(t *testing.T) {
+	needs.Root(t)
+	b := newBench(t)
+	const dropIn = "/etc/systemd/system/containerd.service.d/fussy.conf"
+	b.n.Write(dropIn, "[Service]\nRestart=no\nExecStartPre=/bin/sh -c '! grep -q /etc/cni/broken /etc/containerd/config.toml'\n", 0o644)
+	b.shell(t, "systemctl daemon-reload")
+	good := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n")
+	bad := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n    cni: {confDir: /etc/cni/broken}\n")
+	s := scenario{from: []documents{good}, store: bad}
+	settings := func() string {
+		return b.shell(t, "stat -c '%a %u:%g %Y' /etc/containerd/config.toml; sha256sum </etc/containerd/config.toml; systemctl is-active containerd || true")
+	}
+
+	b.prepare(t, s)
+	before := settings()
+	o := b.run(t, nil, pass)
+	if now := settings(); o.Code != 1 || now != before {
+		t.Fatalf("undisturbed: exit %d\n%s%s\nwas %s is %s", o.Code, o.Stdout, o.Stderr, before, now)
+	}
+	var from int // the rename that brings the new settings
+	for _, c := range o.Calls {
+		if from == 0 && c.Target == "config.toml" && strings.HasPrefix(c.Name, "rename") {
+			from = c.N
+		}
+	}
+	tried, lost := 0, 0
+	for n := from + 1; n <= len(o.Calls); n += either(1, max((len(o.Calls)-from)/4, 1)) {
+		b.prepare(t, s)
+		before := settings()
+		killed := b.run(t, nil, func(c trap.Call) trap.Decision { return trap.Decision{Kill: c.N == n} })
+		if !killed.Killed {
+			continue // this time it had to look less often
+		}
+		tried++
+		var broken []string
+		for _, run := range []string{"the next run", "the third run"} {
+			o := b.run(t, nil, pass)
+			if o.Code != 1 || !strings.Contains(o.Stdout, "containerd.service did not come up with it (exit-code)") {
+				broken = append(broken, fmt.Sprintf("%s: exit %d\n%s%s", run, o.Code, o.Stdout, o.Stderr))
+			}
+			if now := settings(); now != before {
+				broken = append(broken, fmt.Sprintf("after %s it is\n%snot\n%s", run, now, before))
+			}
+		}
+		if len(broken) > 0 {
+			lost++
+			t.Errorf("killed at call %d of %d, %s %s:\n%s", n, len(o.Calls), killed.Calls[n-1].Name, killed.Calls[n-1].Target, strings.Join(broken, "\n"))
+		}
+	}
+	report(t, "kill: unit does not come up", tried, lost, "of %d calls, from the new settings on", len(o.Calls))
+}
