@@ -112,6 +112,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if before.Summary.Changes() == 0 {
 		return before, r.end(ctx, p, h)
 	}
+	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
 	if err != nil {
 		return before, err
@@ -141,9 +142,9 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		}
 	}
 	if err := guard.settle(ctx); err != nil { // of what is undone nothing is on trial
-		return notApplied(before, err), errors.Join(err, r.trials.drop(ctx, h, func(t ledger.Trial) bool { return t.State == ledger.TrialOpen }))
+		return notApplied(before, err), errors.Join(err, r.trials.drop(context.WithoutCancel(whole), h, func(t ledger.Trial) bool { return t.State == ledger.TrialOpen }))
 	}
-	failed, tried := r.trials.settle(ctx, h, led)
+	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
 	err = errors.Join(r.end(ctx, p, h), tried)
 	return r.report(report.Done), err
