@@ -88,7 +88,9 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 	return ledger.SaveTrials(ctx, h, ts.list)
 }
 
-func runs(u host.UnitState) bool { return u.Active == "active" || u.Active == "reloading" }
+func runs(u host.UnitState) bool {
+	return u.Load == "loaded" && (u.Active == "active" || u.Active == "reloading")
+}
 
 // remark says which units a plan is going to restart that are down already: they are not on trial.
 func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes) {
@@ -99,7 +101,7 @@ func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 		}) {
 			continue
 		}
-		if now, err := v.Unit(ctx, unit); err == nil && !runs(now) && now.Load == "loaded" && now.Active != "inactive" {
+		if now, err := v.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" && now.Active != "inactive" {
 			ts.notes = append(ts.notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
 				"%s is %s before the change: should it stay so, the change is not taken back on its account; see `journalctl -u %s`", unit, now.Active, unit)})
 		}

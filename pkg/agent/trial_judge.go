@@ -38,9 +38,13 @@ func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64, r
 		return noVerdict
 	case now.Job && now.JobState == "waiting" && !ready:
 		return queued
+	case now.Job: // also of one that failed: it is about to be started
+		return comingUp
+	case now.Load == "bad-setting" || now.Load == "error": // it cannot be started again
+		return isDown
 	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
 		return isDown
-	case now.Job || now.Active == "activating" || now.Active == "deactivating":
+	case now.Active == "activating" || now.Active == "deactivating":
 		return comingUp
 	case now.Active == "inactive" || now.Active == "failed":
 		return noVerdict
@@ -125,8 +129,11 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 			return false, nil
 		}
 		t.State, t.Why, t.Invocation = ledger.TrialUndoing, "it ended", now.Invocation
-		if now.Result != "" {
+		switch {
+		case now.Result != "":
 			t.Why = now.Result
+		case now.Load != "loaded":
+			t.Why = now.Load
 		}
 		if ts.log != nil {
 			ts.log.Error("a unit does not come up after its settings changed: they are taken back", zap.String("unit", t.Unit), zap.String("result", t.Why))

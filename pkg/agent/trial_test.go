@@ -23,6 +23,8 @@ func TestJudgeUnit(t *testing.T) {
 		{"starts", host.UnitState{Active: "activating", Sub: "start", Invocation: "new", Job: true, JobState: "running"}, "", true, comingUp},
 		{"stops to be started", host.UnitState{Active: "deactivating", Invocation: "old", Job: true, JobState: "running"}, "", true, comingUp},
 		{"failed", host.UnitState{Active: "failed", Invocation: "new"}, "", true, isDown},
+		{"failed, and is about to be started", host.UnitState{Active: "failed", Invocation: "new", Job: true, JobState: "running"}, "", true, comingUp},
+		{"cannot be started any more", host.UnitState{Load: "bad-setting", Active: "active", Invocation: "old"}, "", true, isDown},
 		{"failed before", host.UnitState{Active: "failed", Invocation: "old"}, "", true, noVerdict},
 		{"failed, and starts again", host.UnitState{Active: "activating", Sub: "auto-restart", Invocation: "new"}, "", true, isDown},
 		{"stopped by somebody", host.UnitState{Active: "inactive", Invocation: "new"}, "", true, noVerdict},

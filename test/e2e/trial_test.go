@@ -87,7 +87,7 @@ func TestHookIsTakenBack(t *testing.T) {
 	n.Write(doc, hook("/bin/sleep infinity"), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	good := n.Read("/etc/systemd/system/stay.service")
-	for _, bad := range []string{"/no/such/program", "/bin/false"} {
+	for _, bad := range []string{"/no/such/program", "/bin/false", "not-a-path/x"} {
 		n.Write(doc, hook(bad), 0o644)
 		said := messages(planOf(t, n.Run(ctx, "netwright", "--once", "-o", "json"), 1), report.Failed)
 		if !strings.Contains(said, "file:/etc/systemd/system/stay.service: stay.service did not come up with it") {
