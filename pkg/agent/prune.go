@@ -45,7 +45,7 @@ func (c *custody) prune(ctx context.Context, v host.View) (*pruning, error) {
 	if len(list) == 0 {
 		return p, c.arrangeOwed(p)
 	}
-	return p, p.arrange(c, v, list)
+	return p, p.arrange(c, v, list, c.owed())
 }
 
 // owed are the effects that are owed and that no wanted task asks for: those of removals that were interrupted.
@@ -175,8 +175,8 @@ func rebuildEntry(r ledger.Reader, e ledger.Entry) (tasks.Task, error) {
 	return tasks.Rebuild(*e.Task, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 }
 
-// arrange orders the removals: what needed others goes before them, a path before its directory.
-func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal) error {
+// arrange orders the removals: what needed others goes before them, a path before its directory. Effects are what is owed besides.
+func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
 	at := map[graph.Key]int{}
 	for i := range list {
 		at[list[i].Key] = i
@@ -208,13 +208,7 @@ func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal) error {
 	for i := range list {
 		all = append(all, list[i])
 	}
-	effects := c.owed()
-	for _, t := range effectsOf(all) {
-		if !slices.ContainsFunc(effects, func(e tasks.Task) bool { return e.Owns()[0] == t.Owns()[0] }) {
-			effects = append(effects, t)
-		}
-	}
-	g, err := graph.New(append(all, effects...), graph.Options{})
+	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
 	if err != nil {
 		return fmt.Errorf("order what nobody wants any more: %w", err)
 	}
@@ -264,6 +258,16 @@ func isConf(v host.View, key graph.Key) bool {
 	}
 	dir := path.Dir(key.Name())
 	return dir == "/etc/cni/net.d" || dir == v.Facts().Runtime.ConfDir
+}
+
+// withEffects adds to effects those that tasks ask for.
+func withEffects(effects, list []tasks.Task) []tasks.Task {
+	for _, t := range effectsOf(list) {
+		if !slices.ContainsFunc(effects, func(e tasks.Task) bool { return e.Owns()[0] == t.Owns()[0] }) {
+			effects = append(effects, t)
+		}
+	}
+	return effects
 }
 
 // effectsOf are the effects that tasks ask for.

@@ -98,21 +98,16 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		}
 	}
 	if len(gone) > 0 {
-		err = r.pruning.arrange(c, v, gone)
-	} else {
-		err = c.arrangeOwed(r.pruning) // by a reset that was killed
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r.pruning.graph != nil {
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, led.Owed(), nil)
-	}
-	if len(back) > 0 {
-		if r.back, err = arrangeBack(led, back); err != nil {
+		if err := r.pruning.arrange(c, v, gone, nil); err != nil {
 			return nil, err
 		}
-		r.changed, r.backRep = plan(ctx, r.back, v, nil, nil)
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, nil, nil)
+	}
+	if owed := c.owed(); len(back)+len(owed) > 0 { // by a reset that was killed, and done over what comes back
+		if r.back, err = arrangeBack(led, back, owed); err != nil {
+			return nil, err
+		}
+		r.changed, r.backRep = plan(ctx, r.back, v, led.Owed(), nil)
 	}
 	return r, nil
 }
@@ -193,13 +188,13 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 }
 
 // arrangeBack orders what comes back as it was set: a sysctl that changes others before those.
-func arrangeBack(led *ledger.Ledger, list []tasks.Restoration) (*graph.Graph[tasks.Task], error) {
+func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
 		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !effectual(k) })
 		all = append(all, t)
 	}
-	g, err := graph.New(append(all, effectsOf(all)...), graph.Options{})
+	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("order what comes back: %w", err)
 	}

@@ -172,11 +172,21 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 }
 
 // sweep takes away what a run left that was killed before its journal was
-// there, or after it was gone. The caller has the lock.
-func sweep(ctx context.Context, h *host.Host) error {
-	data, err := h.ReadFile(scaffoldFile)
-	if errors.Is(err, host.ErrNotExist) {
+// there, or after it was gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
+func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
+	if _, err := h.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
+	}
+	if lock != nil {
+		unlock, err := lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	data, err := h.ReadFile(scaffoldFile)
+	if j, jerr := Pending(h); errors.Is(err, host.ErrNotExist) || j != nil || jerr != nil {
+		return jerr // another was quicker
 	}
 	if err != nil {
 		return fmt.Errorf("read what an earlier checkpoint left: %w", err)
@@ -185,6 +195,6 @@ func sweep(ctx context.Context, h *host.Host) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
-	h.ClearLeftovers([]string{Dir, path.Dir(bootUnitFile)})
+	h.ClearLeftovers([]string{Dir, path.Dir(bootUnitFile), wantsDir})
 	return s.dismantle(ctx, h)
 }

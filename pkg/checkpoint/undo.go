@@ -79,8 +79,8 @@ func (j *Journal) steady() time.Duration {
 // The process that made the change is ended first: stopped, it would go on with it when it wakes.
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h)
-	if err == nil && j == nil && s.Lock == nil {
-		err = sweep(ctx, h)
+	if err == nil && j == nil {
+		err = sweep(ctx, h, s.Lock)
 	}
 	if j == nil || err != nil {
 		return nil, err

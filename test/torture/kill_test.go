@@ -173,6 +173,7 @@ func (b *bench) wipe(t testing.TB) {
 		systemctl stop netwright-undo-now.timer 2>/dev/null || true
 		rm -rf /opt/cni /etc/cni /etc/motd.d /etc/netwright.d /var/lib/netwright /srv/kubernetes /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf \
 			/etc/systemd/system/settle.service /etc/systemd/system/netwright-undo.service /etc/systemd/system/sysinit.target.wants/netwright-undo.service /run/netwright /var/lib/calico /var/run/calico /etc/calico
+		find /etc -name '.netwright-*' -delete
 		mkdir -p /run/lab
 		ip link del cbr0 2>/dev/null || true
 		nft flush ruleset; ip route flush proto 149 2>/dev/null || true
