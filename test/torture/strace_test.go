@@ -32,7 +32,7 @@ var (
 	judged = map[string]*regexp.Regexp{
 		"openat": reads, "openat2": reads,
 		"write": pipes, "pwrite64": pipes, "writev": pipes, "pwritev": pipes,
-		"sendto": regexp.MustCompile(`nlmsg_type=RTM_GET`),
+		"sendto": regexp.MustCompile(`nlmsg_type=(RTM_GET|0x(12|16|1a|1e|22) )`), // numbers where it does not know the socket: RTM_GETLINK … RTM_GETRULE
 		"bind":   regexp.MustCompile(`AF_NETLINK|AF_INET|sun_path=@`),
 		"ioctl":  regexp.MustCompile(`TCGETS|TIOCGWINSZ|FIONREAD|FIONBIO|NS_GET_`),
 		"bpf":    regexp.MustCompile(`^BPF_(OBJ_GET|MAP_LOOKUP|PROG_GET|MAP_GET|LINK_GET|BTF_GET)`),
