@@ -219,6 +219,7 @@ func (b *bench) prepare(t testing.TB, s scenario) {
 		if o := b.run(t, nil, pass); o.Code != 0 {
 			t.Fatalf("converge to the start: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 		}
+		b.idle(t) // a containerd that is still starting makes the directory of its confs
 	}
 	b.put(s.store)
 	if s.begin != nil {
