@@ -158,7 +158,11 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 	}
 	// UnitFileState is remembered by systemd since it loaded the unit; links that were made since, by us or by an earlier run, it does not
 	// know. This asks the disk, and takes 0.5 ms.
-	if err := b.manager(ctx, "GetUnitFileState", name).Store(&state.File); err != nil && !isNoUnit(err) {
+	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
+	switch {
+	case isNoUnit(err):
+		state.File = "" // its file went since; what systemd remembers of it says nothing
+	case err != nil:
 		return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
 	}
 	return state, nil

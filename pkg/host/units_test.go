@@ -191,6 +191,23 @@ func testUnitFiles(t *testing.T) {
 	if s := unit(t, h, "sleeper.service"); s.NeedReload || len(s.DropIns) != 2 {
 		t.Errorf("after the reload: %+v", s)
 	}
+	testUnitWhoseFileWent(t, h)
+}
+
+// What systemd remembers of a unit that it has loaded says nothing once its file went: a run that was killed took it.
+func testUnitWhoseFileWent(t *testing.T, h *Host) {
+	t.Helper()
+	const file = "/etc/systemd/system/went.service"
+	write(t, file, "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
+	must(t, h.EnableUnit(t.Context(), "went.service"), h.DaemonReload(t.Context()), h.StartUnit(t.Context(), "went.service", true))
+	if s := unit(t, h, "went.service"); s.File != "enabled" {
+		t.Errorf("enabled: %+v", s)
+	}
+	must(t, os.Remove(file), os.Remove("/etc/systemd/system/multi-user.target.wants/went.service"))
+	if s := unit(t, h, "went.service"); s.File != "" || s.Load != "loaded" {
+		t.Errorf("without its file: %+v", s)
+	}
+	must(t, h.StopUnit(t.Context(), "went.service", true))
 }
 
 func testSystemBus(t *testing.T) {

@@ -61,7 +61,10 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if err := h.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
-	return h.DisableUnit(ctx, t.Name)
+	if err := h.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) { // a killed run took its file, and systemd does not know yet
+		return err
+	}
+	return nil
 }
 
 // unitBaseline is a unit with the links by which it is enabled, wanted, masked or named.

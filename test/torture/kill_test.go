@@ -168,6 +168,7 @@ func (b *bench) live(t testing.TB) string {
 // wipe makes the node fresh again.
 func (b *bench) wipe(t testing.TB) {
 	t.Helper()
+	b.idle(t)
 	b.shell(t, `cmp -s /root/config.toml /etc/containerd/config.toml || { cat /root/config.toml >/etc/containerd/config.toml; systemctl restart containerd; }
 		systemctl disable -q --now settle.service netwright-agent.service 2>/dev/null || true
 		systemctl stop netwright-undo-now.timer 2>/dev/null || true
