@@ -49,6 +49,14 @@ func shippedUnit(t testing.TB) string {
 	return string(text)
 }
 
+// restarted: containerd was asked to read its new settings, once, whenever the agent was killed.
+func (b *bench) restarted(t testing.TB) string {
+	if n := b.starts(t); n != 1 {
+		return fmt.Sprintf("containerd was restarted %d times, want once", n)
+	}
+	return ""
+}
+
 // held: the node says that it is held at the first revision.
 func (b *bench) held(t testing.TB) string {
 	if out := b.shell(t, "netwright history"); !strings.Contains(out, "held at 1 by") {

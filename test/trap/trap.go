@@ -48,17 +48,18 @@ func Run(ctx context.Context, command []string, env []string, decide func(Call) 
 	if err := cmd.Start(); err != nil {
 		return Outcome{}, fmt.Errorf("start in the trap: %w", err)
 	}
+	var err error
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	listener, err := takeListener(cmd.Process.Pid, ended)
-	if err != nil {
-		_ = cmd.Cancel()
-		return Outcome{Stderr: errs.String()}, err
+	s := &supervisor{decide: decide}
+	if s.listener, err = takeListener(cmd.Process.Pid, ended); err == nil {
+		defer unix.Close(s.listener)
+		err = s.serve()
 	}
-	defer unix.Close(listener)
-	s := &supervisor{listener: listener, decide: decide}
-	err = s.serve()
-	if err != nil {
+	switch {
+	case errors.Is(err, errEnded): // without a call that is trapped: it would have waited there
+		err = nil
+	case err != nil:
 		_ = cmd.Cancel()
 	}
 	o := Outcome{Calls: s.calls, Killed: s.killed}
@@ -73,6 +74,8 @@ func Run(ctx context.Context, command []string, env []string, decide func(Call) 
 	o.Stdout, o.Stderr = out.String(), errs.String()
 	return o, err
 }
+
+var errEnded = errors.New("take the listener: the program ended before")
 
 // takeListener gets the listener out of the program, as soon as it is there.
 func takeListener(pid int, ended chan error) (int, error) {
@@ -93,7 +96,7 @@ func takeListener(pid int, ended chan error) (int, error) {
 		select {
 		case err := <-ended:
 			ended <- err
-			return -1, errors.New("take the listener: the program ended before")
+			return -1, errEnded
 		default:
 		}
 		if time.Now().After(deadline) {

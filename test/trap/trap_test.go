@@ -43,6 +43,19 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
+// A program that makes no call of the list may have ended before anybody looks.
+func TestProgramThatChangesNothing(t *testing.T) {
+	needs.Root(t)
+	for code, command := range []string{"true", "false"} {
+		for range 20 {
+			o, err := Run(t.Context(), []string{command}, os.Environ(), func(Call) Decision { return Decision{} })
+			if err != nil || o.Code != code || len(o.Calls) > 0 {
+				t.Fatalf("%s: %+v, %v", command, o, err)
+			}
+		}
+	}
+}
+
 func TestErrnoAndKill(t *testing.T) {
 	needs.Root(t)
 	dir := t.TempDir()
