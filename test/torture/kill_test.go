@@ -253,7 +253,8 @@ func (b *bench) idle(t testing.TB) {
 
 func (b *bench) kill(t *testing.T, s scenario) {
 	b.halves = 0
-	b.prepare(t, s) // directories of the base are copied up once, and stay so
+	b.prepare(t, s)
+	b.run(t, s.args, pass) // directories of the base are copied up once, and stay so
 	b.prepare(t, s)
 	w := want{before: b.tree(t)}
 	o := b.run(t, s.args, pass)
