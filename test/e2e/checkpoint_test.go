@@ -220,6 +220,10 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	}
 	until(t, n, "the checkpoint is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "nothing of it is left to do", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
+	idle(t, n) // a service of one shot is not active while it runs
+	if c.networkd {
+		until(t, n, "networkd has set the routes again", "ip -4 route show default | grep -q . && ip -6 route show default | grep -q .")
+	}
 
 	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
 	if bad := strings.Contains(verdict, `"bad":true`); bad != (f.name != "rebooted") {

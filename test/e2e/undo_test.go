@@ -59,7 +59,8 @@ for i in 1 2 3; do /run/undo undo >/run/undone.$i 2>&1 & done
 systemctl start --no-block netwright-undo-now.service netwright-undo.service
 wait`)
 	until(t, n, "all of them have ended", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service && ! systemctl list-jobs netwright-undo.service | grep -q netwright")
-	out := n.Shell(ctx, "cat /run/undone.*; journalctl -b --no-pager -o cat -u netwright-undo-now -u netwright-undo")
+	idle(t, n) // a service of one shot is not active while it runs
+	out := n.Shell(ctx, "cat /run/undone.*; journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo-now -u netwright-undo")
 	if got := strings.Count(out, "the change was undone"); got != 1 {
 		t.Errorf("undone %d times:\n%s", got, out)
 	}
@@ -99,6 +100,7 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	until(t, n, "the stored copy has undone it", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")
 	until(t, n, "nothing of it is left to do", "! systemctl is-active -q netwright-undo-now.timer netwright-undo-now.service")
+	idle(t, n)
 	check := func(when string) {
 		t.Helper()
 		left := lasting(before, n.Snapshot())
@@ -117,7 +119,7 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	n.Shell(ctx, "cp /run/good /usr/bin/netwright; systemctl reset-failed netwright-agent || true; systemctl start --no-block netwright-agent")
 	until(t, n, "the daemon says that it does not apply it", "systemctl show -p StatusText netwright-agent | grep -q 'is bad: probe tcp:'")
 	check("under a daemon that knows of it")
-	if out := n.Shell(ctx, "journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now"); strings.Count(out, "checkpoint taken") != 1 || strings.Count(out, "the change was undone") != 1 {
+	if out := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now"); strings.Count(out, "checkpoint taken") != 1 || strings.Count(out, "the change was undone") != 1 {
 		t.Errorf("applied or undone more than once:\n%s", out)
 	}
 	if out := n.Must(ctx, "netwright", "history"); strings.Count(out, "undone: bad: tcp:") != 1 {
