@@ -52,7 +52,7 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 		return
 	}
 	pass := l.passFor(job)
-	pass.By = "" // the documents decide what is done, and not who is impatient
+	pass.By = ""                         // the documents decide what is done, and not who is impatient
 	if job.Verify && !pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
 		pass.Host.Verify = true
 		defer l.remember(&l.Pass)
