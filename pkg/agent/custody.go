@@ -35,8 +35,9 @@ type recorded struct {
 	blobs []host.Content
 }
 
-// intend writes down what is about to change, before the first change: whose each key is, and what was there.
-func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) error {
+// intend writes down what is about to change, before the first change: whose each key is, and what was there. Before something is only
+// removed, too, something is written: where the ledger cannot be, nothing is changed.
+func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
 	for _, t := range c.order {
@@ -55,7 +56,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes) er
 			b.Put = append(b.Put, e)
 		}
 	}
-	if len(b.Put) == 0 {
+	if len(b.Put) == 0 && !removing {
 		return nil
 	}
 	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) { // the ledger comes into one of them

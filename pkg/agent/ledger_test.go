@@ -230,7 +230,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {

@@ -22,6 +22,9 @@ import (
 // units. The daemon is stopped and disabled first, or it would converge again, and none can start until the end. What cannot be brought back is
 // said by name, and then the ledger stays, so that reset can be called again.
 func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
+	if err := p.resettable(); err != nil { // while the daemon still runs
+		return nil, err
+	}
 	alone, err := p.stopDaemon(ctx)
 	if err != nil {
 		return nil, err
@@ -34,6 +37,9 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		}
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
+		}
+		if err := r.custody.intend(ctx, h, newChanges(), true); err != nil {
+			return nil, fmt.Errorf("reset: nothing was changed: %w", err)
 		}
 		return r.do(ctx, p, h)
 	})
@@ -167,6 +173,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
+	case e.Baseline == nil && live != "" && r.led.Head().Lost:
+		stays("the ledger was lost once, and with it what was there before netwright")
 	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
 	case isConf(v, e.Key):
 		stays("what was in its place may no longer fit the pods; its former content is not brought back")

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // History is what the ledger knows of the past.
@@ -51,8 +52,12 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := p.again(rev, h); err != nil {
-			return nil, fmt.Errorf("roll back to revision %d: %w", rev.Number, err)
+		target, err := p.again(rev, h)
+		if err == nil {
+			err = target.available(ctx, h)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
 		head := led.Head()
 		if head.Held == nil || head.Held.Revision != rev.Number { // else it is held since then, by whom it was
@@ -63,6 +68,17 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		}
 		return p.converge(ctx, nil, h, led)
 	})
+}
+
+// available proves that all archives that are not installed any more can be had.
+func (d *Desired) available(ctx context.Context, h *host.Host) error {
+	var errs []error
+	for _, t := range d.held.recorded {
+		if a, ok := t.(tasks.Archive); ok {
+			errs = append(errs, a.Available(ctx, h))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rollbackTo finds the revision that is meant.

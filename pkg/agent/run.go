@@ -118,7 +118,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return before, err
 	}
 	p.Hooks.guard = guard
-	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+	if err := r.custody.intend(ctx, h, r.changes, r.removals.any()); err != nil {
 		return before, errors.Join(err, guard.settle(ctx))
 	}
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {

@@ -39,7 +39,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.intend(ctx, h, r.changes); err != nil {
+	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	owe(led, r.changes)

@@ -56,6 +56,8 @@ type Head struct {
 	Settled bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
 	Held    *Pin `json:"held,omitempty"`
+	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Pin holds a node at a revision until somebody resumes.
@@ -110,7 +112,7 @@ func (l *Ledger) loadJournal(r Reader) {
 // lose forgets all that was known: what is desired comes in again as found, so that nothing is removed for want of a memory.
 func (l *Ledger) lose(why string) {
 	l.damage = append(l.damage, why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
-	l.lines, l.head, l.rewrite, l.Lost = nil, Head{}, true, true
+	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
 	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
 }
 

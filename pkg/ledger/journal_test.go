@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // open opens a ledger on a real directory, and what it is written through.
@@ -161,6 +163,45 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	}
 }
 
+// An eleventh revision takes with it the contents that nothing names any more, and none that a kept revision, the one that the node is
+// held at, or an entry's baseline or task names.
+// The lines that keep it: revisions.go, Tidy (name, of revisions and of entries).
+func TestTidyKeepsWhatIsNamed(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	content := func(name string, i int) host.Content { return host.ContentOf(fmt.Appendf(nil, "%s %d", name, i)) }
+	digest := func(name string, i int) host.Digest { return sha256.Sum256(fmt.Appendf(nil, "%s %d", name, i)) }
+	head, base := Head{Held: &Pin{Revision: 2}}, digest("baseline", 0)
+	for i := 1; i <= 15; i++ {
+		head.Current = i
+		e := entry("file:/a", Found)
+		e.Baseline = &tasks.Baseline{Live: "x", Blob: &base}
+		e.Task = &tasks.Recorded{Kind: "file", Blobs: []host.Digest{digest("entry", i)}}
+		commit(t, l, h, Batch{
+			Put: []Entry{e}, Head: head, Blobs: []host.Content{content("revision", i), content("entry", i), content("baseline", 0)},
+			Revision: &Revision{Number: i, Tasks: []tasks.Recorded{{Kind: "file", Blobs: []host.Digest{digest("revision", i)}}}},
+		})
+		if err := l.Tidy(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]bool{digest("entry", 15).String(): true, base.String(): true, digest("revision", 2).String(): true}
+	for i := 6; i <= 15; i++ {
+		want[digest("revision", i).String()] = true
+	}
+	kept, err := h.ReadDir(blobDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, name := range kept {
+		got[name] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // FuzzJournal: no file makes the reader fail other than by saying that it is damaged, and what it takes it writes back to the same.
 func FuzzJournal(f *testing.F) {
 	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
@@ -182,7 +223,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := Load(disk{JournalFile: string(data)})
 		entries, head := l.Entries(), l.Head()
-		if l.Lost && (len(entries) != 0 || head != Head{}) {
+		if l.Lost && (len(entries) != 0 || head != Head{Lost: true}) {
 			t.Fatal("a journal that is not believed was believed in part")
 		}
 		text, err := whole(entries, l.Dirs(), head)

@@ -102,6 +102,32 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 			}
 		}
 	}
+	return t.fromAnywhere(ctx, members, func(from string) error { return t.install(ctx, h, from, members, want) })
+}
+
+// Available proves that what is missing of the archive can be had: it is fetched, unpacked and held against its hash, and nothing of it
+// stays. For a rollback, which asks before it changes anything.
+func (t Archive) Available(ctx context.Context, h *host.Host) error {
+	_, states, err := t.look(h)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", t.Name, err)
+	}
+	var members []string
+	for _, s := range states {
+		if s.install {
+			members = append(members, s.name)
+		}
+	}
+	return t.fromAnywhere(ctx, members, func(from string) error {
+		b := h.Batch()
+		defer b.Discard()
+		_, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: receiptDir, Members: members, Spec: host.FileSpec{Mode: 0o600}})
+		return err
+	})
+}
+
+// fromAnywhere tries one URL after the other.
+func (t Archive) fromAnywhere(ctx context.Context, members []string, try func(from string) error) error {
 	if len(members) == 0 {
 		return nil
 	}
@@ -110,7 +136,7 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	}
 	var failed []error
 	for _, from := range t.URLs {
-		err := t.install(ctx, h, from, members, want)
+		err := try(from)
 		if err == nil {
 			return nil
 		}
@@ -126,18 +152,9 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // install fetches the archive from one URL and puts the members and the receipt in place, as one batch.
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
-	body, _, err := t.Fetch.Open(ctx, from)
-	if err != nil {
-		return &unfetchedError{err}
-	}
-	defer body.Close()
 	b := h.Batch()
 	defer b.Discard()
-	got, err := b.Unpack(ctx, body, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: t.Dir, Members: members, Spec: want.spec()})
-	var source *host.SourceError
-	if errors.As(err, &source) {
-		return graph.Transient(err)
-	}
+	got, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: t.Dir, Members: members, Spec: want.spec()})
 	if err != nil {
 		return err
 	}
@@ -145,6 +162,21 @@ func (t Archive) install(ctx context.Context, h *host.Host, from string, members
 		return err
 	}
 	return b.Commit(ctx)
+}
+
+// unpack fetches the archive and stages its members.
+func (t Archive) unpack(ctx context.Context, b *host.Batch, from string, u host.Unpacking) (map[string]host.Member, error) {
+	body, _, err := t.Fetch.Open(ctx, from)
+	if err != nil {
+		return nil, &unfetchedError{err}
+	}
+	defer body.Close()
+	got, err := b.Unpack(ctx, body, u)
+	var source *host.SourceError
+	if errors.As(err, &source) {
+		return nil, graph.Transient(err)
+	}
+	return got, err
 }
 
 // unfetchedError is one of opening a URL.

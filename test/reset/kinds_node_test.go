@@ -143,7 +143,31 @@ func TestKindsInANode(t *testing.T) {
 	l.n.Write("/run/lab/tidy", tidy, 0o644)
 	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy") // what is not there cannot be taken away
 	l.each("before, again", func(s scenario) string { return s.before })
+	l.lose()
+	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy")
+	l.each("before, once more", func(s scenario) string { return s.before })
 	l.meddle("prune all")
+}
+
+// lose empties the journal: then reset refuses; and after the next pass it names every key that stays, and all do.
+func (l lab) lose() {
+	l.t.Helper()
+	l.pass("converge all")
+	l.n.Shell(l.t.Context(), ": >/var/lib/netwright/journal")
+	before := l.n.Snapshot()
+	if out := l.n.Run(l.t.Context(), "env", inNode+"=reset all", "/reset.test"); out.Code == 0 || !strings.Contains(out.Stdout, "unit:ours1.service") || !strings.Contains(out.Stdout, "Nothing was removed") {
+		l.t.Errorf("reset without a ledger: exit %d\n%s", out.Code, out.Stdout)
+	}
+	for _, line := range l.traces(before) {
+		l.t.Errorf("reset without a ledger: %s", line)
+	}
+	l.pass("converge all")
+	said := l.pass("reset all")
+	l.each("reset of what was lost", func(s scenario) string { return s.is })
+	contains(l.t, "reset of what was lost", said, []string{
+		"sysctl:net.ipv4.ip_forward stays: the ledger was lost", "mount:/srv/ours10/mnt stays", "unit:ours1.service stays", "link:ours12 stays",
+		"nft:inet/ours12 stays", "rule:ipv4 712", "route:1012/10.12.100.0/24 stays", "file:/opt/bin/one stays", "toml:/etc/some.toml#a.y stays", "address:ours12/10.12.2.1/24 stays",
+	})
 }
 
 // tidy takes away what the scenarios have left.
