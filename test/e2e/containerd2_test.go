@@ -23,7 +23,7 @@ func containerd2(t *testing.T, s store, config string) node.Options {
 	return options(t, s, "node-1", "10.77.0.11", node.Options{
 		Copies: map[string]string{"/usr/local/bin/containerd": assets.Containerd2(t)},
 		Files: map[string]string{
-			"/etc/systemd/system/containerd.service.d/10-version.conf": "[Service]\nExecStart=\nExecStart=/usr/local/bin/containerd\n",
+			"/etc/systemd/system/containerd.service.d/10-version.conf": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=\nExecStart=/usr/local/bin/containerd\n",
 			"/etc/containerd/config.toml":                              config,
 		},
 	})

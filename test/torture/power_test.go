@@ -212,7 +212,7 @@ func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, af
 		}
 	}
 	for path, is := range now {
-		if memory(path) && !isDir(is) && strings.Contains(is, " 0 ") && !staged.MatchString(path) {
+		if memory(path) && !isDir(is) && strings.Contains(is, " 0 ") && !staged.MatchString(path) && !intent.MatchString(path) {
 			broken = append(broken, path+" is empty")
 		}
 	}

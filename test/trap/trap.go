@@ -80,6 +80,9 @@ var errEnded = errors.New("take the listener: the program ended before")
 // takeListener gets the listener out of the program, as soon as it is there.
 func takeListener(pid int, ended chan error) (int, error) {
 	pidfd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) { // ended, and waited for
+		return -1, errEnded
+	}
 	if err != nil {
 		return -1, fmt.Errorf("open the program's pidfd: %w", err)
 	}
@@ -88,10 +91,12 @@ func takeListener(pid int, ended chan error) (int, error) {
 		link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, listenerFD))
 		if err == nil && strings.Contains(link, "seccomp") {
 			fd, err := unix.PidfdGetfd(pidfd, listenerFD, 0)
-			if err != nil {
+			if err == nil {
+				return fd, nil
+			}
+			if !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EBADF) { // else it is ending
 				return -1, fmt.Errorf("take the listener: %w", err)
 			}
-			return fd, nil
 		}
 		select {
 		case err := <-ended:
