@@ -10,8 +10,8 @@ import (
 // Before READY nothing waits for a unit that is ordered after the agent: systemd would keep that unit's restart waiting for the agent's start, and so
 // each for the other. Here containerd and a unit of the documents wait for the agent, and both are to be restarted or started by it: while
 // everything runs, and at boot.
-// The lines that keep it: pkg/model/effects.go, effects (an Effect without Wait); pkg/model/user_hooks.go (NoBlock). With waits in their place the agent
-// is still activating when the time is over.
+// The line that keeps it: pkg/model/effects.go, effects (an Effect without Wait). With a wait the agent stands still until the effect's deadline, and
+// only its second attempt finds the job queued: its log says so.
 func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 	ctx := t.Context()
 	s := bridgeStore(t)
@@ -43,6 +43,9 @@ func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 	right := func(bin string) {
 		t.Helper()
 		until(t, n, "the agent is prepared", "systemctl is-active -q netwright-agent")
+		if log := n.Shell(ctx, "journalctl -b -o cat -u netwright-agent"); strings.Contains(log, `try again {"key": "effect:restart `) {
+			t.Fatalf("the agent waited for what waits for it:\n%s", log)
+		}
 		until(t, n, "what is ordered after it runs", "systemctl is-active -q containerd && systemctl is-active -q late && ! systemctl list-jobs --no-legend | grep -q .")
 		if got := n.Must(ctx, "containerd", "config", "dump"); !strings.Contains(got, bin) {
 			t.Errorf("containerd's configuration has no %s:\n%s", bin, got)
