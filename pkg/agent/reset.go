@@ -38,7 +38,8 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
 		}
-		if err := r.custody.intend(ctx, h, newChanges(), true); err != nil {
+		// Where there is no ledger none is made: a second reset changes nothing.
+		if err := r.custody.intend(ctx, h, newChanges(), len(led.Entries()) > 0); err != nil {
 			return nil, fmt.Errorf("reset: nothing was changed: %w", err)
 		}
 		return r.do(ctx, p, h)

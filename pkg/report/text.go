@@ -74,6 +74,11 @@ func (t *text) paint(color, s string) string {
 }
 
 func (t *text) header(p *Plan) {
+	if p.Network == "" && p.Store == "" { // of a reset where nothing ever was
+		t.line("no revision was ever applied here")
+		t.gap()
+		return
+	}
 	who := p.Node
 	if p.NodeGroup != "" {
 		who += " (" + p.NodeGroup + ")"
