@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
@@ -84,9 +85,14 @@ func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix)
 	return nil
 }
 
-// DelAddress takes an address off a link; absence of either is success. It
-// may be retried.
+// DelAddress takes an address off a link; absence of either is success. With a
+// primary IPv4 address the kernel takes the secondary ones of its network
+// (net/ipv4/devinet.c, __inet_del_ifa), unless promote_secondaries is set:
+// they are put back, but for those that a DHCP client gave, which are the client's to
+// renew. One at a time, or two removals would put back each other's. It may be retried.
 func (h *Host) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+	h.leaving.Lock()
+	defer h.leaving.Unlock()
 	rt, err := h.rt(ctx)
 	if err != nil {
 		return err
@@ -98,10 +104,25 @@ func (h *Host) DelAddress(ctx context.Context, link string, prefix netip.Prefix)
 	if err != nil {
 		return fmt.Errorf("remove address %s: %w", prefix, err)
 	}
+	had, err := h.Addresses(ctx, link)
+	if err != nil {
+		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
+	}
+	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
+		return nil
+	}
 	if err := rt.AddrDel(l, &netlink.Addr{IPNet: ipNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}
 	h.changed("address removed", zap.String("link", link), zap.Stringer("address", prefix))
+	for _, a := range had {
+		if a.Prefix == prefix || a.Dynamic || !a.Prefix.Addr().Is4() || a.Prefix.Masked() != prefix.Masked() {
+			continue
+		}
+		if err := h.AddAddress(ctx, link, a.Prefix); err != nil { // one that stayed is fine
+			return fmt.Errorf("put back what went with address %s: %w", prefix, err)
+		}
+	}
 	return nil
 }
 

@@ -20,6 +20,8 @@ type network struct {
 
 	mu     sync.Mutex
 	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
+
+	leaving sync.Mutex // one address is taken off at a time
 }
 
 func openNetwork(opt Options) *network { return &network{live: opt.live()} }

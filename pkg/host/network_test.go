@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -236,6 +237,46 @@ func TestUplinkFacts(t *testing.T) {
 		ok(t, err)
 		if diff := cmp.Diff([]string{"eth0.1", "eth1", "ra2"}, ups); diff != "" {
 			t.Errorf("uplinks (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// Primary or not, of one family or the other, all at once: what is taken off goes, what is not stays. The lock that keeps it: addresses.go, leaving.
+func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
+	ns.Run("ip", "link", "set", "cbr0", "up")
+	ns.Do(func() {
+		h, ctx := netHost(t), t.Context()
+		for range 20 {
+			var gone, stay []netip.Prefix
+			for i := range 8 {
+				for _, text := range []string{"10.7.0.%d/24", "10.7.0.%d/25", "fd00:7::%d/64"} {
+					p := netip.MustParsePrefix(fmt.Sprintf(text, i+1))
+					ok(t, h.AddAddress(ctx, "cbr0", p))
+					if i == 5 {
+						stay = append(stay, p)
+					} else {
+						gone = append(gone, p)
+					}
+				}
+			}
+			var all sync.WaitGroup
+			for _, p := range gone {
+				all.Go(func() { ok(t, h.DelAddress(ctx, "cbr0", p)) })
+			}
+			all.Wait()
+			shown := ns.Run("ip", "-o", "addr", "show", "cbr0")
+			for _, p := range stay {
+				if !strings.Contains(shown, " "+p.String()+" ") {
+					t.Fatalf("%s went too:\n%s", p, shown)
+				}
+			}
+			for _, p := range gone {
+				if strings.Contains(shown, " "+p.String()+" ") {
+					t.Fatalf("%s came back:\n%s", p, shown)
+				}
+			}
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -65,8 +64,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 }
 
 // Apply implements [Task]. The kernel cannot change the length of an address's
-// network: such an address is taken off and put on again. The others of its
-// network that go with it (secondary ones, unless promote_secondaries is set) are put back.
+// network: such an address is taken off and put on again. Others of its network stay ([host.Host.DelAddress]).
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Addresses(ctx, t.Link)
 	if err != nil {
@@ -79,26 +77,5 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 			}
 		}
 	}
-	if err := h.AddAddress(ctx, t.Link, t.Prefix); err != nil {
-		return passing(err)
-	}
-	return passing(t.keepOthers(ctx, h, have))
-}
-
-// keepOthers puts back those of the addresses that were there and are gone. What a DHCP client gave is the client's to renew.
-func (t Address) keepOthers(ctx context.Context, h *host.Host, had []host.Address) error {
-	have, err := h.Addresses(ctx, t.Link)
-	if err != nil {
-		return err
-	}
-	for _, a := range had {
-		kept := slices.ContainsFunc(have, func(b host.Address) bool { return b.Prefix == a.Prefix })
-		if kept || a.Dynamic || a.Prefix.Addr() == t.Prefix.Addr() {
-			continue
-		}
-		if err := h.AddAddress(ctx, t.Link, a.Prefix); err != nil {
-			return err
-		}
-	}
-	return nil
+	return passing(h.AddAddress(ctx, t.Link, t.Prefix))
 }

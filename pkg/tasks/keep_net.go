@@ -118,19 +118,9 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Remove implements [Remover]. Others of its network, which the kernel takes along, stay.
+// Remove implements [Remover]. Others of its network, which the kernel takes along, stay ([host.Host.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
-	have, err := h.Addresses(ctx, t.Link)
-	if errors.Is(err, host.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = h.DelAddress(ctx, t.Link, t.Prefix)
-	}
-	if err == nil {
-		err = t.keepOthers(ctx, h, have)
-	}
-	return passing(err)
+	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
 }
 
 // Baseline implements [Restorer]: the address may have been there with another length of its network.
