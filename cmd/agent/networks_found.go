@@ -19,28 +19,35 @@ type leftThing struct {
 
 // networksFound says what the networks of the list, or the one named, left on this host.
 func networksFound(ctx context.Context, f *flags, s streams, args []string) (err error) {
+	all := network.All()
+	if len(args) == 1 {
+		one, known := network.Find(args[0])
+		if !known {
+			return unknownNetwork(args[0])
+		}
+		all = []network.Network{one}
+	}
 	view, err := host.OpenView(ctx, host.Options{Root: f.root})
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
+	// Links and routes that are everybody's by name are a network's when a pod's address says so.
+	var scope tasks.Scope
+	if _, d, err := f.load(ctx); err == nil {
+		scope.PodCIDRs = d.Node.PodCIDR
+	} else {
+		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked for, since the configuration cannot be read: %v\n", err)
+	}
 	things := []leftThing{}
-	known := len(args) == 0
-	for _, n := range network.All() {
-		if len(args) == 1 && n.Name != args[0] {
-			continue
-		}
-		known = true
-		found, err := n.Leftovers.Find(ctx, view, tasks.Scope{})
+	for _, n := range all {
+		found, err := n.Leftovers.Find(ctx, view, scope)
 		if err != nil {
 			return fmt.Errorf("look for what %s left: %w", n.Name, err)
 		}
 		for _, one := range found {
 			things = append(things, leftThing{n.Name, string(one.Key), one.What})
 		}
-	}
-	if !known {
-		return unknownNetwork(args[0])
 	}
 	if !f.text() {
 		return f.data(s, things)

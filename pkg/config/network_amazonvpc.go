@@ -1,6 +1,6 @@
 package config
 
-// AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2); the env of its DaemonSet decides what the node must have.
+// AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, AmazonVPCNetworkingSpec
 type AmazonVPC struct {
 	Image              string            `json:"image,omitempty"`

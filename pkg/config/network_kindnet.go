@@ -1,6 +1,6 @@
 package config
 
-// Kindnet is kOps' kindnet (1.32 and up). All but the masquerade's ranges is for its DaemonSet, and only recorded here.
+// Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
 type Kindnet struct {
 	Version                      string             `json:"version,omitempty"`
