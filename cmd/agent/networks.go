@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -71,8 +72,10 @@ func describe(w io.Writer, n network.Network) {
 	}
 	row(n.Name, n.Title)
 	row("documented", n.Docs)
-	row("kOps", n.Lifecycle.Kops)
-	row("Kubernetes", n.Lifecycle.Kubernetes)
+	for _, words := range n.Lifecycle.Words() {
+		row("lifecycle", words)
+	}
+	row("requires", n.Requires.Words()...)
 	row("conf", n.Conf.File, "written by "+n.Conf.Writer, strings.Join(n.Conf.Chain, " → "))
 	row("kubelet", n.Kubelet)
 	for _, p := range n.Plugins {
@@ -99,8 +102,11 @@ func describe(w io.Writer, n network.Network) {
 	}
 	row("MTU", n.MTU)
 	row("IPv6", yesNo(n.IPv6))
-	for _, sh := range n.SharedHost {
+	for _, sh := range n.SharedHost.Words() {
 		row("shared host", sh.Service, "leaves alone "+sh.Leaves)
+	}
+	for _, sign := range n.Signs {
+		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link), sign.When)
 	}
 	for _, words := range n.Leftovers.Words() {
 		row("leaves", words)

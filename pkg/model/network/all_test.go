@@ -13,7 +13,7 @@ func TestAll(t *testing.T) {
 	var names []string
 	for _, n := range All() {
 		names = append(names, n.Name)
-		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Lifecycle.Kops == "" || n.Build == nil {
+		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Build == nil {
 			t.Errorf("%s leaves a term out that every network has: %+v", n.Name, n)
 		}
 		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser {

@@ -16,9 +16,8 @@ func amazonVPC() Network {
 		Title: "pods have addresses of the VPC, on the instance's interfaces; by the DaemonSet aws-node",
 		Docs:  "https://github.com/aws/amazon-vpc-cni-k8s",
 		Lifecycle: Lifecycle{
-			Kops:       "experimental 1.9, stable 1.21",
-			Kubernetes: "any with CNI",
-			First:      version(1, 9),
+			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.21"}},
+			First:  version(1, 9),
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: amazonVPCConf, Chain: []string{"aws-cni", "egress-cni", "portmap"}},
 		Kubelet: "cni",
@@ -30,13 +29,9 @@ func amazonVPC() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
 		MTU:        "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own interface too",
 		IPv6:       true,
-		SharedHost: append(leaveAlone("eni*", "vlan*"),
-			Shared{Service: "ec2-net-utils", Leaves: "secondary addresses: an empty /etc/udev/rules.d/99-vpc-policy-routes.rules, else it gives every pod's address to the host"},
-			Shared{Service: "udev", Leaves: "the MAC of pods' links (MACAddressPolicy=none): the plugin has already told it to the pod"},
-			Shared{Service: "cloud-init", Leaves: "further interfaces (updates.network.when: [boot-new-instance])"},
-			Shared{Service: "nm-cloud-setup", Leaves: "policy routing: its tables 30200 and 30400 take the pods' traffic"}),
-		Leftovers: amazonVPCLeaves(),
-		Build:     buildAmazonVPC,
+		SharedHost: amazonVPCHost(),
+		Leftovers:  amazonVPCLeaves(),
+		Build:      buildAmazonVPC,
 	}
 }
 
@@ -77,4 +72,14 @@ func buildAmazonVPC(in Input) (Built, error) {
 	}
 	b.Wait = in.waitConf(amazonVPCConf, "its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	return b, nil
+}
+
+// amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes the further interfaces for the host's own.
+func amazonVPCHost() SharedHost {
+	s := leaveAlone("eni*", "vlan*").macs("eni*", "vlan*").besides(
+		Shared{Service: "ec2-net-utils", Leaves: "secondary addresses: an empty /etc/udev/rules.d/99-vpc-policy-routes.rules, else it gives every pod's address to the host"},
+		Shared{Service: "cloud-init", Leaves: "further interfaces (updates.network.when: [boot-new-instance])"},
+		Shared{Service: "nm-cloud-setup", Leaves: "policy routing: its tables 30200 and 30400 take the pods' traffic"})
+	s.ENIs = true
+	return s
 }

@@ -25,9 +25,7 @@ func bridge() Network {
 		Title: "Linux bridge cbr0, host-local addresses, static routes between nodes; no DaemonSet, no controller",
 		Docs:  "https://www.cni.dev/plugins/current/main/bridge/",
 		Lifecycle: Lifecycle{
-			Kops:       "not in kOps",
-			Kubernetes: "any with CNI (1.2 and up)",
-			First:      version(1, 2),
+			First: version(1, 2),
 		},
 		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap"}},
 		Kubelet: "cni",

@@ -12,9 +12,9 @@ func calico() Network {
 		Title: "routed or overlay network with policy, by a DaemonSet; datastore Kubernetes or etcd (mTLS)",
 		Docs:  "https://docs.tigera.io/calico/latest/about/",
 		Lifecycle: Lifecycle{
-			Kops:       "experimental 1.6, stable 1.11; etcd datastore up to 1.19",
-			Kubernetes: "any with CNI",
-			First:      version(1, 2),
+			Stages: []Stage{{Level: Experimental, Kops: "1.6"}, {Level: Stable, Kops: "1.11"}},
+			First:  version(1, 2),
+			Note:   "kOps chose the etcd datastore up to 1.19; its documents say 1.6, a template is in 1.5 already",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: calicoConf, Chain: []string{"calico", "portmap"}},
 		Kubelet: "cni",

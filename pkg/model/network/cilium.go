@@ -22,9 +22,9 @@ func cilium() Network {
 		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace kube-proxy",
 		Docs:  "https://docs.cilium.io/en/stable/",
 		Lifecycle: Lifecycle{
-			Kops:       "experimental 1.9, stable 1.15, the default since 1.26; ENI experimental 1.18, stable 1.26",
-			Kubernetes: "any with CNI",
-			First:      version(1, 12),
+			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.15"}, {Level: Experimental, Kops: "1.18", Of: "ipam eni"}, {Level: Stable, Kops: "1.26", Of: "ipam eni"}},
+			First:  version(1, 12),
+			Note:   "the default of kOps since 1.26",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
 		Kubelet: "cni",
@@ -43,7 +43,7 @@ func cilium() Network {
 		},
 		MTU:  "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
 		IPv6: true,
-		SharedHost: append(leaveAlone("cilium_*", "lxc*"),
+		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").besides(
 			Shared{Service: "cloud-init", Leaves: "the links: no re-rendering when an interface comes (updates.network.when: [boot-new-instance])"},
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
 		Leftovers: ciliumLeaves(),

@@ -30,8 +30,7 @@ func cni() Network {
 		Title: "bring your own: base plugins, modules and sysctls; whoever brings the network writes the conf",
 		Docs:  docsBYO,
 		Lifecycle: Lifecycle{
-			Kops:       "stable",
-			Kubernetes: "any with CNI",
+			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
 		},
 		Conf:    Conf{Writer: WriterUser},
 		Kubelet: "cni, or what spec.kubelet.networkPluginName says",

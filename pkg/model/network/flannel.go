@@ -16,9 +16,9 @@ func flannel() Network {
 		Title: "overlay by a DaemonSet, backend vxlan or udp; no network policy",
 		Docs:  "https://github.com/flannel-io/flannel",
 		Lifecycle: Lifecycle{
-			Kops:       "udp experimental 1.5.2, vxlan 1.8.0; refused for Kubernetes 1.28 by kOps 1.28 and 1.29 only",
-			Kubernetes: "any with CNI",
-			First:      version(1, 2),
+			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "udp"}, {Level: Experimental, Kops: "1.8.0", Of: "vxlan"}},
+			First:  version(1, 2),
+			Note:   "documented as deprecated by kOps 1.27 and removed with Kubernetes 1.28; refused by the code of 1.28 and 1.29 only, and shipped since: not refused here",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
 		Kubelet: "cni",
@@ -39,8 +39,7 @@ func flannel() Network {
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan) or 28 (udp)",
-		SharedHost: append(leaveAlone("flannel*", "cni0", "veth*"),
-			Shared{Service: "udev", Leaves: "the MAC of flannel.1 (MACAddressPolicy=none)"}),
+		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
 		Leftovers: portmapLeaves(tasks.Leftovers{
 			Units: []string{"flannel-tx-checksum-offload-disable.service"},
 			Links: []tasks.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},

@@ -6,10 +6,10 @@ import "fmt"
 func gcp() Network {
 	n := kubenet()
 	n.Name, n.Title, n.Docs = "gcp", "containerd's conf_template; pods have alias addresses that Google's network routes", "https://kops.sigs.k8s.io/networking/#kubenet-default"
-	n.Lifecycle = Lifecycle{Kops: "stable; only on GCE", Kubernetes: "any with CNI", First: version(1, 2)}
+	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}}, First: version(1, 2)}
 	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 and depend on path MTU discovery"
-	n.SharedHost = append(leaveAlone("veth*"),
-		Shared{Service: "google-guest-agent", Leaves: "alias ranges (ip_aliases = false in /etc/default/instance_configs.cfg): else the node takes pods' addresses for its own, as local routes of proto 66"})
+	n.SharedHost = leaveAlone("veth*")
+	n.SharedHost.Others = []Shared{{Service: "google-guest-agent", Leaves: "alias ranges (ip_aliases = false in /etc/default/instance_configs.cfg): else the node takes pods' addresses for its own, as local routes of proto 66"}}
 	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
 	n.Build = buildGCP
 	return n

@@ -12,9 +12,8 @@ func kindnet() Network {
 		Title: "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
 		Docs:  "https://kindnet.sigs.k8s.io/",
 		Lifecycle: Lifecycle{
-			Kops:       "experimental 1.32",
-			Kubernetes: "any where the runtime calls the CNI: 1.24 and up",
-			First:      version(1, 24),
+			Stages: []Stage{{Level: Experimental, Kops: "1.32"}},
+			First:  version(1, 24),
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
 		Kubelet: "cni",

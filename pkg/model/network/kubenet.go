@@ -29,9 +29,9 @@ func kubenet() Network {
 		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes between nodes",
 		Docs:  "https://kops.sigs.k8s.io/networking/#kubenet-default",
 		Lifecycle: Lifecycle{
-			Kops:       "stable 1.5, the default up to 1.25",
-			Kubernetes: "in kubelet 1.2 to 1.23; conf_template with containerd",
-			First:      version(1, 2),
+			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
+			First:  version(1, 2),
+			Note:   "in kubelet itself up to 1.23, from there on containerd's conf_template with ptp (documents of kOps: bridge); the default of kOps up to 1.25",
 		},
 		Conf:    Conf{Writer: WriterContainerd, File: kubenetConf, Chain: []string{"ptp", "portmap"}},
 		Kubelet: "kubenet",
@@ -44,7 +44,7 @@ func kubenet() Network {
 		Modules: []Module{brNetfilter(false)},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
-		SharedHost: append(leaveAlone("cbr0", "veth*"),
+		SharedHost: leaveAlone("cbr0", "veth*").besides(
 			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
 		Leftovers: portmapLeaves(tasks.Leftovers{
 			Units: []string{"cni-iptables-setup.service"},

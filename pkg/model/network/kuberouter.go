@@ -16,9 +16,9 @@ func kubeRouter() Network {
 		Title: "BGP between nodes, services by IPVS in place of kube-proxy, policy, by one DaemonSet",
 		Docs:  "https://www.kube-router.io/docs/",
 		Lifecycle: Lifecycle{
-			Kops:       "experimental 1.6.2; documented as deprecated in 1.27 and never refused: current releases ship it",
-			Kubernetes: "any with CNI",
-			First:      version(1, 2),
+			Stages: []Stage{{Level: Experimental, Kops: "1.6.2"}},
+			First:  version(1, 2),
+			Note:   "documented as deprecated by kOps 1.27 and removed with Kubernetes 1.28; never refused by its code, and shipped today: not refused here",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: kubeRouterConf, Chain: []string{"bridge", "portmap"}},
 		Kubelet: "cni",

@@ -24,19 +24,40 @@ type Network struct {
 	Ports        []Port          `json:"ports,omitempty"`      // between nodes
 	MTU          string          `json:"mtu"`                  // the rule, in one line
 	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
-	SharedHost   []Shared        `json:"sharedHost,omitempty"`
+	Requires     Requires        `json:"requires"`             // what no agent can add to a host
+	SharedHost   SharedHost      `json:"sharedHost"`
+	Signs        []Sign          `json:"signs,omitempty"`
 	Leftovers    tasks.Leftovers `json:"leftovers"`
 
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
 	Build func(Input) (Built, error) `json:"-"`
 }
 
-// Lifecycle says since when a network exists and whether it still does.
+// Lifecycle says since when a network exists, how it stands, and what replaced it.
 type Lifecycle struct {
-	Kops       string         `json:"kops"`                 // in words: "stable 1.11"
-	Kubernetes string         `json:"kubernetes,omitempty"` // in words
-	First      config.Version `json:"first"`                // first Kubernetes release; zero: any
-	Last       config.Version `json:"last"`                 // last Kubernetes release (major.minor); zero: still there
+	Stages []Stage        `json:"stages,omitempty"` // in kOps, oldest first; none: kOps never had it
+	First  config.Version `json:"first"`            // first Kubernetes release; zero: any
+	Last   config.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
+	// Upstream is how the project itself stands: "" is maintained; else in words, "archived in June 2024".
+	Upstream string `json:"upstream,omitempty"`
+	Instead  string `json:"instead,omitempty"` // what to choose in its place
+	Note     string `json:"note,omitempty"`    // where kOps' documents and its code differ, and what is held to here
+}
+
+// Levels of a [Stage].
+const (
+	Experimental = "experimental"
+	Stable       = "stable"
+	Deprecated   = "deprecated"
+	Removed      = "removed"
+)
+
+// Stage is a step in the life of a network in kOps. https://kops.sigs.k8s.io/networking/
+type Stage struct {
+	Level      string `json:"level"`
+	Kops       string `json:"kops,omitempty"`       // since this release of kOps, "1.11"
+	Kubernetes string `json:"kubernetes,omitempty"` // or since this release of Kubernetes
+	Of         string `json:"of,omitempty"`         // of which variant: "udp", "eni"
 }
 
 // The writers of a CNI conf.
@@ -123,8 +144,36 @@ type Port struct {
 	What  string `json:"what"`
 }
 
-// Shared says what another service of the host must leave alone.
+// Requires is what a host has or has not. A host without it is refused before anything is touched.
+type Requires struct {
+	Kernel    config.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
+	Clouds    []string       `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
+	Hugepages string         `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
+}
+
+// SharedHost is what other services of the host must leave alone, by what suffers and not by the distribution.
+type SharedHost struct {
+	Links    []string `json:"links,omitempty"`    // patterns of the network's own links
+	Routes   bool     `json:"routes,omitempty"`   // it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
+	MAC      []string `json:"mac,omitempty"`      // links whose address udev must not choose (MACAddressPolicy=none)
+	ENIs     bool     `json:"enis,omitempty"`     // the cloud's further interfaces are the network's: nobody else configures them
+	Firewall bool     `json:"firewall,omitempty"` // pods' packets are forwarded: firewalld drops what no zone allows
+	Others   []Shared `json:"others,omitempty"`
+}
+
+// Shared says in words what one more service must leave alone.
 type Shared struct {
-	Service string `json:"service"` // systemd-networkd, NetworkManager, firewalld …
+	Service string `json:"service"`
 	Leaves  string `json:"leaves"`
+}
+
+// Sign is something that is there while the network works on this node. What it names must be there, all of it.
+type Sign struct {
+	What string `json:"what"`           // "flanneld has its lease"
+	Path string `json:"path,omitempty"` // a file, directory or socket; a pattern of [path.Match]
+	Link string `json:"link,omitempty"` // a link that is up; a pattern
+	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it
+	When string `json:"when,omitempty"`
+
+	If func(Input) bool `json:"-"` // nil: always
 }

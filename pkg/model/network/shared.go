@@ -1,8 +1,6 @@
 package network
 
 import (
-	"strings"
-
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -41,14 +39,22 @@ func brNetfilter(optional bool) Module {
 	return Module{Name: "br_netfilter", Why: "kube-proxy must see bridged traffic", Optional: optional}
 }
 
-// leaveAlone says what services that manage links must not touch.
-func leaveAlone(links ...string) []Shared {
-	names := strings.Join(links, ", ")
-	return []Shared{
-		{Service: "NetworkManager", Leaves: "the links " + names},
-		{Service: "systemd-networkd", Leaves: "foreign routes and rules (ManageForeignRoutes=no); the links " + names},
-		{Service: "firewalld", Leaves: "forwarded traffic; its nft rules can drop or flush what pods need"},
-	}
+// leaveAlone is what nearly every network asks of other services: its links are its own, its routes stay, its pods' packets pass.
+func leaveAlone(links ...string) SharedHost {
+	return SharedHost{Links: links, Routes: true, Firewall: true}
+}
+
+// besides adds to what other services leave alone.
+func (s SharedHost) besides(more ...Shared) SharedHost {
+	s.Others = append(s.Others, more...)
+	return s
+}
+
+// macs adds links whose address udev must not choose. systemd's 99-default.link has MACAddressPolicy=persistent: it changes the address
+// of a link after its network has told it to the pod or to other nodes.
+func (s SharedHost) macs(links ...string) SharedHost {
+	s.MAC = append(s.MAC, links...)
+	return s
 }
 
 // waitConf is the check of the conf directory for this network.
