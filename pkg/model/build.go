@@ -24,6 +24,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	b := &builder{in: in, net: net, view: view(in)}
 	for _, step := range []func() error{
 		b.supported,
+		b.fits,
 		b.directories,
 		b.modules,
 		b.sysctls,

@@ -1,8 +1,6 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -72,10 +70,6 @@ func oldPlugins(in Input) bool {
 
 func buildFlannel(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
-	if in.V6 {
-		return b, fmt.Errorf("use flannel (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
-			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
-	}
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
 		b.note(Warning, in.Origin("spec.networking.flannel.disableTxChecksumOffloading"),
 			"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes 1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")

@@ -21,10 +21,6 @@ func buildGCP(in Input) (Built, error) {
 		return b, fmt.Errorf("use gcp (%s): only Google's network routes alias addresses, and the cloud is %s (%s): choose kubenet, calico or bridge",
 			in.NetworkOrigin(), cloud, in.Origin("spec.cloudProvider"))
 	}
-	if in.V6 {
-		return b, fmt.Errorf("use gcp (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
-			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
-	}
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		return b, nil

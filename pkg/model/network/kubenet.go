@@ -72,10 +72,6 @@ func buildKubenet(in Input) (Built, error) {
 		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table a zone: choose another network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
-	if in.V6 {
-		return b, fmt.Errorf("use kubenet (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
-			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
-	}
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		b.KubeletMTU = in.Node.Networking.Kubenet.MTU

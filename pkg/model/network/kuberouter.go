@@ -1,10 +1,6 @@
 package network
 
-import (
-	"fmt"
-
-	"github.com/netwright/netwright/pkg/tasks"
-)
+import "github.com/netwright/netwright/pkg/tasks"
 
 const kubeRouterConf = "10-kuberouter.conflist"
 
@@ -75,10 +71,6 @@ func kubeRouterLeaves() tasks.Leftovers {
 
 func buildKubeRouter(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
-	if in.V6 {
-		return b, fmt.Errorf("use kubeRouter (%s): as in kOps it has no IPv6, and the cluster's pods do (%s): choose calico or bridge",
-			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
-	}
 	if in.Node.CloudProvider == "azure" {
 		b.note(Warning, in.NetworkOrigin(), "Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
 	}
