@@ -143,7 +143,7 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		}
 	}
 	if t.State == ledger.TrialUndoing {
-		if err := bringBack(ctx, h, led, t); err != nil {
+		if err := ts.bringBack(ctx, h, led, t); err != nil {
 			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is tried again: %w", t.Unit, t.Why, err)
 		}
 		t.State = ledger.TrialUndone
@@ -156,7 +156,7 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		return false, err
 	}
 	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == isUp, t.Tries+1, time.Now().UTC()
-	t.Unchanged = unitPrint(h, *t)
+	t.Unchanged, t.Tried = unitPrint(h, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
 	}
@@ -168,8 +168,8 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	return false, ledger.NoteUndone(ctx, h, made)
 }
 
-// bringBack brings the files back, and lets all who read them read them again.
-func bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+// bringBack brings the files back, lets all who read them read them again, and starts the unit. Killed anywhere it is called again, and does none of that twice.
+func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
 		was := f.Was
@@ -186,16 +186,41 @@ func bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.
 			}
 		}
 	}
-	for _, key := range asked {
+	own := tasks.Restart(t.Unit)
+	for _, key := range append(slices.DeleteFunc(asked, func(k graph.Key) bool { return tasks.EffectOf(k).Unit == t.Unit }), own) {
 		e := tasks.EffectOf(key)
-		if e.Unit == t.Unit {
+		if done, err := ts.try(ctx, h, t, e); done || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
-		if err := e.Apply(ctx, h, nil); err != nil && !errors.Is(err, host.ErrNotExist) {
+		apply := func() error { return e.Apply(ctx, h, nil) }
+		if key == own { // it is down: that is no reason not to start it
+			apply = func() error { return h.BringUpUnit(ctx, t.Unit) }
+		}
+		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
 			return err
 		}
 	}
-	return errors.Join(h.BringUpUnit(ctx, t.Unit), led.SaveOwed(ctx, h))
+	return led.SaveOwed(ctx, h)
+}
+
+// try writes down that an effect of the undo is about to be done, or says that a run that was killed did it.
+func (ts *trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
+	key := e.Owns()[0]
+	if mark, tried := t.Tried[key]; tried {
+		return e.DoneSince(ctx, h, mark)
+	}
+	mark, err := e.Mark(ctx, h)
+	if err != nil {
+		return false, err
+	}
+	if t.Tried == nil {
+		t.Tried = map[graph.Key]string{}
+	}
+	t.Tried[key] = mark
+	return false, ledger.SaveTrials(ctx, h, ts.list)
 }
 
 // Back-off of a change after whose undo the unit did not come up either: doubled at each try.

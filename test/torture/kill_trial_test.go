@@ -10,8 +10,9 @@ import (
 )
 
 // containerd does not come up with what the documents make of its settings, and the agent is killed while it finds that out and takes it back: whenever that
-// is, the next run ends with containerd's files as they were and containerd running, and names it. Red without the states of a trial on the disk
-// (pkg/agent/trial.go open: SaveTrials, pkg/agent/trial_judge.go judge: SaveTrials before bringBack).
+// is, the next run ends with containerd's files as they were and containerd running, and names it; it is started twice in all, with the new settings and with the
+// old ones. Red without the states of a trial on the disk (pkg/agent/trial.go open: SaveTrials, pkg/agent/trial_judge.go judge: SaveTrials before bringBack), and
+// without the note of what the undo is about to do (pkg/agent/trial_judge.go bringBack: try).
 func TestKilledWhileTakingBack(t *testing.T) {
 	needs.Root(t)
 	b := newBench(t)
@@ -30,6 +31,9 @@ func TestKilledWhileTakingBack(t *testing.T) {
 	o := b.run(t, nil, pass)
 	if now := settings(); o.Code != 1 || now != before {
 		t.Fatalf("undisturbed: exit %d\n%s%s\nwas %s is %s", o.Code, o.Stdout, o.Stderr, before, now)
+	}
+	if n := b.starts(t); n != 2 {
+		t.Fatalf("undisturbed: containerd was started %d times, want with the new settings and with the old ones", n)
 	}
 	var from int // the rename that brings the new settings
 	for _, c := range o.Calls {
@@ -55,6 +59,9 @@ func TestKilledWhileTakingBack(t *testing.T) {
 			if now := settings(); now != before {
 				broken = append(broken, fmt.Sprintf("after %s it is\n%snot\n%s", run, now, before))
 			}
+		}
+		if n := b.starts(t); n != 2 {
+			broken = append(broken, fmt.Sprintf("containerd was started %d times, want with the new settings and with the old ones", n))
 		}
 		if len(broken) > 0 {
 			lost++
