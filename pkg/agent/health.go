@@ -43,13 +43,15 @@ func (h *health) store(err error, goingOn bool) {
 	}
 }
 
+// thePass is the key of what a pass itself met.
+const thePass = "the pass"
+
 // pass notes what a pass itself met before or beside its tasks.
 func (h *health) pass(err error) {
-	const key = "the pass"
 	switch {
 	case err == nil || asRunError(err):
-		h.over(key)
-	case h.news(key, err.Error()):
+		h.over(thePass)
+	case h.news(thePass, err.Error()):
 		h.log.Error("the pass failed", zap.Error(err))
 	}
 }
@@ -80,6 +82,9 @@ func (h *health) plan(plan *report.Plan) {
 		}
 	}
 	for _, n := range plan.Notes {
+		if n.Text == h.said[thePass] {
+			continue // it is the reason why nothing was done
+		}
 		key := "note: " + n.Origin + " " + n.Text
 		if now[key] = true; h.news(key, n.Text) {
 			h.log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))

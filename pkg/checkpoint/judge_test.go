@@ -67,6 +67,31 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What holds a generation back reads the same at each pass, or the daemon would log it at each; a pause ends, and a ban does not.
+// The line that keeps it: verdict.go, Error (no time that runs).
+func TestHeldReadsTheSame(t *testing.T) {
+	h, _ := onRoot(t)
+	j := &Journal{Digest: "d", Generation: 3}
+	v, err := j.judge(t.Context(), h, failures{{"store:/s c", errors.New("gone")}}, true, "store:/s c (gone)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(d time.Duration) string {
+		if why := Held(h, "d", v.At.Add(d)); why != nil {
+			return why.Error()
+		}
+		return ""
+	}
+	want := "generation 3 was undone: store:/s c (gone); whether it was the change is not known: only the store failed, which may have had an outage of its own. " +
+		"It is tried again after " + v.At.Add(firstPause).UTC().Format(time.RFC3339)
+	if first := at(0); first != want || at(firstPause-1) != want || (&UndoneError{v}).Error() != want {
+		t.Errorf("held: %s\nand later: %s\nwant %s", first, at(firstPause-1), want)
+	}
+	if at(firstPause) != "" || at(-time.Hour) != "" || Held(h, "another", v.At) != nil {
+		t.Error("it is held for longer than it says")
+	}
+}
+
 // Whoever had the lock may have undone the change and died in the middle of the next one: what is undone is what is there when the lock is had.
 // The line that keeps it: undo.go, Undo (Pending after Lock).
 func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {

@@ -18,13 +18,7 @@ type UndoneError struct {
 	Verdict Verdict
 }
 
-func (e *UndoneError) Error() string {
-	if e.Verdict.Bad {
-		return (&HeldError{Verdict: e.Verdict}).Error()
-	}
-	return fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known, for the probes did not tell after the undo. It is tried again later",
-		e.Verdict.Generation, e.Verdict.Why)
-}
+func (e *UndoneError) Error() string { return (&HeldError{Verdict: e.Verdict}).Error() }
 
 // Settle decides after the change: when all probes that passed before pass
 // again, the checkpoint is taken away and it stays. Else, or when run tells of a change that

@@ -13,9 +13,10 @@ import (
 type Verdict struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
-	Bad        bool      `json:"bad"`   // the probes passed again after the undo; else inconclusive
-	Why        string    `json:"why"`   // what failed
-	Tries      int       `json:"tries"` // how often it was applied and undone
+	Bad        bool      `json:"bad"`              // the probes passed again after the undo; else inconclusive
+	Why        string    `json:"why"`              // what failed
+	Unsure     string    `json:"unsure,omitempty"` // why it is not known whether it was the change; "" of a bad one
+	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
 	// Process made the change: an undo that was killed and is done again is the same try.
 	Process host.Process `json:"process"`
@@ -27,19 +28,21 @@ const (
 	maxPause   = time.Hour
 )
 
-// HeldError says that a generation is not applied, and what to do.
-type HeldError struct {
-	Verdict
-	Wait time.Duration // until it is tried again; 0: not before it changes
+// retry is when a generation of which nothing is known is tried again.
+func (v Verdict) retry() time.Time {
+	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
+
+// HeldError says that a generation is not applied, and what to do. It says the same as long as the same verdict holds: who logs news only, logs it once.
+type HeldError struct{ Verdict }
 
 func (e *HeldError) Error() string {
 	if e.Bad {
 		return fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, if it was something else, remove %s and it is tried again",
 			e.Generation, e.Why, VerdictFile)
 	}
-	return fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known, for the probes did not tell after the undo. It is tried again in %s",
-		e.Generation, e.Why, e.Wait.Round(time.Second))
+	return fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again after %s",
+		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
 }
 
 // Held says why a snapshot is not to be applied now; nil: it may be. A verdict
@@ -49,15 +52,11 @@ func Held(r Reader, digest string, now time.Time) *HeldError {
 	if v == nil || v.Digest != digest {
 		return nil
 	}
-	if v.Bad {
-		return &HeldError{Verdict: *v}
-	}
-	pause := min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause)
-	since := now.Sub(v.At)
-	if since < 0 || since >= pause { // a clock that was set back must not hold it for years
+	// A clock that was set back must not hold it for years.
+	if !v.Bad && (now.Before(v.At) || !now.Before(v.retry())) {
 		return nil
 	}
-	return &HeldError{Verdict: *v, Wait: pause - since}
+	return &HeldError{Verdict: *v}
 }
 
 func lastVerdict(r Reader) *Verdict {
@@ -89,7 +88,16 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 			v.Tries = last.Tries + 1
 		}
 	}
-	v.Bad = recovered && len(failed) > 0 && (failed.beyondStore() || v.Tries > 1)
+	switch {
+	case len(failed) == 0:
+		v.Unsure = "nobody looked what still answered"
+	case !recovered:
+		v.Unsure = "the probes do not pass without it either"
+	case failed.beyondStore() || v.Tries > 1:
+		v.Bad = true
+	default:
+		v.Unsure = "only the store failed, which may have had an outage of its own"
+	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return v, fmt.Errorf("encode the verdict: %w", err)
