@@ -78,20 +78,13 @@ func (b *builder) network() error {
 	return err
 }
 
-// supported refuses a Kubernetes release that the network does not exist for.
+// supported refuses a release or a kernel that the network cannot be had with, and says how the network stands.
 func (b *builder) supported() error {
-	v, life := b.in.Node.KubernetesVersion, b.net.Lifecycle
-	origin := b.view.Origin("spec.kubernetesVersion")
-	switch {
-	case b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6: // an image has no kernel yet that could say
+	if b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6 { // an image has no kernel yet that could say
 		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without): boot it with IPv6, or take the IPv6 range out of podCIDR",
 			b.view.Origin("spec.podCIDR"))
-	case !life.First.IsZero() && !v.AtLeast(life.First.Major, life.First.Minor):
-		return fmt.Errorf("use %s with Kubernetes %s (%s): it exists from %d.%d on: choose another network or a newer Kubernetes",
-			b.net.Name, v, origin, life.First.Major, life.First.Minor)
-	case !life.Last.IsZero() && v.AtLeast(life.Last.Major, life.Last.Minor+1):
-		return fmt.Errorf("use %s with Kubernetes %s (%s): it ended with %d.%d: choose another network",
-			b.net.Name, v, origin, life.Last.Major, life.Last.Minor)
 	}
-	return nil
+	notes, err := b.net.Judge(b.view)
+	b.notes = append(b.notes, notes...)
+	return err
 }

@@ -2,7 +2,7 @@ package network
 
 // All lists the networks, by name. To add one is one file and one line.
 func All() []Network {
-	return []Network{
+	all := []Network{
 		amazonVPC(),
 		bridge(),
 		calico(),
@@ -14,6 +14,10 @@ func All() []Network {
 		kubeRouter(),
 		kubenet(),
 	}
+	for i := range all {
+		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
+	}
+	return all
 }
 
 // Find returns the network that a key under spec.networking selects.

@@ -14,7 +14,7 @@ func calico() Network {
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Experimental, Kops: "1.6"}, {Level: Stable, Kops: "1.11"}},
 			First:  version(1, 2),
-			Note:   "kOps chose the etcd datastore up to 1.19; its documents say 1.6, a template is in 1.5 already",
+			Note:   "kOps chose the etcd datastore up to 1.19",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: calicoConf, Chain: []string{"calico", "portmap"}},
 		Kubelet: "cni",

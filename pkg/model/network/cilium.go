@@ -22,9 +22,10 @@ func cilium() Network {
 		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace kube-proxy",
 		Docs:  "https://docs.cilium.io/en/stable/",
 		Lifecycle: Lifecycle{
-			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.15"}, {Level: Experimental, Kops: "1.18", Of: "ipam eni"}, {Level: Stable, Kops: "1.26", Of: "ipam eni"}},
-			First:  version(1, 12),
-			Note:   "the default of kOps since 1.26",
+			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.15"},
+				{Level: Experimental, Kops: "1.18", Of: "ipam eni", If: ciliumENI}, {Level: Stable, Kops: "1.26", Of: "ipam eni", If: ciliumENI}},
+			First: version(1, 12),
+			Note:  "the default of kOps since 1.26",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
 		Kubelet: "cni",
@@ -50,6 +51,8 @@ func cilium() Network {
 		Build:     buildCilium,
 	}
 }
+
+func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
 
 func ciliumModules() []Module {
 	tunnel := func(kind string) func(Input) bool {

@@ -14,9 +14,9 @@ func flannel() Network {
 		Title: "overlay by a DaemonSet, backend vxlan or udp; no network policy",
 		Docs:  "https://github.com/flannel-io/flannel",
 		Lifecycle: Lifecycle{
-			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "udp"}, {Level: Experimental, Kops: "1.8.0", Of: "vxlan"}},
-			First:  version(1, 2),
-			Note:   "documented as deprecated by kOps 1.27 and removed with Kubernetes 1.28; refused by the code of 1.28 and 1.29 only, and shipped since: not refused here",
+			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "backend udp", If: flannelBackend("udp")},
+				{Level: Experimental, Kops: "1.8.0", Of: "backend vxlan", If: flannelBackend("vxlan")}},
+			First: version(1, 2),
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
 		Kubelet: "cni",
@@ -27,8 +27,8 @@ func flannel() Network {
 		},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
-			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: func(in Input) bool { return in.Node.Networking.Flannel.Backend == "vxlan" }},
-			{Name: "tun", Why: "flannel0", When: "backend udp", If: func(in Input) bool { return in.Node.Networking.Flannel.Backend == "udp" }},
+			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: flannelBackend("vxlan")},
+			{Name: "tun", Why: "flannel0", When: "backend udp", If: flannelBackend("udp")},
 		},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		Ports: []Port{
@@ -55,6 +55,10 @@ func flannel() Network {
 		}),
 		Build: buildFlannel,
 	}
+}
+
+func flannelBackend(name string) func(Input) bool {
+	return func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }
 }
 
 // oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.

@@ -31,7 +31,6 @@ func kubenet() Network {
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
 			First:  version(1, 2),
-			Note:   "in kubelet itself up to 1.23, from there on containerd's conf_template with ptp (documents of kOps: bridge); the default of kOps up to 1.25",
 		},
 		Conf:    Conf{Writer: WriterContainerd, File: kubenetConf, Chain: []string{"ptp", "portmap"}},
 		Kubelet: "kubenet",

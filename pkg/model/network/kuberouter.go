@@ -14,7 +14,6 @@ func kubeRouter() Network {
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Experimental, Kops: "1.6.2"}},
 			First:  version(1, 2),
-			Note:   "documented as deprecated by kOps 1.27 and removed with Kubernetes 1.28; never refused by its code, and shipped today: not refused here",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: kubeRouterConf, Chain: []string{"bridge", "portmap"}},
 		Kubelet: "cni",

@@ -33,33 +33,6 @@ type Network struct {
 	Build func(Input) (Built, error) `json:"-"`
 }
 
-// Lifecycle says since when a network exists, how it stands, and what replaced it.
-type Lifecycle struct {
-	Stages []Stage        `json:"stages,omitempty"` // in kOps, oldest first; none: kOps never had it
-	First  config.Version `json:"first"`            // first Kubernetes release; zero: any
-	Last   config.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
-	// Upstream is how the project itself stands: "" is maintained; else in words, "archived in June 2024".
-	Upstream string `json:"upstream,omitempty"`
-	Instead  string `json:"instead,omitempty"` // what to choose in its place
-	Note     string `json:"note,omitempty"`    // where kOps' documents and its code differ, and what is held to here
-}
-
-// Levels of a [Stage].
-const (
-	Experimental = "experimental"
-	Stable       = "stable"
-	Deprecated   = "deprecated"
-	Removed      = "removed"
-)
-
-// Stage is a step in the life of a network in kOps. https://kops.sigs.k8s.io/networking/
-type Stage struct {
-	Level      string `json:"level"`
-	Kops       string `json:"kops,omitempty"`       // since this release of kOps, "1.11"
-	Kubernetes string `json:"kubernetes,omitempty"` // or since this release of Kubernetes
-	Of         string `json:"of,omitempty"`         // of which variant: "udp", "eni"
-}
-
 // The writers of a CNI conf.
 const (
 	WriterNetwright  = "netwright"  // we, last of all

@@ -5,46 +5,6 @@ import (
 	"strings"
 )
 
-// Words says how a network stands, a line each: in kOps, with Kubernetes, upstream.
-func (l Lifecycle) Words() []string {
-	var out, stages []string
-	for _, s := range l.Stages {
-		words := s.Level
-		if s.Of != "" {
-			words = s.Of + " " + words
-		}
-		if s.Kops != "" {
-			words += " since kOps " + s.Kops
-		}
-		if s.Kubernetes != "" {
-			words += " since Kubernetes " + s.Kubernetes
-		}
-		stages = append(stages, words)
-	}
-	if len(stages) == 0 {
-		stages = []string{"not in kOps"}
-	}
-	out = append(out, strings.Join(stages, ", "))
-	switch {
-	case !l.First.IsZero() && !l.Last.IsZero():
-		out = append(out, fmt.Sprintf("Kubernetes %d.%d to %d.%d", l.First.Major, l.First.Minor, l.Last.Major, l.Last.Minor))
-	case !l.First.IsZero():
-		out = append(out, fmt.Sprintf("Kubernetes %d.%d and up", l.First.Major, l.First.Minor))
-	case !l.Last.IsZero():
-		out = append(out, fmt.Sprintf("Kubernetes up to %d.%d", l.Last.Major, l.Last.Minor))
-	}
-	if l.Upstream != "" {
-		out = append(out, "upstream: "+l.Upstream)
-	}
-	if l.Instead != "" {
-		out = append(out, "choose instead: "+l.Instead)
-	}
-	if l.Note != "" {
-		out = append(out, l.Note)
-	}
-	return out
-}
-
 // Words says what a host must have.
 func (r Requires) Words() []string {
 	var out []string
