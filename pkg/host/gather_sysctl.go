@@ -2,6 +2,8 @@ package host
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,45 +17,62 @@ var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysc
 
 // lateSysctls lists what files set that systemd-sysctl reads after ours, by
 // their names: at boot they win. Debian and its kin have such a file,
-// 99-sysctl.conf, a link to /etc/sysctl.conf. Of one key the last is listed.
-// Patterns are left out: where a key is named, they do not reach it.
+// 99-sysctl.conf, a link to /etc/sysctl.conf. Patterns are left out: where a key is named, they do not reach it.
 func (g gatherer) lateSysctls() {
+	lines, problems := sysctlLines(g, func(name string) bool { return name > OwnSysctlFile })
+	g.facts.LateSysctls = lines
+	for _, err := range problems {
+		g.problem("read the files of sysctls", err)
+	}
+}
+
+// BootSysctl is what files of the host set a key to, all but ours: the value that it has after a boot without us.
+func BootSysctl(f Files, key string) (value string, set bool, err error) {
+	lines, problems := sysctlLines(f, func(name string) bool { return name != OwnSysctlFile })
+	if err := errors.Join(problems...); err != nil {
+		return "", false, fmt.Errorf("read the files of sysctls: %w", err)
+	}
+	for _, l := range lines {
+		if l.Key == key {
+			return l.Value, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all directories, of one name the strongest, of one key the last.
+func sysctlLines(f Files, want func(name string) bool) (out []SysctlLine, problems []error) {
 	byName := map[string]string{}
 	for _, dir := range sysctlDirs {
-		names, err := g.ReadDir(dir)
+		names, err := f.ReadDir(dir)
 		if err != nil && !errors.Is(err, ErrNotExist) {
-			g.problem("list the files of sysctls", err)
+			problems = append(problems, err)
 		}
 		for _, name := range names {
-			if _, stronger := byName[name]; !stronger && name > OwnSysctlFile && strings.HasSuffix(name, ".conf") {
+			if _, stronger := byName[name]; !stronger && want(name) && strings.HasSuffix(name, ".conf") {
 				byName[name] = path.Join(dir, name)
 			}
 		}
 	}
-	names := make([]string, 0, len(byName))
-	for name := range byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		file := byName[name]
-		target, err := g.Readlink(file)
+		target, err := f.Readlink(file)
 		if err == nil && target == "/dev/null" {
 			continue
 		}
-		raw, err := g.ReadFile(file)
+		raw, err := f.ReadFile(file)
 		if err != nil {
 			if !errors.Is(err, ErrNotExist) { // a link to nothing
-				g.problem("read a file of sysctls", err)
+				problems = append(problems, err)
 			}
 			continue
 		}
 		for _, s := range parseSysctls(string(raw)) {
 			s.File, s.Target = file, target
-			g.facts.LateSysctls = slices.DeleteFunc(g.facts.LateSysctls, func(old SysctlLine) bool { return old.Key == s.Key })
-			g.facts.LateSysctls = append(g.facts.LateSysctls, s)
+			out = append(slices.DeleteFunc(out, func(old SysctlLine) bool { return old.Key == s.Key }), s)
 		}
 	}
+	return out, problems
 }
 
 // parseSysctls reads the lines of a file as systemd-sysctl does: a dash before

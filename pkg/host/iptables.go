@@ -23,7 +23,8 @@ type IPTChain struct {
 type IPTRule struct {
 	Target  string // the chain that it jumps or goes to, or the target in iptables' word; "" none
 	Comment string
-	In, Out string // links as iptables writes them: "eth0", "cali+", "! lo"; "" any
+	In, Out string   // links as iptables writes them: "eth0", "cali+", "! lo"; "" any
+	Sets    []string // the ipsets that it asks
 
 	handle uint64 // of nft
 	place  int    // of ip_tables: in its chain, from 0

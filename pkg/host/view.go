@@ -95,6 +95,8 @@ type Network interface {
 	Tables(ctx context.Context) ([]TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
 	IPSets(ctx context.Context) ([]string, error)
+	// XFRM lists the policies and states of IPsec, without loading a module.
+	XFRM(ctx context.Context) ([]XFRM, error)
 }
 
 // Units reads systemd over D-Bus without starting anything.

@@ -31,7 +31,23 @@ var left = []string{
 	"iptables-nft -t nat -N LEFT-POST", "iptables-nft -t nat -A POSTROUTING -m comment --comment left:1 -j MASQUERADE",
 	"ip6tables-nft -A FORWARD -o lefty -j DROP",
 	"nft add table inet left-masq", "ipset create left4:a hash:ip",
+	"ip link add leftal type veth peer name leftalp", "ip link set leftal alias LEFT:pool:1", "ip link add leftmac address 02:53:00:00:00:01 type bridge",
+	"ip rule add pref 1024 iif vethab lookup 256",
+	"iptables-nft -A FORWARD -i left-1234 -j ACCEPT",
+	"sysctl -qw net.core.xfrm_acq_expires=3600", // how long a state lives that has no key yet
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.3 proto esp reqid 1 mode tunnel mark 0x12340d00 mask 0xffff0f00 min 0x11 max 0x11",
+	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir out mark 0x20000 mask 0x20000 tmpl src 192.0.2.2 dst 192.0.2.4 proto esp spi 0x22 mode transport",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.4 proto esp mode transport min 0x22 max 0x22",
+	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir fwd priority 2975 tmpl src 0.0.0.0 dst 192.0.2.2 proto esp reqid 1 mode tunnel",
+	"sysctl -qw net.ipv4.conf.up0.arp_ignore=1",
 	// decoys
+	"ip link add leftax type veth peer name leftaxp", "ip link set leftax alias LEFX:pool:1", "ip link add leftmax address 02:54:00:00:00:01 type bridge",
+	"ip rule add pref 1024 iif vethzz lookup 256",
+	"iptables-nft -A FORWARD -i left_1234 -j ACCEPT",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.3 proto esp reqid 1 mode tunnel mark 0xc00 mask 0xf00 min 0x12 max 0x12",
+	"ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.4 proto esp mode transport min 0x23 max 0x23",
+	"ip xfrm policy add src 10.8.0.0/24 dst 10.8.1.0/24 dir in priority 2975 tmpl src 0.0.0.0 dst 192.0.2.2 proto esp reqid 2 mode tunnel",
+	"sysctl -qw net.ipv4.conf.up0.arp_announce=1",
 	"ip link add leftx type veth peer name leftxp", "ip link add vethzz type veth peer name vethzzp", "ip link set vethzz up", "ip link set vethzzp up",
 	"ip route add 10.9.0.7/32 dev vethzz", "ip route add 10.80.0.0/16 via 192.0.2.3", "ip route add blackhole 10.9.2.0/24 proto 81",
 	"ip rule add pref 98 fwmark 0x200000/0x200000 lookup 2006",
@@ -61,14 +77,20 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "lib/leftx"), filepath.Join(dir, "lib/left/link")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "tables"), []byte("# tables\n77\tleft\n77 leftx\n177 left\n77 left # not this\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
 	pods := netip.MustParsePrefix("10.8.0.0/16")
 	task := Cleanup{Network: "left", Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{FileKey(dir + "/keep")}}, Leftovers: Leftovers{
 		Links: []LinkMark{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
-			{Name: "up0"}, {Name: "lo"}},
-		Routes: []RouteMark{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005}, {Table: host.AllTables, Link: "lefty"}},
-		Rules:  []RuleMark{{Table: 2005}, {Priority: 512, Pods: true}, {Table: 255}},
-		Chains: []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD"}},
-		Tables: []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
+			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
+		XFRM:    []XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
+		Sysctls: []SysctlMark{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
+		Lines:   []LineMark{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
+		Routes:  []RouteMark{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005}, {Table: host.AllTables, Link: "lefty"}},
+		Rules:   []RuleMark{{Table: 2005}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
+		Chains:  []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "FORWARD"}},
+		Tables:  []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
 		Files: []string{dir + "/10-left.conflist", dir + "/lib/left/", dir + "/*/left", dir + "/keep", dir + "/no/such/"},
 	}}
 	in(t, ns, func(h *host.Host) {
@@ -84,11 +106,19 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- rule:ipv4 100 lookup local: back to priority 0",
 			"- rule:ipv4 99 fwmark 0x200000/0x200000 lookup 2005: lookup 2005",
 			"- rule:ipv4 512 from 10.8.0.7/32 lookup 254: lookup 254",
+			"- rule:ipv4 1024 iif vethab lookup 256: lookup 256",
 			"- route:2005/10.99.0.0/16: 10.99.0.0/16 via 192.0.2.3 dev up0 proto 2 table 2005",
 			"- route:254/10.8.1.0/24: 10.8.1.0/24 via 192.0.2.3 dev up0 proto 2 table 254",
 			"- route:254/10.8.2.0/24: blackhole 10.8.2.0/24 proto 80 table 254",
 			"- iptables:ip/nft/nat/POSTROUTING: rule --comment \"left:1\" -j MASQUERADE",
 			"- iptables:ip/nft/nat/LEFT-POST: chain with 0 rules",
+			"- iptables:ip/nft/filter/FORWARD: rule -i left-1234 -j ACCEPT",
+			"- xfrm:state 192.0.2.2/32 192.0.2.3/32 spi 0x11 mark 0x12340d00/0xffff0f00 reqid 1: IPsec",
+			"- xfrm:policy out 10.8.0.0/24 10.8.1.0/24 spi 0x22 mark 0x20000/0x20000: IPsec",
+			"- xfrm:state 192.0.2.2/32 192.0.2.4/32 spi 0x22: IPsec",
+			"- xfrm:policy fwd 10.8.0.0/24 10.8.1.0/24 reqid 1: IPsec",
+			"- link:leftal: veth, down", "- link:leftmac: bridge, down",
+			"- sysctl:net.ipv4.conf.up0.arp_ignore: 1, back to 0", "- line:/tables#77 left: line",
 			"- iptables:ip6/nft/filter/FORWARD: rule -o lefty -j DROP",
 			"- iptables:ip/legacy/filter/FORWARD: rule -j LEFT-FWD",
 			"- iptables:ip/legacy/filter/LEFT-FWD: chain with 1 rules",
@@ -123,6 +153,12 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("ip6tables-nft-save", "no lefty")
 	has("nft list tables", "inet left-masqx", "table ip left-masq", "no inet left-masq\n")
 	has("ipset list -n", "left4a", "no left4:a")
+	has("ip xfrm state", "spi 0x00000012", "spi 0x00000023", "no spi 0x00000011", "no spi 0x00000022")
+	has("ip xfrm policy", "dir in", "no dir out", "no dir fwd")
+	has("sysctl net.ipv4.conf.up0", "arp_ignore = 0", "arp_announce = 1")
+	has("ip -d link", "LEFX:pool:1", "leftmax", "no LEFT:", "no leftmac")
+	has("cat "+dir+"/tables", "# tables\n77 leftx\n177 left\n77 left # not this\n")
+	has("stat -c %a "+dir+"/tables", "640")
 	has("find "+dir, "/keep", "/lib/leftx/a", "no /lib/left/", "no 10-left", "no /bin/left")
 }
 

@@ -13,15 +13,22 @@ import (
 // exact name and mark: nothing is flushed, and what only resembles stays. It is
 // data of package network; [Cleanup] takes it away. Patterns are those of [path.Match].
 type Leftovers struct {
-	Units  []string    `json:"units,omitempty"`
-	Rules  []RuleMark  `json:"rules,omitempty"`
-	Routes []RouteMark `json:"routes,omitempty"`
-	Chains []ChainMark `json:"chains,omitempty"` // of iptables, either flavour
-	Tables []TableMark `json:"tables,omitempty"` // of nft
-	IPSets []string    `json:"ipsets,omitempty"`
-	Links  []LinkMark  `json:"links,omitempty"`
-	Pins   []string    `json:"pins,omitempty"` // eBPF objects, below /sys/fs/bpf
-	Files  []string    `json:"files,omitempty"`
+	Units    []string      `json:"units,omitempty"`
+	Moved    []MovedMark   `json:"moved,omitempty"`    // addresses of the machine that it took to a link of its own
+	Programs []ProgramMark `json:"programs,omitempty"` // of eBPF, attached without a pin
+	Rules    []RuleMark    `json:"rules,omitempty"`
+	Routes   []RouteMark   `json:"routes,omitempty"`
+	IPVS     []IPVSMark    `json:"ipvs,omitempty"`
+	Chains   []ChainMark   `json:"chains,omitempty"` // of iptables, either flavour
+	Tables   []TableMark   `json:"tables,omitempty"` // of nft
+	IPSets   []string      `json:"ipsets,omitempty"`
+	XFRM     []XFRMMark    `json:"xfrm,omitempty"` // of IPsec
+	OVS      []OVSMark     `json:"ovs,omitempty"`
+	Links    []LinkMark    `json:"links,omitempty"`
+	Pins     []string      `json:"pins,omitempty"`    // eBPF objects, below /sys/fs/bpf
+	Sysctls  []SysctlMark  `json:"sysctls,omitempty"` // that it wrote at run time, without a file
+	Lines    []LineMark    `json:"lines,omitempty"`   // in files of others
+	Files    []string      `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
 	// LocalRule says that it moves the rule for local addresses from priority 0.
 	LocalRule bool `json:"localRule,omitempty"`
 	// Others are what no agent on the node takes away, in words: it is only said.
@@ -51,20 +58,27 @@ type layer struct {
 }
 
 // layers in the order in which taking away works: what the host stands on is
-// restored first; rules go before the chains and sets that they use; rules before their tables' routes,
-// routes before their links; pins before files. Upstream's own tools do it in this order
-// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config).
+// restored first; programs go before what they steer packets around; rules go before the chains and sets that they use;
+// rules before their tables' routes, routes before their links, bridges of Open vSwitch before its devices; pins before files. Upstream's own tools do it in this order
+// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of Kube-OVN).
 func layers() []layer {
 	return []layer{
 		{"units", findUnits},
+		{"addresses", findMoved},
 		{"local rule", findLocalRule},
+		{"eBPF programs", findPrograms},
 		{"policy rules", findRules},
 		{"routes", findRoutes},
+		{"IPVS", findIPVS},
 		{"iptables", findChains},
 		{"nft tables", findTables},
 		{"ipsets", findIPSets},
+		{"IPsec", findXFRM},
+		{"Open vSwitch", findOVS},
 		{"links", findLinks},
 		{"pins", findPins},
+		{"sysctls", findSysctls},
+		{"lines", findLines},
 		{"files", findFiles},
 	}
 }

@@ -22,12 +22,13 @@ type ChainMark struct {
 	Chain   string `json:"chain,omitempty"`   // pattern
 	Comment string `json:"comment,omitempty"` // pattern
 	Target  string `json:"target,omitempty"`  // pattern
-	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"
-	Out     string `json:"out,omitempty"`
+	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"; pattern
+	Out     string `json:"out,omitempty"`     // likewise
+	Set     string `json:"set,omitempty"`     // pattern of an ipset that the rule asks
 }
 
 func (m ChainMark) ofRules() bool {
-	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != ""
+	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 }
 
 func (m ChainMark) inChain(c host.IPTChain) bool {
@@ -36,7 +37,8 @@ func (m ChainMark) inChain(c host.IPTChain) bool {
 
 func (m ChainMark) ofRule(r host.IPTRule) bool {
 	return (m.Comment == "" || match(m.Comment, r.Comment)) && (m.Target == "" || match(m.Target, r.Target)) &&
-		(m.In == "" || m.In == r.In) && (m.Out == "" || m.Out == r.Out)
+		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
+		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }
 
 func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {

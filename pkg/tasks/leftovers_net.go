@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -25,8 +24,15 @@ type LinkMark struct {
 	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
 	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
 	Master string `json:"master,omitempty"`
+	MAC    string `json:"mac,omitempty"`   // pattern, "00:53:*"
+	Alias  string `json:"alias,omitempty"` // pattern of what `ip link` shows as its alias
 	// Pods says that a route through it, or an address of it, is within the pods' addresses.
 	Pods bool `json:"pods,omitempty"`
+}
+
+func (m LinkMark) matches(l host.Link, pods bool) bool {
+	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) && (!m.Pods || pods) &&
+		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
 }
 
 func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
@@ -59,9 +65,7 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 		if link.Physical || link.Loopback || link.Kind == "" || uplinks[link.Name] {
 			continue
 		}
-		if !slices.ContainsFunc(l.Links, func(m LinkMark) bool {
-			return match(m.Name, link.Name) && (m.Kind == "" || m.Kind == link.Kind) && (m.Master == "" || m.Master == link.Master) && (!m.Pods || pods[link.Name])
-		}) {
+		if !slices.ContainsFunc(l.Links, func(m LinkMark) bool { return m.matches(link, pods[link.Name]) }) {
 			continue
 		}
 		what := []string{link.Kind, state(link, false)}
@@ -142,111 +146,6 @@ func routeWords(r host.Route) string {
 		words = append(words, "dev", r.Link)
 	}
 	return strings.Join(append(words, "proto", fmt.Sprint(r.Protocol), "table", fmt.Sprint(r.Table)), " ")
-}
-
-// RuleMark names policy rules. All that is set must hold; a mark with a table
-// alone means every rule that leads there.
-type RuleMark struct {
-	Priority int    `json:"priority,omitempty"`
-	Mark     uint32 `json:"mark,omitempty"`
-	Mask     uint32 `json:"mask,omitempty"`
-	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"` // tables from Table to Last
-	Pods     bool   `json:"pods,omitempty"` // from or to an address of the pods
-}
-
-func (m RuleMark) matches(r host.Rule, s Scope) bool {
-	switch {
-	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask:
-		return false
-	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
-		return false
-	case m.Last != 0:
-		return r.Table >= m.Table && r.Table <= m.Last
-	}
-	return m.Table == 0 || m.Table == r.Table
-}
-
-func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
-	if len(l.Rules) == 0 {
-		return nil, nil
-	}
-	rules, err := v.Rules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Found
-	for _, r := range rules {
-		if r.OfMachine() || !slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.matches(r, s) }) {
-			continue
-		}
-		out = append(out, Found{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
-			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
-	}
-	return out, nil
-}
-
-func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	if !l.LocalRule {
-		return nil, nil
-	}
-	rules, err := v.Rules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Found
-	for _, family := range []int{4, 6} {
-		if at := host.LocalRuleMoved(rules, family); at != 0 {
-			out = append(out, Found{Key: graph.MakeKey(KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
-				remove: func(ctx context.Context, h *host.Host) error { return h.RestoreLocalRule(ctx) }})
-		}
-	}
-	return out, nil
-}
-
-// TableMark names nft tables.
-type TableMark struct {
-	Family string `json:"family"`
-	Name   string `json:"name"` // pattern
-}
-
-func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	if len(l.Tables) == 0 {
-		return nil, nil
-	}
-	tables, err := v.Tables(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Found
-	for _, t := range tables {
-		if slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
-			out = append(out, Found{Key: TableKey(t.Family, t.Name), What: "nft table",
-				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
-		}
-	}
-	return out, nil
-}
-
-// KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.
-const KindIPSet = "ipset"
-
-func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	if len(l.IPSets) == 0 {
-		return nil, nil
-	}
-	sets, err := v.IPSets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Found
-	for _, name := range sets {
-		if matches(name, l.IPSets...) {
-			out = append(out, Found{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
-				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPSet(ctx, name) }})
-		}
-	}
-	return out, nil
 }
 
 // nowhere says that a view has no such live state, which is no error for a search.

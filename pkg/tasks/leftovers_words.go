@@ -14,14 +14,23 @@ func (l Leftovers) Words() []string {
 	for _, name := range l.Units {
 		add("unit", name)
 	}
+	for _, m := range l.Moved {
+		add("address", m.words())
+	}
 	if l.LocalRule {
 		add("rule", "for local addresses, moved from priority 0")
+	}
+	for _, m := range l.Programs {
+		add("eBPF program", m.words())
 	}
 	for _, m := range l.Rules {
 		add("rule", m.words())
 	}
 	for _, m := range l.Routes {
 		add("route", m.words())
+	}
+	for _, m := range l.IPVS {
+		add("IPVS service", m.words())
 	}
 	for _, m := range l.Chains {
 		if m.ofRules() {
@@ -36,11 +45,25 @@ func (l Leftovers) Words() []string {
 	for _, name := range l.IPSets {
 		add("ipset", name)
 	}
+	for _, m := range l.XFRM {
+		add("IPsec", m.words())
+	}
+	for _, m := range l.OVS {
+		for _, words := range m.words() {
+			add("Open vSwitch", words)
+		}
+	}
 	for _, m := range l.Links {
 		add("link", m.words())
 	}
 	for _, name := range l.Pins {
 		add("eBPF pin", name)
+	}
+	for _, m := range l.Sysctls {
+		add("sysctl", fmt.Sprintf("%s = %s, back to what the host's files say or %s", m.Key, m.Wrote, m.Default))
+	}
+	for _, m := range l.Lines {
+		add("line", fmt.Sprintf("%q of %s", m.Line, m.File))
 	}
 	for _, name := range l.Files {
 		add("file", name)
@@ -52,7 +75,8 @@ func (l Leftovers) Words() []string {
 }
 
 func (m LinkMark) words() string {
-	return clauses(m.Name, part(m.Kind != "", "(%s)", m.Kind), part(m.Master != "", "port of %s", m.Master), part(m.Pods, "with a pod's address"))
+	return clauses(m.Name, part(m.Kind != "", "(%s)", m.Kind), part(m.Master != "", "port of %s", m.Master),
+		part(m.MAC != "", "address %s", m.MAC), part(m.Alias != "", "alias %s", m.Alias), part(m.Pods, "with a pod's address"))
 }
 
 func (m RouteMark) words() string {
@@ -62,7 +86,7 @@ func (m RouteMark) words() string {
 
 func (m RuleMark) words() string {
 	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
-		part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
+		part(m.IIF != "", "iif %s", m.IIF), part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
 }
 
 func (m ChainMark) words() string {
@@ -71,7 +95,39 @@ func (m ChainMark) words() string {
 		table = "*"
 	}
 	return clauses(table+"/"+part(m.Chain == "", "*")+m.Chain, part(m.In != "", "-i %s", m.In), part(m.Out != "", "-o %s", m.Out),
-		part(m.Comment != "", "--comment %q", m.Comment), part(m.Target != "", "-j %s", m.Target))
+		part(m.Set != "", "--match-set %s", m.Set), part(m.Comment != "", "--comment %q", m.Comment), part(m.Target != "", "-j %s", m.Target))
+}
+
+func (m MovedMark) words() string {
+	return clauses("of the machine on", m.Link, part(m.Kind != "", "(%s)", m.Kind)+": back to the device with its routes")
+}
+
+func (m ProgramMark) words() string { return m.Name + " (" + m.Hook + ")" }
+
+func (m IPVSMark) words() string {
+	return clauses(part(m.Link != "", "at an address of %s", m.Link), part(m.Pods, "to pods alone"), part(m.Unless != "", "where there is no %s", m.Unless))
+}
+
+func (m XFRMMark) words() string {
+	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), part(m.ReqID != 0, "reqid %d", m.ReqID), part(m.IfID != 0, "if_id %d", m.IfID),
+		part(m.Priority != 0, "priority %d", m.Priority), part(m.States, "with the states that its policies lead to"))
+}
+
+func (m OVSMark) words() []string {
+	var out []string
+	for _, name := range m.Bridges {
+		out = append(out, "bridge "+name)
+	}
+	for _, name := range m.Keys {
+		out = append(out, "setting "+name)
+	}
+	for _, name := range m.Tunnels {
+		out = append(out, "tunnel device "+name)
+	}
+	if m.Datapath != "" {
+		out = append(out, "datapath "+m.Datapath+", where nothing of others is in it")
+	}
+	return out
 }
 
 func tableWords(table, last int) string {

@@ -33,7 +33,39 @@ func TestMarksAreNobodyElses(t *testing.T) {
 				t.Errorf("%s: iptables %+v can be somebody else's", n.Name, m)
 			}
 		}
+		for _, m := range l.XFRM {
+			if m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0 {
+				t.Errorf("%s: IPsec %+v can be somebody else's", n.Name, m)
+			}
+		}
+		for _, m := range l.IPVS {
+			if m.Link == "" && !m.Pods || m.Unless == "" {
+				t.Errorf("%s: IPVS %+v can be somebody else's", n.Name, m)
+			}
+		}
+		for _, m := range l.Sysctls {
+			if m.Key == "" || m.Wrote == "" || m.Default == "" || m.Wrote == m.Default {
+				t.Errorf("%s: sysctl %+v says no value to go back to", n.Name, m)
+			}
+		}
+		for _, m := range l.Lines {
+			if !path.IsAbs(m.File) || len(strings.Fields(m.Line)) < 2 {
+				t.Errorf("%s: line %+v can be somebody else's", n.Name, m)
+			}
+		}
 		var patterns []string
+		for _, m := range l.Programs {
+			patterns = append(patterns, m.Name)
+			if m.Hook != "tc" && m.Hook != "xdp" && m.Hook != "cgroup" {
+				t.Errorf("%s: program %+v is at no hook", n.Name, m)
+			}
+		}
+		for _, m := range l.OVS {
+			patterns = append(append(append(patterns, m.Bridges...), m.Tunnels...), m.Datapath)
+		}
+		for _, m := range l.Moved {
+			patterns = append(patterns, m.Link)
+		}
 		for _, m := range l.Links {
 			patterns = append(patterns, m.Name)
 		}

@@ -1,0 +1,184 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// XFRM is a policy or a state of IPsec as far as it tells whose it is. Its keys are not kept.
+type XFRM struct {
+	Policy     bool         // else a state
+	Dir        string       // of a policy: in, out, fwd
+	Src, Dst   netip.Prefix // what a policy selects; the two ends of a state
+	Mark, Mask uint32
+	Out        uint32 // the mark that a state gives to packets
+	ReqID      int    // of a policy: of its first template
+	SPI        uint32 // likewise
+	IfID       int
+	Priority   int // of a policy
+
+	policy *netlink.XfrmPolicy
+	state  *netlink.XfrmState
+}
+
+// String is what tells it from others, in the words of `ip xfrm`.
+func (x XFRM) String() string {
+	kind := "state"
+	if x.Policy {
+		kind = "policy " + x.Dir
+	}
+	out := fmt.Sprintf("%s %s %s", kind, x.Src, x.Dst)
+	if x.SPI != 0 {
+		out += fmt.Sprintf(" spi %#x", x.SPI)
+	}
+	if x.Mark != 0 || x.Mask != 0 {
+		out += fmt.Sprintf(" mark %#x/%#x", x.Mark, x.Mask)
+	}
+	if x.ReqID != 0 {
+		out += fmt.Sprintf(" reqid %d", x.ReqID)
+	}
+	if x.IfID != 0 {
+		out += fmt.Sprintf(" if_id %d", x.IfID)
+	}
+	return out
+}
+
+// XFRM implements [Network].
+func (n *network) XFRM(ctx context.Context) ([]XFRM, error) {
+	if err := n.ready(ctx); err != nil {
+		return nil, err
+	}
+	if !kernelHas("/", "xfrm_user", "CONFIG_XFRM_USER") {
+		return nil, nil
+	}
+	var out []XFRM
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		policies, err := dump(ctx, "policies of IPsec", func() ([]netlink.XfrmPolicy, error) { return netlink.XfrmPolicyList(family) })
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range policies {
+			out = append(out, xfrmPolicy(p))
+		}
+		states, err := dump(ctx, "states of IPsec", func() ([]netlink.XfrmState, error) { return netlink.XfrmStateList(family) })
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range states {
+			out = append(out, xfrmState(s))
+		}
+	}
+	return out, nil
+}
+
+func xfrmPolicy(p netlink.XfrmPolicy) XFRM {
+	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: prefixFrom(p.Src), Dst: prefixFrom(p.Dst), IfID: p.Ifid, Priority: p.Priority, policy: &p}
+	if p.Mark != nil {
+		out.Mark, out.Mask = p.Mark.Value, p.Mark.Mask
+	}
+	if len(p.Tmpls) > 0 {
+		out.ReqID, out.SPI = p.Tmpls[0].Reqid, uint32(p.Tmpls[0].Spi)
+	}
+	return out
+}
+
+func xfrmDir(d netlink.Dir) string {
+	switch d {
+	case netlink.XFRM_DIR_IN:
+		return "in"
+	case netlink.XFRM_DIR_OUT:
+		return "out"
+	case netlink.XFRM_DIR_FWD:
+		return "fwd"
+	}
+	return "socket" // of one socket: goes with it
+}
+
+func xfrmState(s netlink.XfrmState) XFRM {
+	s.Auth, s.Crypt, s.Aead = nil, nil, nil // keys
+	out := XFRM{Src: hostPrefix(s.Src), Dst: hostPrefix(s.Dst), ReqID: s.Reqid, SPI: uint32(s.Spi), IfID: s.Ifid, state: &s}
+	if s.Mark != nil {
+		out.Mark, out.Mask = s.Mark.Value, s.Mark.Mask
+	}
+	if s.OutputMark != nil {
+		out.Out = s.OutputMark.Value
+	}
+	return out
+}
+
+func hostPrefix(ip net.IP) netip.Prefix {
+	addr, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return netip.Prefix{}
+	}
+	addr = addr.Unmap()
+	return netip.PrefixFrom(addr, addr.BitLen())
+}
+
+// RemoveXFRM takes policies and states out of IPsec, as they were read, policies first: without a state a policy drops. What is gone already is
+// success. The kernel takes the first state with a number (spi) whose mark fits: where a state that stays has the same number it is an
+// error, and both stay. It may be retried.
+func (h *Host) RemoveXFRM(ctx context.Context, gone []XFRM) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	all, err := h.XFRM(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, x := range gone {
+		if x.Policy {
+			failed = append(failed, h.delXFRM(x, func() error { return netlink.XfrmPolicyDel(x.policy) }))
+		}
+	}
+	for _, x := range gone {
+		if x.Policy {
+			continue
+		}
+		if i := slices.IndexFunc(all, func(o XFRM) bool { return o.shadows(x) && !slices.ContainsFunc(gone, o.same) }); i >= 0 {
+			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of somebody else, has the same number, and the kernel would take that one: `ip xfrm state` shows both", x, all[i]))
+			continue
+		}
+		failed = append(failed, h.delXFRM(x, func() error { return netlink.XfrmStateDel(x.state) }))
+	}
+	return errors.Join(failed...)
+}
+
+func (h *Host) delXFRM(x XFRM, del func() error) error {
+	err := del()
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s of IPsec: %w", x, err)
+	}
+	h.changed("removed from IPsec", zap.Stringer("xfrm", x))
+	return nil
+}
+
+// LeadsTo says that a policy sends packets to a state, by its template's address and number.
+func (x XFRM) LeadsTo(s XFRM) bool {
+	return x.Policy && !s.Policy && slices.ContainsFunc(x.policy.Tmpls, func(t netlink.XfrmPolicyTmpl) bool {
+		return uint32(t.Spi) == s.SPI && t.Spi != 0 && t.Proto == s.state.Proto && t.Dst.Equal(s.state.Dst)
+	})
+}
+
+// same says that two readings are of one thing.
+func (x XFRM) same(o XFRM) bool {
+	x.policy, x.state, o.policy, o.state = nil, nil, nil, nil
+	return x == o
+}
+
+// shadows says that to name o, a state, may mean x (net/xfrm/xfrm_state.c, __xfrm_state_lookup).
+func (x XFRM) shadows(o XFRM) bool {
+	return !x.Policy && !x.same(o) && x.Dst == o.Dst && x.SPI == o.SPI && x.state.Proto == o.state.Proto && x.IfID == o.IfID && o.Mark&x.Mask == x.Mark
+}

@@ -1,0 +1,54 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// TableMark names nft tables.
+type TableMark struct {
+	Family string `json:"family"`
+	Name   string `json:"name"` // pattern
+}
+
+func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.Tables) == 0 {
+		return nil, nil
+	}
+	tables, err := v.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, t := range tables {
+		if slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
+			out = append(out, Found{Key: TableKey(t.Family, t.Name), What: "nft table",
+				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
+		}
+	}
+	return out, nil
+}
+
+// KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.
+const KindIPSet = "ipset"
+
+func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.IPSets) == 0 {
+		return nil, nil
+	}
+	sets, err := v.IPSets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, name := range sets {
+		if matches(name, l.IPSets...) {
+			out = append(out, Found{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
+				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPSet(ctx, name) }})
+		}
+	}
+	return out, nil
+}

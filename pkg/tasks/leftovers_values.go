@@ -1,0 +1,106 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// SysctlMark names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
+type SysctlMark struct {
+	Key     string `json:"key"`
+	Wrote   string `json:"wrote"`
+	Default string `json:"default"`
+}
+
+func (m SysctlMark) back(v host.View) (string, error) {
+	value, set, err := host.BootSysctl(v, m.Key)
+	if err != nil || !set {
+		value = m.Default
+	}
+	return value, err
+}
+
+func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	var out []Found
+	for _, m := range l.Sysctls {
+		have, err := v.Sysctl(m.Key)
+		if nowhere(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		back, err := m.back(v)
+		if err != nil {
+			return nil, err
+		}
+		if !host.SameSysctl(m.Key, have, m.Wrote) || host.SameSysctl(m.Key, have, back) {
+			continue
+		}
+		out = append(out, Found{Key: graph.MakeKey(KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
+			remove: func(ctx context.Context, h *host.Host) error { return h.SetSysctl(ctx, m.Key, back) }})
+	}
+	return out, nil
+}
+
+// LineMark names lines of a file of others, word by word: how much white space is between them does not count.
+type LineMark struct {
+	File string `json:"file"`
+	Line string `json:"line"`
+}
+
+// KindLine is the kind of a key of a line: line:/etc/iproute2/rt_tables#77 kube-router.
+const KindLine = "line"
+
+func (m LineMark) matches(line string) bool {
+	return strings.Join(strings.Fields(line), " ") == strings.Join(strings.Fields(m.Line), " ")
+}
+
+func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	var out []Found
+	for _, m := range l.Lines {
+		content, err := v.ReadFile(m.File)
+		if absent(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !m.in(content) {
+			continue
+		}
+		out = append(out, Found{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line", remove: func(ctx context.Context, h *host.Host) error {
+			err := h.EditFile(ctx, m.File, m.without)
+			if errors.Is(err, host.ErrNotExist) {
+				return nil
+			}
+			return err
+		}})
+	}
+	return out, nil
+}
+
+func (m LineMark) in(content []byte) bool {
+	for line := range strings.Lines(string(content)) {
+		if m.matches(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// without is a file's content without the line; every other byte stays.
+func (m LineMark) without(old []byte) ([]byte, error) {
+	var kept strings.Builder
+	for line := range strings.Lines(string(old)) {
+		if !m.matches(line) {
+			kept.WriteString(line)
+		}
+	}
+	return []byte(kept.String()), nil
+}

@@ -1,0 +1,70 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
+const KindXFRM = "xfrm"
+
+// XFRMMark names policies and states of IPsec. All that is set must hold.
+type XFRMMark struct {
+	Mark     uint32 `json:"mark,omitempty"` // of these bits; others may be asked for as well
+	Mask     uint32 `json:"mask,omitempty"`
+	ReqID    int    `json:"reqID,omitempty"`
+	IfID     int    `json:"ifID,omitempty"`
+	Priority int    `json:"priority,omitempty"` // of a policy; states have none
+	// States says that the states to which its policies lead by their number (spi) and address go too.
+	States bool `json:"states,omitempty"`
+}
+
+func (m XFRMMark) matches(x host.XFRM) bool {
+	switch {
+	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID, m.IfID != 0 && x.IfID != m.IfID:
+		return false
+	case m.States && !x.Policy: // by its policy
+		return false
+	}
+	return m.Priority == 0 || x.Policy && x.Priority == m.Priority
+}
+
+// findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
+func findXFRM(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.XFRM) == 0 {
+		return nil, nil
+	}
+	all, err := v.XFRM(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var gone []host.XFRM
+	for _, m := range l.XFRM {
+		for _, x := range all {
+			if !m.matches(x) {
+				continue
+			}
+			gone = append(gone, x)
+			for _, s := range all {
+				if m.States && x.LeadsTo(s) {
+					gone = append(gone, s)
+				}
+			}
+		}
+	}
+	var out []Found
+	seen := map[graph.Key]bool{}
+	for _, x := range gone {
+		key := graph.MakeKey(KindXFRM, x.String())
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, Found{Key: key, What: "IPsec"})
+		}
+	}
+	if len(out) > 0 {
+		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.RemoveXFRM(ctx, gone) }
+	}
+	return out, nil
+}
