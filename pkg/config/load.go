@@ -158,8 +158,11 @@ func (l *loader) load(sel Select) *Node {
 		return n
 	}
 	v.all()
-	if n.Networking.Bridge != nil {
+	switch {
+	case n.Networking.Bridge != nil:
 		v.members(l.peers(n))
+	case n.Networking.Kubenet != nil:
+		n.Size = l.size()
 	}
 	return n
 }

@@ -46,6 +46,7 @@ type Node struct {
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a node's document wins).
 	// Filled only for networks that route by themselves (bridge).
 	Peers []Peer `json:"peers,omitempty"`
+	Size  Size   `json:"size,omitzero"`
 
 	SysctlParameters []Sysctl    `json:"sysctlParameters,omitempty"` // in document order, one entry per key
 	Assets           []Asset     `json:"assets,omitempty"`           // by first appearance, one entry per name

@@ -23,7 +23,12 @@ func (d *decoder) clusterSpec(n *Node) []field {
 }
 
 func (d *decoder) groupSpec(n *Node) []field {
-	return append(d.commonSpec(n), field{name: "role", set: d.role(&n.Role)})
+	var unread int // [loader.size] counts all groups
+	return append(d.commonSpec(n),
+		field{name: "role", set: d.role(&n.Role)},
+		field{name: "minSize", set: d.number(&unread, 0, 100_000)},
+		field{name: "maxSize", set: d.number(&unread, 0, 100_000)},
+	)
 }
 
 func (d *decoder) nodeSpec(n *Node) []field {
@@ -133,8 +138,8 @@ func homeOf(key string) string {
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"
-	case "role":
-		return "role belongs under spec of a NodeGroup"
+	case "role", "minSize", "maxSize":
+		return key + " belongs under spec of a NodeGroup"
 	case "changed":
 		return "changed belongs under spec.prune"
 	case "binDir", "confDir":

@@ -71,6 +71,9 @@ func buildKubenet(in Input) (Built, error) {
 		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table a zone: choose another network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
+	if err := b.checkRouteTable(in); err != nil {
+		return b, err
+	}
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		b.KubeletMTU = in.Node.Networking.Kubenet.MTU

@@ -1,0 +1,40 @@
+package network
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+)
+
+// TestRouteTable: AWS' quotas on both sides of each limit, and what is not known.
+func TestRouteTable(t *testing.T) {
+	for _, c := range []struct {
+		cloud string
+		size  config.Size
+		want  string // the level, and words of it
+	}{
+		{"aws", config.Size{}, "info: how many nodes there are is not known"},
+		{"aws", config.Size{Least: 3}, ""},
+		{"aws", config.Size{Least: 50}, ""},
+		{"aws", config.Size{Least: 51}, "info: may have 51 nodes"},
+		{"aws", config.Size{Least: 2, Most: 400}, "info: may have 400 nodes"},
+		{"aws", config.Size{Least: 500, Most: 500}, "info: may have 500 nodes"},
+		{"aws", config.Size{Least: 10, Most: 501}, "warning: may grow to 501 nodes"},
+		{"aws", config.Size{Least: 501}, "warning: has 501 nodes"},
+		{"aws", config.Size{Least: 1000}, "warning: has 1000 nodes"},
+		{"aws", config.Size{Least: 1001}, "error: for 1001 nodes"},
+		{"gce", config.Size{Least: 5000}, ""},
+	} {
+		var b Built
+		in := Input{Node: &config.Node{CloudProvider: c.cloud, Size: c.size, Networking: config.Networking{Kubenet: &config.Kubenet{}}}}
+		got := judged(b.Notes, b.checkRouteTable(in))
+		if got == "" {
+			got = judged(b.Notes, nil)
+		}
+		level, words, _ := strings.Cut(c.want, ": ")
+		if !strings.HasPrefix(got, level) || !strings.Contains(got, words) || c.want == "" && got != "" {
+			t.Errorf("%s with %+v: got %q, want %q", c.cloud, c.size, got, c.want)
+		}
+	}
+}
