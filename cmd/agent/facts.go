@@ -41,6 +41,7 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		{"kernel", fmt.Sprintf("%s, cgroup v%d, IPv6 %s", f.Kernel.Release, f.Cgroup, yesNo(f.Kernel.IPv6))},
 		{"init", orNone(f.Init)},
 		{"container", orNone(f.Contain)},
+		{"cloud", orNone(f.Cloud)},
 		{"uplink", fmt.Sprintf("%s %s", orNone(f.Uplink), addr(f))},
 		{"runtime", fmt.Sprintf("%s %s", orNone(f.Runtime.Name), f.Runtime.Version)},
 		{"cni conf", fmt.Sprintf("%s (%s)", orNone(f.Runtime.ConfDir), orNone(f.Runtime.From))},

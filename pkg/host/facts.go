@@ -6,19 +6,22 @@ import "net/netip"
 // saved by `agent facts -o json` and read again by `agent store check`.
 // The model sees nothing else of the host.
 type Facts struct {
-	Hostname string       `json:"hostname"`
-	Arch     string       `json:"arch"` // as in GOARCH; of an image that of its programs
-	OS       OSRelease    `json:"os"`
-	Kernel   KernelFacts  `json:"kernel"`
-	Init     string       `json:"init"`      // "systemd" or ""
-	Contain  string       `json:"container"` // "", "systemd-nspawn", "sandbox", "docker" …
-	Cgroup   int          `json:"cgroup"`    // 1, 2, or 0 when unknown
-	Links    []LinkFact   `json:"links"`
-	Uplink   string       `json:"uplink"` // the default route's link, "" if none
-	Address  netip.Addr   `json:"address"`
-	RALinks  []string     `json:"raLinks,omitempty"` // links on which the kernel takes router advertisements
-	Runtime  RuntimeFacts `json:"runtime"`
-	Kubelet  KubeletFacts `json:"kubelet"`
+	Hostname string      `json:"hostname"`
+	Arch     string      `json:"arch"` // as in GOARCH; of an image that of its programs
+	OS       OSRelease   `json:"os"`
+	Kernel   KernelFacts `json:"kernel"`
+	Init     string      `json:"init"`      // "systemd" or ""
+	Contain  string      `json:"container"` // "", "systemd-nspawn", "sandbox", "docker" …
+	// Cloud is where the machine runs, as kOps' spec.cloudProvider names it, by what its firmware says; "" when that tells nothing, and in a
+	// container, whose machine is somebody else's.
+	Cloud   string       `json:"cloud,omitempty"`
+	Cgroup  int          `json:"cgroup"` // 1, 2, or 0 when unknown
+	Links   []LinkFact   `json:"links"`
+	Uplink  string       `json:"uplink"` // the default route's link, "" if none
+	Address netip.Addr   `json:"address"`
+	RALinks []string     `json:"raLinks,omitempty"` // links on which the kernel takes router advertisements
+	Runtime RuntimeFacts `json:"runtime"`
+	Kubelet KubeletFacts `json:"kubelet"`
 	// Forward is the verdict of the FORWARD hook's base chains: "drop" when any
 	// of them drops by policy (a Docker host), else "accept".
 	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"
@@ -48,6 +51,8 @@ type KernelFacts struct {
 	// Modules says that modules may be loaded here; of an image, that it has kernels with modules.
 	Modules bool `json:"modules"`
 	BPF     bool `json:"bpf"` // /sys/fs/bpf is a bpf file system
+	// Hugepages is how many huge pages are set aside, by size ("2M", "1G"); a size that is not in it the kernel does not have. Nil: not known.
+	Hugepages map[string]int `json:"hugepages"`
 	// KnownModules is, per module that a builder may ask for, where it stands.
 	KnownModules map[string]ModuleState `json:"knownModules,omitempty"`
 }

@@ -16,6 +16,8 @@ func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
 	facts.Contain = container(l.kernel, l.opt.Sandbox)
 	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
 		facts.Kernel = imageKernel(l)
+	} else if facts.Contain == "" {
+		facts.Cloud = cloudOf(l.kernel)
 	}
 	facts.Cgroup = cgroupVersion(l.kernel)
 	facts.Init = initSystem(l)

@@ -10,8 +10,8 @@ import (
 
 // knownModules are those that a builder may ask for.
 var knownModules = []string{
-	"br_netfilter", "bridge", "dummy", "ip_set", "ip_tables", "ip_vs", "ipip", "ipvlan", "nf_conntrack", "nf_tables",
-	"nfnetlink_queue", "overlay", "tun", "veth", "vxlan", "wireguard",
+	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ipip", "ipvlan",
+	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user",
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
@@ -25,6 +25,7 @@ func kernelFacts(k *kernel, contain string) KernelFacts {
 	facts.Modules = contain == "" && unix.Access(k.proc+"/modules", unix.F_OK) == nil
 	var fs unix.Statfs_t
 	facts.BPF = unix.Statfs(k.sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
+	facts.Hugepages = hugepages(k)
 	facts.KnownModules = map[string]ModuleState{}
 	for _, name := range knownModules {
 		if state, err := k.Module(name); err == nil {

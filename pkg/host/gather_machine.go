@@ -1,0 +1,72 @@
+package host
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what its firmware says of itself (DMI); ""
+// where nothing tells. The marks are those of cloud-init.
+// https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
+func cloudOf(k *kernel) string {
+	said := func(field string) string {
+		raw, err := readKernelFile(k.sys + "/class/dmi/id/" + field)
+		if err != nil { // no DMI, as on many boards
+			return ""
+		}
+		return strings.TrimSpace(string(raw))
+	}
+	switch vendor := said("sys_vendor"); vendor {
+	case "Amazon EC2":
+		return "aws"
+	case "Google":
+		return "gce"
+	case "DigitalOcean", "Hetzner", "Scaleway":
+		return strings.ToLower(vendor)
+	case "OpenStack Foundation":
+		return "openstack"
+	}
+	switch {
+	case strings.HasSuffix(said("bios_version"), ".amazon"): // instances on Xen
+		return "aws"
+	case said("chassis_asset_tag") == "7783-7084-3265-9085-8269-3286-77": // Hyper-V elsewhere has another one
+		return "azure"
+	case strings.HasPrefix(said("product_name"), "OpenStack "):
+		return "openstack"
+	}
+	return ""
+}
+
+// hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have and has none of are 0. Nil where nobody can
+// tell. https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
+func hugepages(k *kernel) map[string]int {
+	if unix.Access(k.sys+"/kernel/mm", unix.F_OK) != nil {
+		return nil
+	}
+	out := map[string]int{}
+	sizes, err := os.ReadDir(k.sys + "/kernel/mm/hugepages")
+	if err != nil { // a kernel without
+		return out
+	}
+	for _, e := range sizes {
+		kb, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(e.Name(), "hugepages-"), "kB"))
+		if err != nil {
+			continue
+		}
+		size := strconv.Itoa(kb) + "K"
+		switch {
+		case kb >= 1<<20:
+			size = strconv.Itoa(kb>>20) + "G"
+		case kb >= 1<<10:
+			size = strconv.Itoa(kb>>10) + "M"
+		}
+		out[size] = 0
+		if raw, err := readKernelFile(k.sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
+			out[size], _ = strconv.Atoi(strings.TrimSpace(string(raw))) // the kernel writes numbers
+		}
+	}
+	return out
+}
