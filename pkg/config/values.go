@@ -37,6 +37,11 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
+// Before tells whether v is older than another one.
+func (v Version) Before(other Version) bool {
+	return !v.AtLeast(other.Major, other.Minor) || v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
+}
+
 // IsZero tells that no version is known.
 func (v Version) IsZero() bool { return v == Version{} }
 

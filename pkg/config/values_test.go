@@ -32,6 +32,17 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
+func TestBefore(t *testing.T) {
+	v := Version{Major: 4, Minor: 19, Patch: 57}
+	for other, want := range map[Version]bool{
+		{4, 19, 57}: false, {4, 19, 58}: true, {4, 19, 0}: false, {4, 20, 0}: true, {4, 9, 99}: false, {5, 0, 0}: true, {3, 99, 0}: false, {}: false,
+	} {
+		if v.Before(other) != want {
+			t.Errorf("%s before %s: want %t", v, other, want)
+		}
+	}
+}
+
 // TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by another name.
 func TestSysctlKey(t *testing.T) {
 	for _, c := range []struct{ in, want string }{

@@ -25,6 +25,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	for _, step := range []func() error{
 		b.supported,
 		b.fits,
+		b.requires,
 		b.directories,
 		b.modules,
 		b.sysctls,

@@ -136,10 +136,7 @@ func memberNames(asset config.Asset, w want) ([]string, error) {
 func older(version, minimum string) bool {
 	v, err := config.ParseVersion(version)
 	least, err2 := config.ParseVersion(minimum)
-	if err != nil || err2 != nil {
-		return false
-	}
-	return !v.AtLeast(least.Major, least.Minor) || v.Major == least.Major && v.Minor == least.Minor && v.Patch < least.Patch
+	return err == nil && err2 == nil && v.Before(least)
 }
 
 // mirrored puts the mirror in the place of scheme and host. What lies in the store, or on a disk, stays.

@@ -29,6 +29,7 @@ func amazonVPC() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
 		MTU:        "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own interface too",
 		IPv6:       true,
+		Requires:   Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
 		SharedHost: amazonVPCHost(),
 		Leftovers:  amazonVPCLeaves(),
 		Build:      buildAmazonVPC,
@@ -59,10 +60,6 @@ func amazonVPCLeaves() tasks.Leftovers {
 
 func buildAmazonVPC(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
-	if cloud := in.Node.CloudProvider; cloud != "" && cloud != "aws" {
-		return b, fmt.Errorf("use amazonVPC (%s): pods have addresses of an AWS VPC, and the cloud is %s (%s): choose cilium, calico or bridge",
-			in.NetworkOrigin(), cloud, in.Origin("spec.cloudProvider"))
-	}
 	if in.V4 && in.V6 {
 		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one range out of podCIDR, or choose cilium",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))

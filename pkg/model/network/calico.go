@@ -45,6 +45,7 @@ func calico() Network {
 		},
 		MTU:        "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 (IPv6 80)",
 		IPv6:       true,
+		Requires:   calicoRequires(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Leftovers:  calicoLeaves(),
 		Build:      buildCalico,
@@ -56,6 +57,22 @@ func calicoBPF(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 func calicoWireGuard(in Input) bool {
 	on := in.Node.Networking.Calico.WireguardEnabled
 	return on != nil && *on
+}
+
+// calicoRequires: its iptables dataplane asks for no more than kubelet does. Felix falls back to it where its eBPF cannot run, and then nobody serves
+// the services, for kube-proxy is off. https://docs.tigera.io/calico/latest/operations/ebpf/install
+func calicoRequires() Requires {
+	bpf := func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
+	newest := func(in Input) bool { // what documents leave to kOps is not held to it
+		v, err := config.ParseVersion(in.Node.Networking.Calico.Version)
+		return err == nil && v.AtLeast(3, 32) && bpf(in)
+	}
+	const rhel8 = "4.18.0-*.el8*"
+	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements", Variants: []Requires{
+		{When: "bpfEnabled", Kernel: version(5, 3), Backports: []string{rhel8}, If: bpf},
+		{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), Backports: []string{rhel8}, If: newest},
+		{When: "nftablesMode Enabled", Kernel: version(5, 13), If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }},
+	}}
 }
 
 // calicoIPIP: ipip is kOps' default on IPv4.

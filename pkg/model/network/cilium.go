@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -42,8 +43,9 @@ func cilium() Network {
 			{Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "tcp", Port: 4240, What: "health, and ICMP echo"}, {Proto: "tcp", Port: 4244, What: "Hubble"},
 			{Proto: "tcp", Port: 4003, What: "its etcd in kOps, with etcdManaged"},
 		},
-		MTU:  "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
-		IPv6: true,
+		MTU:      "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
+		IPv6:     true,
+		Requires: ciliumRequires(),
 		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").besides(
 			Shared{Service: "cloud-init", Leaves: "the links: no re-rendering when an interface comes (updates.network.when: [boot-new-instance])"},
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
@@ -53,6 +55,25 @@ func cilium() Network {
 }
 
 func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
+
+// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each release asks for. A document that names no version
+// leaves it to kOps: then only the oldest is held to.
+func ciliumRequires() Requires {
+	from := func(minor int) func(Input) bool {
+		return func(in Input) bool {
+			v, err := config.ParseVersion(in.Node.Networking.Cilium.Version)
+			return err == nil && v.AtLeast(1, minor)
+		}
+	}
+	const rhel8 = "4.18.0-*.el8*"
+	return Requires{Kernel: config.Version{Major: 4, Minor: 9, Patch: 17}, Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
+		Variants: []Requires{
+			{When: "version 1.14 and newer", Kernel: config.Version{Major: 4, Minor: 19, Patch: 57}, Backports: []string{rhel8}, If: from(14)},
+			{When: "version 1.17 and newer", Kernel: version(5, 4), Backports: []string{rhel8}, If: from(17)},
+			{When: "version 1.18 and newer", Kernel: version(5, 10), Backports: []string{rhel8}, If: from(18)},
+			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces", If: ciliumENI},
+		}}
+}
 
 func ciliumModules() []Module {
 	tunnel := func(kind string) func(Input) bool {

@@ -1,13 +1,12 @@
 package network
 
-import "fmt"
-
 // gcp is kubenet's conf_template where Google's network routes the pods' alias addresses. Upstream: kOps' docs/networking/gcp.md.
 func gcp() Network {
 	n := kubenet()
 	n.Name, n.Title, n.Docs = "gcp", "containerd's conf_template; pods have alias addresses that Google's network routes", "https://kops.sigs.k8s.io/networking/#kubenet-default"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}}, First: version(1, 2)}
 	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 and depend on path MTU discovery"
+	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses", Source: "https://cloud.google.com/vpc/docs/alias-ip"}
 	n.SharedHost = leaveAlone("veth*")
 	n.SharedHost.Others = []Shared{{Service: "google-guest-agent", Leaves: "alias ranges (ip_aliases = false in /etc/default/instance_configs.cfg): else the node takes pods' addresses for its own, as local routes of proto 66"}}
 	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
@@ -17,10 +16,6 @@ func gcp() Network {
 
 func buildGCP(in Input) (Built, error) {
 	var b Built
-	if cloud := in.Node.CloudProvider; cloud != "" && cloud != "gce" && cloud != "gcp" {
-		return b, fmt.Errorf("use gcp (%s): only Google's network routes alias addresses, and the cloud is %s (%s): choose kubenet, calico or bridge",
-			in.NetworkOrigin(), cloud, in.Origin("spec.cloudProvider"))
-	}
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		return b, nil

@@ -117,11 +117,20 @@ type Port struct {
 	What  string `json:"what"`
 }
 
-// Requires is what a host has or has not. A host without it is refused before anything is touched.
+// Requires is what a host has or has not. A host without it is refused before anything is touched; what is not known of a host is not held
+// against it. Needed modules are among [Network.Modules].
 type Requires struct {
 	Kernel    config.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
+	Backports []string       `json:"backports,omitempty"` // older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
 	Clouds    []string       `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
 	Hugepages string         `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
+	When      string         `json:"when,omitempty"`      // which variant or release of the network asks for it
+	Why       string         `json:"why,omitempty"`
+	Source    string         `json:"source,omitempty"`
+
+	Variants []Requires `json:"variants,omitempty"` // what variants and releases of the network ask for besides
+
+	If func(Input) bool `json:"-"` // nil: always
 }
 
 // SharedHost is what other services of the host must leave alone, by what suffers and not by the distribution.

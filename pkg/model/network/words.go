@@ -5,19 +5,42 @@ import (
 	"strings"
 )
 
-// Words says what a host must have.
+// Words says what a host must have: the network's own part, then a line for each variant.
 func (r Requires) Words() []string {
-	var out []string
+	var parts []string
 	if !r.Kernel.IsZero() {
-		out = append(out, fmt.Sprintf("Linux %d.%d or newer", r.Kernel.Major, r.Kernel.Minor))
+		parts = append(parts, r.KernelWords())
 	}
 	if len(r.Clouds) > 0 {
-		out = append(out, "cloud "+strings.Join(r.Clouds, " or "))
+		parts = append(parts, "cloud "+strings.Join(r.Clouds, " or "))
 	}
 	if r.Hugepages != "" {
-		out = append(out, "huge pages of "+r.Hugepages)
+		parts = append(parts, "huge pages of "+r.Hugepages)
+	}
+	var out []string
+	if words := strings.Join(parts, ", "); words != "" {
+		if r.When != "" {
+			words = r.When + ": " + words
+		}
+		out = append(out, words)
+	}
+	for _, v := range r.Variants {
+		out = append(out, v.Words()...)
 	}
 	return out
+}
+
+// KernelWords says which kernel is old enough.
+func (r Requires) KernelWords() string {
+	words := fmt.Sprintf("Linux %d.%d", r.Kernel.Major, r.Kernel.Minor)
+	if r.Kernel.Patch > 0 {
+		words += fmt.Sprintf(".%d", r.Kernel.Patch)
+	}
+	words += " or newer"
+	if len(r.Backports) > 0 {
+		words += " (or " + strings.Join(r.Backports, ", ") + ")"
+	}
+	return words
 }
 
 // Words says for each service of the host what it must leave alone.

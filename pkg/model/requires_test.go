@@ -1,0 +1,151 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// of is a scenario's input with a network and facts of one's own.
+func of(t *testing.T, networking string, change func(*host.Facts, *config.Node)) Input {
+	t.Helper()
+	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.33.2\n" +
+		"  networking: " + networking + "\n"
+	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
+	if node == nil {
+		t.Fatal(diags.Err())
+	}
+	in := Input{Node: node, Facts: aHost()}
+	change(in.Facts, node)
+	return in
+}
+
+// TestRefused: what is known to be too little is refused; what is enough, or not known, is not.
+func TestRefused(t *testing.T) {
+	kernel := func(release string) func(*host.Facts, *config.Node) {
+		return func(f *host.Facts, _ *config.Node) { f.Kernel.Release = release }
+	}
+	cloud := func(said, seen string) func(*host.Facts, *config.Node) {
+		return func(f *host.Facts, n *config.Node) { n.CloudProvider, f.Cloud = said, seen }
+	}
+	module := func(name string, state host.ModuleState, loads bool) func(*host.Facts, *config.Node) {
+		return func(f *host.Facts, _ *config.Node) {
+			f.Kernel.Modules, f.Kernel.KnownModules = loads, map[string]host.ModuleState{name: state}
+		}
+	}
+	for _, c := range []struct {
+		networking string
+		host       func(*host.Facts, *config.Node)
+		says       string // "": not refused
+	}{
+		{"{cilium: {version: v1.18.6}}", kernel("5.4.0-150-generic"), "version 1.18 and newer needs Linux 5.10 or newer"},
+		{"{cilium: {version: v1.18.6}}", kernel("5.10.0-30-amd64"), ""},
+		{"{cilium: {version: v1.18.6}}", kernel("4.18.0-553.el8_10.x86_64"), ""},
+		{"{cilium: {version: v1.18.6}}", kernel("4.18.0-25-generic"), "4.18.0-25-generic"},
+		{"{cilium: {version: v1.17.8}}", kernel("5.4.0-150-generic"), ""},
+		{"{cilium: {version: v1.15.1}}", kernel("4.19.0-27-amd64"), "Linux 4.19.57 or newer"},
+		{"{cilium: {version: v1.15.1}}", kernel("4.19.0-27-amd64"), "4.19.0-27-amd64"},
+		{"{cilium: {version: v1.11.0}}", kernel("4.14.355-275.570.amzn2.x86_64"), ""},
+		{"{cilium: {}}", kernel("4.14.355-275.570.amzn2.x86_64"), ""}, // kOps chooses the version
+		{"{cilium: {}}", kernel("3.10.0-1160.el7.x86_64"), "Linux 4.9.17"},
+		{"{cilium: {}}", kernel(""), ""},
+		{"{cilium: {version: v1.18.6}}", kernel("strange"), ""},
+		{"{calico: {}}", kernel("3.10.0-1160.el7.x86_64"), ""},
+		{"{calico: {bpfEnabled: true}}", kernel("4.15.0-1"), "bpfEnabled needs Linux 5.3 or newer"},
+		{"{calico: {bpfEnabled: true}}", kernel("5.4.0-1"), ""},
+		{"{calico: {bpfEnabled: true, version: v3.32.1}}", kernel("5.4.0-1"), "Linux 5.10 or newer"},
+		{"{calico: {bpfEnabled: true, version: v3.32.1}}", kernel("4.18.0-305.el8.x86_64"), ""},
+		{"{calico: {nftablesMode: Enabled}}", kernel("5.10.0-1"), "Linux 5.13"},
+
+		{"{amazonVPC: {}}", cloud("aws", "aws"), ""},
+		{"{amazonVPC: {}}", cloud("", ""), ""},
+		{"{amazonVPC: {}}", cloud("aws", ""), ""},
+		{"{amazonVPC: {}}", cloud("azure", ""), "the cloud is azure"},
+		{"{amazonVPC: {}}", cloud("aws", "gce"), "by its firmware this machine runs in gce"},
+		{"{gcp: {}}", cloud("gcp", "gce"), ""},
+		{"{gcp: {}}", cloud("", "hetzner"), "runs in hetzner"},
+		{"{calico: {}}", cloud("aws", "gce"), ""},
+		{"{cilium: {ipam: eni, tunnel: disabled}}", cloud("", "azure"), "ipam eni works on aws only"},
+		{"{cilium: {}}", cloud("azure", "azure"), ""},
+
+		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleAbsent, true), "needs kernel module vxlan"},
+		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleLoadable, true), ""},
+		{"{flannel: {backend: vxlan}}", module("tun", host.ModuleAbsent, true), ""}, // of the other backend
+		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleAbsent, false), ""},
+		{"{calico: {encapsulationMode: vxlan}}", module("ipip", host.ModuleAbsent, true), ""},
+	} {
+		in := of(t, c.networking, c.host)
+		_, _, err := Build(in)
+		switch {
+		case c.says == "" && err != nil:
+			t.Errorf("%s on %s: refused: %v", c.networking, in.Facts.Kernel.Release, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s on %s: %v, want %q", c.networking, in.Facts.Kernel.Release, err, c.says)
+		}
+	}
+}
+
+func TestHugepages(t *testing.T) {
+	for _, c := range []struct {
+		size  string
+		pages map[string]int
+		set   string // vm.nr_hugepages by the user
+		says  string
+	}{
+		{"2M", nil, "", ""}, // nobody can tell
+		{"2M", map[string]int{}, "", "none of that size"},
+		{"1G", map[string]int{"2M": 512}, "", "none of that size"},
+		{"2M", map[string]int{"2M": 0}, "", "or set vm.nr_hugepages"},
+		{"2M", map[string]int{"2M": 0}, "512", ""},
+		{"2M", map[string]int{"2M": 0}, "0", "none are set aside"},
+		{"1G", map[string]int{"1G": 0}, "512", "hugepagesz=1G"},
+		{"1G", map[string]int{"1G": 1}, "", ""},
+	} {
+		in := of(t, "{cni: {}}", func(f *host.Facts, n *config.Node) {
+			f.Kernel.Hugepages = c.pages
+			if c.set != "" {
+				n.SysctlParameters = append(n.SysctlParameters, config.Sysctl{Key: "vm.nr_hugepages", Value: c.set})
+			}
+		})
+		net, _ := network.Find("cni")
+		net.Requires.Hugepages = c.size
+		err := (&builder{in: in, net: net, view: view(in)}).requires()
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s of %v, vm.nr_hugepages=%q: %v, want %q", c.size, c.pages, c.set, err, c.says)
+		}
+	}
+}
+
+// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing. The list is host.knownModules.
+func TestModulesAreFacts(t *testing.T) {
+	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	for _, n := range network.All() {
+		for _, m := range n.Modules {
+			if _, known := live.Facts().Kernel.KnownModules[moduleFact(m.Name)]; !known && !m.Optional {
+				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/gather_kernel.go", n.Name, m.Name)
+			}
+		}
+	}
+}
+
+func TestLinuxVersion(t *testing.T) {
+	for release, want := range map[string]string{
+		"6.1.0-18-amd64": "6.1.0", "4.18.0-553.el8_10.x86_64": "4.18.0", "6.18.0+": "6.18.0", "5.10.16.3-microsoft-standard-WSL2": "5.10.16", "6.9-rc1": "6.9.0", "6.6.31_1": "6.6.31",
+	} {
+		if v, ok := linuxVersion(release); !ok || v.String() != want {
+			t.Errorf("%s: %s, %t", release, v, ok)
+		}
+	}
+	for _, release := range []string{"", "strange", "6", "6..1"} {
+		if v, ok := linuxVersion(release); ok {
+			t.Errorf("%q: %s", release, v)
+		}
+	}
+}
