@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +60,9 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 			manager = "nobody"
 		}
 		lines = append(lines, [2]string{"link " + l.Name, fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
+	}
+	for _, unit := range slices.Sorted(maps.Keys(f.Services)) {
+		lines = append(lines, [2]string{"network service", fmt.Sprintf("%s, %s", unit, f.Services[unit])})
 	}
 	for _, p := range f.Peers {
 		lines = append(lines, [2]string{"also here", p})

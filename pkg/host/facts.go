@@ -27,6 +27,14 @@ type Facts struct {
 	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"
 	// LateSysctls is what files set that are read at boot after ours.
 	LateSysctls []SysctlLine `json:"lateSysctls,omitempty"`
+	// Services are those that have to do with the host's network, by unit; see [Facts.Uses].
+	Services map[string]ServiceState `json:"services,omitempty"`
+	// Systemd is the release of systemd-networkd where that is in use, 252 for example; 0: not known.
+	Systemd int `json:"systemd,omitempty"`
+	// UdevRules are files of rules that configure interfaces which appear.
+	UdevRules []string `json:"udevRules,omitempty"`
+	// GuestAliases is what the node's owner tells Google's guest agent of alias addresses (ip_aliases).
+	GuestAliases *Setting `json:"guestAliases,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
 	// Problems lists what is there and could not be read, each with its reason.

@@ -22,6 +22,7 @@ func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
 	facts.Cgroup = cgroupVersion(l.kernel)
 	facts.Init = initSystem(l)
 	g.peers()
+	g.services()
 	g.lateSysctls()
 	g.kubelet()
 	// The runtime is asked while the rest is read: it takes as long to answer.
