@@ -14,14 +14,17 @@ const KindAwait = "await"
 // waits; when what it waits for is known, the model makes the tasks in its place.
 type Await struct {
 	Meta
-	What   string // "pod-cidr"
-	Reason string // "waiting for " stands before it
+	What   string      // "pod-cidr"
+	Reason string      // "waiting for " stands before it
+	Keeps  []graph.Key // what was made when it was known: it stays, as it is
 }
 
 var _ Task = Await{}
 
 // Owns implements [Task].
-func (t Await) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindAwait, t.What)} }
+func (t Await) Owns() []graph.Key {
+	return append([]graph.Key{graph.MakeKey(KindAwait, t.What)}, t.Keeps...)
+}
 
 // Plan implements [Task]: a [graph.Wait], always.
 func (t Await) Plan(context.Context, host.View) (*Change, error) { return nil, graph.Wait(t.Reason) }

@@ -8,7 +8,7 @@ import (
 // networkDirs are where those look who set the node's own network up.
 var networkDirs = []string{
 	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf", "/etc/systemd/resolved.conf",
-	"/etc/netplan/", "/etc/NetworkManager/", "/etc/network/", "/etc/sysconfig/network", "/etc/sysconfig/iptables", "/etc/iptables/",
+	"/etc/netplan/", "/etc/NetworkManager/", "/run/NetworkManager/conf.d/", "/etc/network/", "/etc/sysconfig/network", "/etc/sysconfig/iptables", "/etc/iptables/",
 	"/etc/nftables", "/etc/firewalld/", "/etc/ufw/", "/etc/dhcp/", "/etc/dhcpcd.conf", "/etc/resolv.conf", "/etc/iproute2/",
 	"/etc/sysctl.conf", "/etc/udev/rules.d/",
 }
