@@ -30,6 +30,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		b.modules,
 		b.sysctls,
 		b.mounts,
+		b.sharedHost,
 		b.plugins,
 		b.network,
 		b.kubelet,

@@ -67,7 +67,7 @@ func details(t tasks.Task) []string {
 	case tasks.DropIn:
 		return content(t.Content)
 	case tasks.UnitState:
-		return []string{fmt.Sprintf("enabled %v active %v noblock %v", *t.Enabled, *t.Active, t.NoBlock)}
+		return []string{fmt.Sprintf("enabled %s active %s masked %s noblock %v", tristate(t.Enabled), tristate(t.Active), tristate(t.Masked), t.NoBlock)}
 	case tasks.Archive:
 		return append([]string{fmt.Sprintf("%s sha256 %s mode %04o owner %s", t.Name, t.SHA256, t.Mode, t.Owner)}, t.URLs...)
 	case tasks.CertificateSet:
@@ -127,6 +127,13 @@ func optional(yes bool) string {
 		return " (optional)"
 	}
 	return ""
+}
+
+func tristate(b *bool) string {
+	if b == nil {
+		return "as it is"
+	}
+	return fmt.Sprint(*b)
 }
 
 func content(data []byte) []string {

@@ -49,4 +49,4 @@ func (b *builder) modules() error {
 }
 
 // header starts every file of lines that is ours.
-const header = "# Written by Netwright; edits are undone. `netwright explain` says where each line comes from.\n"
+const header = host.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"

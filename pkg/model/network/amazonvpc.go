@@ -73,10 +73,6 @@ func buildAmazonVPC(in Input) (Built, error) {
 
 // amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes the further interfaces for the host's own.
 func amazonVPCHost() SharedHost {
-	s := leaveAlone("eni*", "vlan*").macs("eni*", "vlan*").besides(
-		Shared{Service: "ec2-net-utils", Leaves: "secondary addresses: an empty /etc/udev/rules.d/99-vpc-policy-routes.rules, else it gives every pod's address to the host"},
-		Shared{Service: "cloud-init", Leaves: "further interfaces (updates.network.when: [boot-new-instance])"},
-		Shared{Service: "nm-cloud-setup", Leaves: "policy routing: its tables 30200 and 30400 take the pods' traffic"})
-	s.ENIs = true
-	return s
+	// By their whole pattern: a VLAN that people named vlan10 is theirs.
+	return leaveAlone("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????", "vlan???????????").enis("", nil)
 }

@@ -46,8 +46,7 @@ func cilium() Network {
 		MTU:      "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
 		IPv6:     true,
 		Requires: ciliumRequires(),
-		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").besides(
-			Shared{Service: "cloud-init", Leaves: "the links: no re-rendering when an interface comes (updates.network.when: [boot-new-instance])"},
+		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
 		Leftovers: ciliumLeaves(),
 		Build:     buildCilium,

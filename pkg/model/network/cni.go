@@ -41,6 +41,7 @@ func cni() Network {
 		Kubeconfig: "the network's own",
 		MTU:        "the network's own",
 		IPv6:       true,
+		SharedHost: leaveAlone(), // nobody knows its links, but routes and rules it has
 		Leftovers:  tasks.Leftovers{Others: []string{"whatever the network that was brought leaves: `agent networks --found` looks for those that are known"}},
 		Build:      buildCNI,
 	}

@@ -8,7 +8,7 @@ func gcp() Network {
 	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 and depend on path MTU discovery"
 	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses", Source: "https://cloud.google.com/vpc/docs/alias-ip"}
 	n.SharedHost = leaveAlone("veth*")
-	n.SharedHost.Others = []Shared{{Service: "google-guest-agent", Leaves: "alias ranges (ip_aliases = false in /etc/default/instance_configs.cfg): else the node takes pods' addresses for its own, as local routes of proto 66"}}
+	n.SharedHost.Aliases = true
 	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
 	n.Build = buildGCP
 	return n

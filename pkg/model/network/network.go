@@ -139,8 +139,12 @@ type SharedHost struct {
 	Routes   bool     `json:"routes,omitempty"`   // it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
 	MAC      []string `json:"mac,omitempty"`      // links whose address udev must not choose (MACAddressPolicy=none)
 	ENIs     bool     `json:"enis,omitempty"`     // the cloud's further interfaces are the network's: nobody else configures them
+	ENIsWhen string   `json:"enisWhen,omitempty"` // only then
+	Aliases  bool     `json:"aliases,omitempty"`  // alias addresses of the node's interface are pods': nobody gives them to the node
 	Firewall bool     `json:"firewall,omitempty"` // pods' packets are forwarded: firewalld drops what no zone allows
 	Others   []Shared `json:"others,omitempty"`
+
+	ENIsIf func(Input) bool `json:"-"` // nil: always
 }
 
 // Shared says in words what one more service must leave alone.

@@ -50,6 +50,15 @@ func (s SharedHost) besides(more ...Shared) SharedHost {
 	return s
 }
 
+// enis makes the cloud's further interfaces the network's, where the condition holds (nil: always).
+func (s SharedHost) enis(when string, condition func(Input) bool) SharedHost {
+	s.ENIs, s.ENIsWhen, s.ENIsIf = true, when, condition
+	return s
+}
+
+// TakesENIs says that the cloud's further interfaces are the network's.
+func (s SharedHost) TakesENIs(in Input) bool { return s.ENIs && (s.ENIsIf == nil || s.ENIsIf(in)) }
+
 // macs adds links whose address udev must not choose. systemd's 99-default.link has MACAddressPolicy=persistent: it changes the address
 // of a link after its network has told it to the pod or to other nodes.
 func (s SharedHost) macs(links ...string) SharedHost {

@@ -57,7 +57,14 @@ func (s SharedHost) Words() []Shared {
 		out = append(out, Shared{"udev", "the MAC address of " + strings.Join(s.MAC, ", ") + " (MACAddressPolicy=none)"})
 	}
 	if s.ENIs {
-		out = append(out, Shared{"every service", "further interfaces of the cloud: they are the network's"})
+		when := s.ENIsWhen
+		if when != "" {
+			when = " (" + when + ")"
+		}
+		out = append(out, Shared{"every service", "further interfaces of the cloud and further addresses: they are the network's" + when})
+	}
+	if s.Aliases {
+		out = append(out, Shared{"google-guest-agent", "alias ranges (ip_aliases = false): else the node takes pods' addresses for its own, as local routes of proto 66"})
 	}
 	if s.Firewall {
 		out = append(out, Shared{"firewalld", "forwarded traffic; its nft rules can drop or flush what pods need"})

@@ -1,0 +1,105 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Units that have to do with the host's network; see [host.Facts.Services].
+const (
+	networkd       = "systemd-networkd.service"
+	networkManager = "NetworkManager.service"
+	udevd          = "systemd-udevd.service"
+	guestAgent     = "google-guest-agent.service"
+)
+
+// sharedHost tells the other services of this host what is the network's: for each that is in use here, and for every network that suffers
+// from it, whatever the distribution. Nothing is written for a service that is not there.
+func (b *builder) sharedHost() error {
+	s := b.net.SharedHost
+	if b.in.Facts.Uses(networkd) {
+		b.networkdLeaves(s)
+	}
+	if b.in.Facts.Uses(networkManager) && len(s.Links) > 0 {
+		b.addShared("NetworkManager leaves the links of "+b.net.Name+" alone", "/etc/NetworkManager/conf.d/99-netwright.conf",
+			nmUnmanaged("netwright", interfaceNames(s.Links)), tasks.Reload(networkManager))
+	}
+	if b.in.Facts.Uses(udevd) && len(s.MAC) > 0 {
+		b.addShared("udev would give links another MAC address than pods were told", "/etc/systemd/network/10-netwright.link", linkFile(s.MAC), tasks.Reload(udevd))
+	}
+	if s.TakesENIs(b.view) {
+		b.enisLeft()
+	}
+	if s.Aliases && b.in.Facts.Installed(guestAgent) {
+		b.aliasesLeft()
+	}
+	b.sharedWarnings(s)
+	return nil
+}
+
+// addShared adds a file of ours that another service reads when the effect is done.
+func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
+	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Then: effects}
+	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
+}
+
+// networkdLeaves keeps systemd-networkd from the network's links and from routes and rules that it did not make. It takes those for leftovers
+// of its own when it starts and when it sets a link up anew. Its settings are only read at its start, .network files at a reload.
+// https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
+func (b *builder) networkdLeaves(s network.SharedHost) {
+	version := b.in.Facts.Systemd
+	knows := func(since int) bool { return version == 0 || version >= since }
+	if s.Routes && knows(246) {
+		text := "[Network]\nManageForeignRoutes=no\n"
+		if knows(249) {
+			text += "ManageForeignRoutingPolicyRules=no\n"
+		}
+		if version >= 256 {
+			text += "ManageForeignNextHops=no\n"
+		}
+		b.addShared("systemd-networkd would take the routes and rules of "+b.net.Name+" away", "/etc/systemd/networkd.conf.d/99-netwright.conf", text, tasks.Restart(networkd))
+	}
+	switch {
+	case s.Routes && !knows(246):
+		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign routes and rules alone (246 and 249 can): its restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
+			version, b.net.Name)
+	case s.Routes && !knows(249):
+		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign rules alone (249 can): its restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
+			version, b.net.Name)
+	}
+	if len(s.Links) > 0 {
+		b.addShared("systemd-networkd leaves the links of "+b.net.Name+" alone", "/etc/systemd/network/05-netwright.network",
+			"[Match]\nName="+strings.Join(s.Links, " ")+"\n\n[Link]\nUnmanaged=yes\n", tasks.Reload(networkd))
+	}
+}
+
+// linkFile keeps udev from choosing addresses; all else is as in systemd's 99-default.link, whose place it takes for these links.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.link.html (MACAddressPolicy)
+func linkFile(links []string) string {
+	return "[Match]\nOriginalName=" + strings.Join(links, " ") +
+		"\n\n[Link]\nNamePolicy=keep kernel database onboard slot path\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=none\n"
+}
+
+// nmUnmanaged is a section of NetworkManager's settings. It has a name of its own: of [keyfile] unmanaged-devices, which upstreams write, one
+// file takes the place of another's. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html (device section)
+func nmUnmanaged(name, devices string) string {
+	return "[device-" + name + "]\nmatch-device=" + devices + "\nmanaged=0\n"
+}
+
+func interfaceNames(patterns []string) string {
+	return "interface-name:" + strings.Join(patterns, ";interface-name:")
+}
+
+// aliasesLeft keeps Google's guest agent from taking alias addresses for the node's own. The node's owner has a file that wins.
+func (b *builder) aliasesLeft() {
+	switch said := b.in.Facts.GuestAliases; {
+	case said == nil:
+		b.addShared("Google's guest agent would give pods' addresses to the node", host.GuestConfig, "[IpForwarding]\nip_aliases = false\n", tasks.Restart(guestAgent))
+	case said.Value != "false":
+		b.note(network.Warning, said.File, "google-guest-agent gives pods' addresses to the node as local routes: set ip_aliases = false in the section [IpForwarding] of %s, and restart it", said.File)
+	}
+}
