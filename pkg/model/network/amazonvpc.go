@@ -41,7 +41,7 @@ func amazonVPCLeaves() tasks.Leftovers {
 		LocalRule: true, // security groups for pods, strict: at 20
 		Rules: []tasks.RuleMark{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, Table: 2, Last: 15},
-			{Priority: 32765, Table: 2, Last: 15}, {Priority: 10, Table: 101, Last: 4195}, // 100 and the number of a VLAN
+			{Priority: 32765, Table: 2, Last: 15}, {Priority: 10, Table: 101, Last: 252}, {Priority: 10, Table: 256, Last: 4195}, // 100 and the number of a VLAN
 		},
 		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 2, Last: 15, Protocol: protocolBoot}, {Table: 101, Last: 4195, Link: "vlan*"}},
 		Links:  []tasks.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},

@@ -1,0 +1,178 @@
+package network
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Danger is a mark that could mean what is somebody else's.
+type Danger struct {
+	At   string // which mark: "links[2]"
+	What string // the mark as it is written
+	Why  string // whose it could be, and what to add
+}
+
+// Things that nearly every node has and that no network may name: by the kernel, systemd, the distributions, docker, libvirt, kube-proxy, kubelet.
+var (
+	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0", "br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
+		"wg0", "dummy0", "kube-ipvs0", "nodelocaldns", "veth1234567", "vethwepl1", "tailscale0"}
+	othersChains = []string{"INPUT", "OUTPUT", "FORWARD", "PREROUTING", "POSTROUTING", "DOCKER", "DOCKER-USER", "DOCKER-ISOLATION-STAGE-1", "LIBVIRT_INP", "ufw-user-input",
+		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL", "KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
+		"f2b-sshd", "NETAVARK_FORWARD"}
+	othersTables = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges", "libvirt_network", "f2b-table", "inet", "netavark"}
+	othersSets   = []string{"KUBE-CLUSTER-IP", "KUBE-LOOP-BACK", "KUBE-NODE-PORT-TCP", "f2b-sshd", "fail2ban"}
+	othersUnits  = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service", "sshd.service", "systemd-networkd.service", "NetworkManager.service",
+		"netwright-agent.service", "dbus.service", "network.target", "multi-user.target"}
+	// othersPaths are directories that many share: no mark takes one away, nor what is above it.
+	othersPaths = []string{"/etc/cni/net.d", "/etc/systemd/system", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/NetworkManager/conf.d", "/etc/kubernetes", "/etc/netwright", "/etc/containerd",
+		"/opt/cni/bin", "/usr/bin", "/usr/lib/systemd", "/usr/libexec/cni", "/var/lib/cni/networks", "/var/lib/cni/results", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/netwright",
+		"/var/log/pods", "/run/netns", "/run/systemd", "/run/containerd", "/sys/fs/bpf/tc/globals", "/srv/kubernetes", "/root", "/boot", "/home"}
+)
+
+// protocols of routes that say nothing of who set them: the kernel, programs that do not say, people, router advertisements, DHCP (linux/rtnetlink.h).
+var othersProtocols = []int{2, protocolBoot, 4, 9, 16}
+
+// Dangers lists what no leftovers may have: patterns that match everything, names that are everybody's without a word of whose pods or bridge it is,
+// tables and protocols of the system's own, paths that cannot be taken away. It holds our networks in a test, and a declared one before any task is made.
+func Dangers(l tasks.Leftovers) []Danger {
+	var d dangers
+	for i, m := range l.Links {
+		own := m.Master != "" || m.Pods || m.MAC != "" || m.Alias != ""
+		for _, p := range []string{m.Name, m.MAC, m.Alias} {
+			d.pattern("links", i, p)
+		}
+		d.when(m.Kind == "", "links", i, m, "a physical link can have that name: say its kind")
+		d.when(!own && common(m.Name, othersLinks), "links", i, m, "links of others are called so too: say its master, or pods: true")
+	}
+	for i, m := range l.Routes {
+		unnamed := m.Protocol == 0 || slices.Contains(othersProtocols, m.Protocol)
+		main := m.Table == 0 || m.Table == host.AllTables || m.Table >= 253 && m.Table <= 255
+		d.when(unnamed && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
+		if !named(m.Link) {
+			d.last("routes", i, m, m.Table, m.Last)
+		}
+	}
+	for i, m := range l.Rules {
+		system := m.Table >= 253 && m.Table <= 255
+		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods, "rules", i, m, "others have rules there: say the mark, a table of the network's own, or pods: true")
+		d.last("rules", i, m, m.Table, m.Last)
+	}
+	for i, m := range l.Chains {
+		rules := m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
+		d.when(!rules && m.Chain == "", "chains", i, m, "it is every chain: say chain, comment, target, in or out")
+		d.when(!rules && common(m.Chain, othersChains), "chains", i, m, "that chain is the system's or another program's: say comment, target, in or out for the rules in it")
+		for _, p := range []string{m.Chain, m.Comment, m.Target, m.In, m.Out, m.Set} {
+			d.pattern("chains", i, p)
+		}
+	}
+	for i, m := range l.Tables {
+		d.pattern("tables", i, m.Name)
+		d.when(common(m.Name, othersTables), "tables", i, m, "a table of the system or of another program is called so")
+	}
+	for i, m := range l.IPSets {
+		d.pattern("ipsets", i, m)
+		d.when(common(m, othersSets), "ipsets", i, m, "a set of another program is called so")
+	}
+	d.kernel(l)
+	for i, m := range l.Units {
+		d.when(common(m, othersUnits), "units", i, m, "the node needs that unit")
+	}
+	for i, m := range l.Pins {
+		d.path("pins", i, m)
+		d.when(!strings.HasPrefix(m, "/sys/fs/bpf/"), "pins", i, m, "pins are below /sys/fs/bpf")
+	}
+	for i, m := range l.Files {
+		d.path("files", i, m)
+	}
+	for i, m := range l.Lines {
+		d.when(!path.IsAbs(m.File) || len(strings.Fields(m.Line)) < 2, "lines", i, m, "a line of one word can be anybody's: write the whole line")
+	}
+	return d
+}
+
+// kernel holds the marks of what the kernel keeps beside links, routes and filters.
+func (d *dangers) kernel(l tasks.Leftovers) {
+	for i, m := range l.XFRM {
+		// strongSwan and Libreswan count reqid from 1.
+		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i, m,
+			"others have IPsec too: say mark and mask, ifID, or a reqID above 1")
+	}
+	for i, m := range l.IPVS {
+		d.when(m.Link == "" && !m.Pods || m.Unless == "", "ipvs", i, m, "kube-proxy has services there too: say link or pods, and unless: kube-ipvs0")
+	}
+	for i, m := range l.Sysctls {
+		d.when(m.Key == "" || m.Wrote == "" || m.Default == "" || m.Wrote == m.Default, "sysctls", i, m, "it says no value to go back to")
+	}
+	for i, m := range l.Programs {
+		d.pattern("programs", i, m.Name)
+		d.when(m.Hook != "tc" && m.Hook != "xdp" && m.Hook != "cgroup", "programs", i, m, "programs are attached at tc, xdp or cgroup")
+	}
+	for i, m := range l.OVS {
+		for _, p := range slices.Concat(m.Bridges, m.Tunnels, []string{m.Datapath}) {
+			d.pattern("ovs", i, p)
+		}
+	}
+	for i, m := range l.Moved {
+		d.pattern("moved", i, m.Link)
+	}
+}
+
+type dangers []Danger
+
+func (d *dangers) when(is bool, list string, i int, mark any, why string) {
+	if is {
+		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), What: strings.Trim(fmt.Sprintf("%+v", mark), "{}"), Why: why})
+	}
+}
+
+func (d *dangers) pattern(list string, i int, p string) {
+	_, err := path.Match(p, "")
+	d.when(err != nil || strings.HasPrefix(p, "*") || strings.HasPrefix(p, "?"), list, i, p, "the pattern must begin with what is the network's own")
+}
+
+func (d *dangers) last(list string, i int, mark any, table, last int) {
+	d.when(last != 0 && (last < table || table <= 255 && last >= 253), list, i, mark, "the tables from the first to the last hold the system's own (253 to 255)")
+}
+
+// path refuses what is no clean path, what is too high up, and what others have in it.
+func (d *dangers) path(list string, i int, p string) {
+	trimmed := strings.TrimSuffix(p, "/")
+	if !path.IsAbs(p) || path.Clean(trimmed) != trimmed || strings.Count(trimmed, "/") < 2 {
+		d.when(true, list, i, p, "that is no path that can be removed")
+		return
+	}
+	base := path.Base(trimmed)
+	d.pattern(list, i, base)
+	for _, other := range othersPaths {
+		holds := common(trimmed, ancestors(other))
+		d.when(holds, list, i, p, "others have files in "+other)
+		if holds {
+			return
+		}
+	}
+}
+
+// ancestors are a path and all above it.
+func ancestors(p string) []string {
+	var out []string
+	for ; p != "/"; p = path.Dir(p) {
+		out = append(out, p)
+	}
+	return out
+}
+
+// common tells that a pattern matches one of the names.
+func common(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		is, err := path.Match(pattern, name)
+		return err == nil && is
+	})
+}
+
+// named tells that a pattern of links is the network's own.
+func named(pattern string) bool { return pattern != "" && !common(pattern, othersLinks) }
