@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
@@ -36,27 +35,12 @@ func (b *Built) addEtcd(in Input) error {
 		return nil
 	}
 	c := etcd.Certificates
-	pair, ok := in.Keypairs[c.Keypair]
-	if !ok {
-		return fmt.Errorf("install the client certificate of calico (%s): its etcd is reached over https, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
-			origin, c.Keypair, c.Keypair, c.Keypair, c.CA)
+	err := b.addIdentity(in, identity{network: "calico", origin: origin, because: "its etcd is reached over https", why: "its etcd demands client certificates", server: "etcd",
+		keypair: c.Keypair, caName: c.CA, ca: func(pair Keypair) []byte { return etcdCA(in, c, pair) }, dir: c.Dir, commonName: calicoCommonName(c),
+		CA: certFile(c.CAFile()), Cert: certFile(c.CertFile()), Key: certFile(c.KeyFile())})
+	if err != nil {
+		return err
 	}
-	pair.CA = etcdCA(in, c, pair)
-	if len(pair.CA) == 0 {
-		return fmt.Errorf("install the client certificate of calico (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there",
-			origin, c.CA, c.CA)
-	}
-	meta := tasks.Meta{From: origin, Why: "its etcd demands client certificates"}
-	b.Tasks = append(b.Tasks,
-		tasks.Directory{Meta: meta, Path: c.Dir, Mode: 0o755},
-		tasks.CertificateSet{Meta: secret(meta), Dir: c.Dir, Owner: "root:root",
-			CA:         certFile(c.CAFile(), pair.CA),
-			Cert:       certFile(c.CertFile(), pair.Cert),
-			Key:        certFile(c.KeyFile(), pair.Key),
-			CommonName: calicoCommonName(c),
-			// Calico's pods run on these files after the configuration forgot them: to remove them is an outage.
-			RetainOnRelease: true,
-		})
 	if strings.HasPrefix(c.Dir, in.ConfDir+"/") && path.Base(c.Dir) == "calico-tls" {
 		b.note(Info, origin, "%s is also filled by Calico's own installer when the Secret calico-etcd-secrets has certificates: leave those empty, or the two write in turns", c.Dir)
 	}
@@ -82,11 +66,4 @@ func calicoCommonName(c config.Certificates) string {
 	return ""
 }
 
-func certFile(file string, pem []byte) tasks.CertFile {
-	return tasks.CertFile{Name: path.Base(file), PEM: pem, Mode: 0o600}
-}
-
-func secret(m tasks.Meta) tasks.Meta {
-	m.Secret = true
-	return m
-}
+func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }

@@ -1,9 +1,6 @@
 package network
 
 import (
-	"fmt"
-	"io/fs"
-
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -125,26 +122,7 @@ func (b *Built) addCiliumEtcd(in Input) error {
 	if !in.Node.Networking.Cilium.EtcdManaged {
 		return nil
 	}
-	origin := in.Origin("spec.networking.cilium.etcdManaged")
-	pair, ok := in.Keypairs[ciliumKeypair]
-	if !ok {
-		return fmt.Errorf("install the client certificate of cilium (%s): its etcd demands one, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
-			origin, ciliumKeypair, ciliumKeypair, ciliumKeypair, ciliumCA)
-	}
-	ca := pair.CA
-	if named, ok := in.Keypairs[ciliumCA]; ok && len(named.CA) > 0 {
-		ca = named.CA
-	}
-	if len(ca) == 0 {
-		return fmt.Errorf("install the client certificate of cilium (%s): the store has no CA %s to check etcd with: put pki/issued/%s/<id>.crt there", origin, ciliumCA, ciliumCA)
-	}
-	file := func(name string, pem []byte, mode fs.FileMode) tasks.CertFile {
-		return tasks.CertFile{Name: name, PEM: pem, Mode: mode}
-	}
-	meta := tasks.Meta{From: origin, Why: "its etcd demands client certificates"}
-	b.Tasks = append(b.Tasks,
-		tasks.Directory{Meta: meta, Path: ciliumPKI, Mode: 0o755},
-		tasks.CertificateSet{Meta: secret(meta), Dir: ciliumPKI, Owner: "root:root", CommonName: "cilium", RetainOnRelease: true,
-			CA: file("etcd-ca.crt", ca, 0o600), Cert: file("etcd-client-cilium.crt", pair.Cert, 0o644), Key: file("etcd-client-cilium.key", pair.Key, 0o400)})
-	return nil
+	return b.addIdentity(in, identity{network: "cilium", origin: in.Origin("spec.networking.cilium.etcdManaged"), because: "its etcd demands one", why: "its etcd demands client certificates",
+		server: "etcd", keypair: ciliumKeypair, caName: ciliumCA, ca: in.caOr(ciliumCA), dir: ciliumPKI, commonName: "cilium",
+		CA: tasks.CertFile{Name: "etcd-ca.crt", Mode: 0o600}, Cert: tasks.CertFile{Name: "etcd-client-cilium.crt", Mode: 0o644}, Key: tasks.CertFile{Name: "etcd-client-cilium.key", Mode: 0o400}})
 }
