@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -34,21 +35,29 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 				}
 				return nil
 			}
-			for _, n := range all {
-				if n.Name != args[0] {
-					continue
-				}
-				if !f.text() {
-					return f.data(s, n)
-				}
-				describe(s.out, n)
-				return nil
+			n, known := f.network(cmd.Context(), args[0])
+			if !known {
+				return unknownNetwork(args[0])
 			}
-			return unknownNetwork(args[0])
+			if !f.text() {
+				return f.data(s, n)
+			}
+			describe(s.out, n)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&found, "found", false, "say what networks left on this host, by name and mark; nothing is changed")
 	return cmd
+}
+
+// network is the one of that name: as the documents declare it where they can be read and do, else the row of the list.
+func (f *flags) network(ctx context.Context, name string) (network.Network, bool) {
+	if _, d, err := f.load(ctx); err == nil {
+		if n, known := network.Of(d.Node); known && n.Name == name {
+			return n, true
+		}
+	}
+	return network.Find(name)
 }
 
 func unknownNetwork(name string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -21,7 +22,7 @@ type leftThing struct {
 func networksFound(ctx context.Context, f *flags, s streams, args []string) (err error) {
 	all := network.All()
 	if len(args) == 1 {
-		one, known := network.Find(args[0])
+		one, known := f.network(ctx, args[0])
 		if !known {
 			return unknownNetwork(args[0])
 		}
@@ -36,6 +37,10 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	var scope tasks.Scope
 	if _, d, err := f.load(ctx); err == nil {
 		scope.PodCIDRs = d.Node.PodCIDR
+		if declared, known := network.Of(d.Node); known && len(args) == 0 {
+			i := slices.IndexFunc(all, func(n network.Network) bool { return n.Name == declared.Name })
+			all[i] = declared
+		}
 	} else {
 		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked for, since the configuration cannot be read: %v\n", err)
 	}

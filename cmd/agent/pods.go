@@ -19,9 +19,8 @@ import (
 // are now in place, and lets each ping the other, its gateway and the node's
 // address on the uplink. The pods are gone when it returns.
 func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node) (err error) {
-	name := n.Networking.Name()
-	if net, ok := network.Find(name); ok && net.Conf.Writer != network.WriterNetwright {
-		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it in a sandbox.\n", name, net.Conf.Writer)
+	if net, ok := network.Of(n); ok && net.Conf.Writer != network.WriterNetwright {
+		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it in a sandbox.\n", net.Name, net.Conf.Writer)
 		return nil
 	}
 	h, err := host.Open(ctx, opt)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 )
@@ -100,6 +101,9 @@ func (n *Node) fillNetwork() {
 		fill(n, "spec.networking.cilium.identityAllocationMode", KopsDefault, &c.IdentityAllocationMode, "crd")
 		fill(n, "spec.networking.cilium.chainingMode", KopsDefault, &c.ChainingMode, "none")
 	}
+	if w.Custom != nil {
+		w.Custom.fillCertificates()
+	}
 	if w.Calico == nil {
 		return
 	}
@@ -117,5 +121,15 @@ func (n *Node) fillNetwork() {
 		fill(n, at+"dir", KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
 		fill(n, at+"ca", KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
 		fill(n, at+"keypair", KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
+	}
+}
+
+// fillCertificates names the files of identities as Kubernetes' own are named.
+func (c *Custom) fillCertificates() {
+	for i := range c.Certificates {
+		one := &c.Certificates[i]
+		one.CAFile = cmp.Or(one.CAFile, "ca.crt")
+		one.CertFile = cmp.Or(one.CertFile, one.Keypair+".crt")
+		one.KeyFile = cmp.Or(one.KeyFile, one.Keypair+".key")
 	}
 }

@@ -9,6 +9,7 @@ type Networking struct {
 	Calico     *Calico     `json:"calico,omitempty"`
 	Cilium     *Cilium     `json:"cilium,omitempty"`
 	CNI        *CNI        `json:"cni,omitempty"` // bring your own
+	Custom     *Custom     `json:"custom,omitempty"`
 	Flannel    *Flannel    `json:"flannel,omitempty"`
 	GCP        *GCP        `json:"gcp,omitempty"`
 	Kindnet    *Kindnet    `json:"kindnet,omitempty"`

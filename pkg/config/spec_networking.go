@@ -8,7 +8,7 @@ import (
 
 // otherNetworks are those that kOps has known at some time and we do not build yet.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var otherNetworks = [...]string{"canal", "classic", "external", "kopeio", "lyftvpc", "romana", "weave", "custom"}
+var otherNetworks = [...]string{"canal", "classic", "external", "kopeio", "lyftvpc", "romana", "weave"}
 
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
@@ -28,6 +28,7 @@ func choices() []choice {
 		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
 		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return d.cilium(allocate(&w.Cilium)) }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
+		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return d.custom(allocate(&w.Custom)) }},
 		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return d.flannel(allocate(&w.Flannel)) }},
 		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
 		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return d.kindnet(allocate(&w.Kindnet)) }},

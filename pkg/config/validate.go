@@ -95,6 +95,7 @@ func (v *validator) all() {
 	v.mtus()
 	v.calico()
 	v.cilium()
+	v.custom()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
 	}

@@ -16,10 +16,9 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	if in.Node == nil || in.Facts == nil {
 		return nil, nil, errors.New("build the model: the node's configuration or the host's facts are missing (a bug of the caller)")
 	}
-	name := in.Node.Networking.Name()
-	net, ok := network.Find(name)
+	net, ok := network.Of(in.Node)
 	if !ok {
-		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", name)
+		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", in.Node.Networking.Name())
 	}
 	b := &builder{in: in, net: net, view: view(in)}
 	for _, step := range []func() error{

@@ -1,5 +1,7 @@
 package network
 
+import "github.com/netwright/netwright/pkg/config"
+
 // All lists the networks, by name. To add one is one file and one line.
 func All() []Network {
 	all := []Network{
@@ -8,6 +10,7 @@ func All() []Network {
 		calico(),
 		cilium(),
 		cni(),
+		custom(nil),
 		flannel(),
 		gcp(),
 		kindnet(),
@@ -18,6 +21,14 @@ func All() []Network {
 		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
 	}
 	return all
+}
+
+// Of returns the network that a node's documents select: the row of that name, or what they declare. It is the one place that knows.
+func Of(n *config.Node) (Network, bool) {
+	if c := n.Networking.Custom; c != nil {
+		return custom(c), true
+	}
+	return Find(n.Networking.Name())
 }
 
 // Find returns the network that a key under spec.networking selects.

@@ -64,6 +64,31 @@ func (c conflist) render() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
+// rangesText and routesText are host-local's `ranges` and `routes` of a node's pods, for a conf that somebody else lays out.
+func rangesText(pods config.CIDRs) (string, error) {
+	var ranges [][]ipRange
+	for _, c := range pods {
+		ranges = append(ranges, []ipRange{{Subnet: c.String()}})
+	}
+	return oneLine(ranges)
+}
+
+func routesText(pods config.CIDRs) (string, error) {
+	var routes []ipRoute
+	for _, c := range pods {
+		routes = append(routes, ipRoute{Dst: anyOf(c.Addr()).String()})
+	}
+	return oneLine(routes)
+}
+
+func oneLine(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("render a part of the CNI conf: %w", err)
+	}
+	return string(b), nil
+}
+
 // confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime with libcni ≥ 1.0 are the rule
 // (Kubernetes 1.27 on), else 0.4.0, which all of them read.
 func confVersion(v config.Version) string {

@@ -126,8 +126,28 @@ type dangers []Danger
 
 func (d *dangers) when(is bool, list string, i int, mark any, why string) {
 	if is {
-		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), What: strings.Trim(fmt.Sprintf("%+v", mark), "{}"), Why: why})
+		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), What: words(mark), Why: why})
 	}
+}
+
+// words is a mark as a list of leftovers writes it.
+func words(mark any) string {
+	var l tasks.Leftovers
+	switch m := mark.(type) {
+	case tasks.LinkMark:
+		l.Links = append(l.Links, m)
+	case tasks.RouteMark:
+		l.Routes = append(l.Routes, m)
+	case tasks.RuleMark:
+		l.Rules = append(l.Rules, m)
+	case tasks.ChainMark:
+		l.Chains = append(l.Chains, m)
+	case tasks.TableMark:
+		l.Tables = append(l.Tables, m)
+	default:
+		return fmt.Sprintf("%q", mark)
+	}
+	return strings.Join(l.Words(), " ")
 }
 
 func (d *dangers) pattern(list string, i int, p string) {
@@ -172,6 +192,11 @@ func common(pattern string, names []string) bool {
 		is, err := path.Match(pattern, name)
 		return err == nil && is
 	})
+}
+
+// anyMatches tells that one of the patterns matches a name.
+func anyMatches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return common(p, []string{name}) })
 }
 
 // named tells that a pattern of links is the network's own.

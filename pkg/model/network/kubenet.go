@@ -87,18 +87,10 @@ func buildKubenet(in Input) (Built, error) {
 
 // addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR. An MTU of 0 is that of the links.
 func (b *Built) addTemplate(in Input, mtu int) error {
-	network := in.Node.Networking.Name()
-	switch name := in.Facts.Runtime.Name; name {
-	case "", "containerd":
-	case "cri-o":
-		return errors.New("use " + network + ": CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
-	default:
-		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", network, name)
-	}
 	if mtu == 0 {
 		rule, err := LinkMTU(in.Facts.Links, podLinks(in)...)
 		if err != nil {
-			return fmt.Errorf("lay out %s for this node: %w", network, err)
+			return fmt.Errorf("lay out %s for this node: %w", in.Node.Networking.Name(), err)
 		}
 		if rule != 1500 { // what a veth has by itself: then the template is kOps', byte for byte
 			mtu = rule
@@ -112,6 +104,23 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 	if err != nil {
 		return err
 	}
+	if err := b.addConfTemplate(in, content, kubenetConf); err != nil {
+		return err
+	}
+	b.addMasquerade(in, in.Node.PodCIDR, "")
+	return nil
+}
+
+// addConfTemplate gives containerd a template and waits for what it makes of it. Only containerd has such a thing.
+func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
+	network := in.Node.Networking.Name()
+	switch name := in.Facts.Runtime.Name; name {
+	case "", "containerd":
+	case "cri-o":
+		return errors.New("use " + network + ": CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
+	default:
+		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", network, name)
+	}
 	b.Tasks = append(b.Tasks, tasks.File{
 		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "containerd renders it when kubelet tells the pod CIDR"},
 		Path: kubenetTemplate, Content: content, Mode: 0o644})
@@ -119,8 +128,7 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
 		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts veth*")
 	}
-	b.addMasquerade(in, in.Node.PodCIDR, "")
-	b.Wait = in.waitConf(kubenetConf, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
+	b.Wait = in.waitConf(file, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
 	return nil
 }
 

@@ -1,0 +1,115 @@
+package network
+
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const customName = "custom"
+
+// custom is a network that a document declares in the terms of [Network]. Without a declaration it is the row that says so.
+func custom(c *config.Custom) Network {
+	n := Network{
+		Name: customName, Title: "a network of your own, declared in the store in the terms in which this list knows the others",
+		Docs: "docs/documents.md", Kubelet: "cni", MTU: "as declared: `mtu`, else the smallest MTU of the links that are up less `overhead`",
+		Conf: Conf{Writer: WriterUser}, IPv6: true, Sysctls: optionally(forwarding()), Build: buildCustom,
+	}
+	if c == nil {
+		return n
+	}
+	n.Title, n.Docs, n.IPv6, n.Kubeconfig = c.Title, c.Docs, c.IPv6, c.Kubeconfig
+	n.Lifecycle = Lifecycle{First: c.First, Last: c.Last}
+	n.Conf = Conf{Writer: c.Conf.Writer, File: c.Conf.File, Chain: c.Conf.Chain}
+	if n.Conf.Writer == WriterContainerd && n.Conf.File == "" {
+		n.Conf.File = kubenetConf
+	}
+	for _, p := range c.Plugins {
+		n.Plugins = append(n.Plugins, Plugin{Asset: p.Asset, Members: p.Members, Minimum: p.Minimum})
+	}
+	for _, m := range c.Modules {
+		n.Modules = append(n.Modules, Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: whenWords(m.When), If: whenFamily(m.When)})
+	}
+	n.Sysctls = slices.DeleteFunc(n.Sysctls, func(s Sysctl) bool {
+		return slices.ContainsFunc(c.Sysctls, func(said config.CustomSysctl) bool { return tasks.SysctlKey(said.Key) == tasks.SysctlKey(s.Key) })
+	})
+	for _, s := range c.Sysctls {
+		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required, Optional: s.Optional, When: whenWords(s.When), If: whenFamily(s.When)})
+	}
+	for _, m := range c.Mounts {
+		n.Mounts = append(n.Mounts, Mount{What: m.What, Where: m.Where, Type: m.Type})
+	}
+	for _, p := range c.Packages {
+		n.Packages = append(n.Packages, Package{Name: p.Name, On: p.On})
+	}
+	for _, i := range c.Certificates {
+		n.Certificates = append(n.Certificates, Certificate{Keypair: i.Keypair, Dir: i.Dir, Files: []string{i.CAFile, i.CertFile, i.KeyFile}, Mode: "0644, 0644, 0600"})
+	}
+	for _, p := range c.Ports {
+		n.Ports = append(n.Ports, Port(p))
+	}
+	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds, Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
+	n.SharedHost = customShared(c.SharedHost)
+	for _, s := range c.Signs {
+		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, When: whenWords(s.When), If: whenFamily(s.When)})
+	}
+	n.Leftovers = customLeftovers(c.Leftovers)
+	return n
+}
+
+func customShared(s config.CustomShared) SharedHost {
+	out := SharedHost{Links: s.Links, Routes: s.Routes, MAC: s.MAC, ENIs: s.ENIs, Firewall: s.Firewall}
+	for _, o := range s.Others {
+		out.Others = append(out.Others, Shared(o))
+	}
+	return out
+}
+
+// customLeftovers are the declared marks in the words of package tasks. The types have the same fields: a field that only one has does not compile.
+func customLeftovers(l config.CustomLeftovers) tasks.Leftovers {
+	return tasks.Leftovers{
+		Units: l.Units, IPSets: l.IPSets, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
+		Moved:    each(l.Moved, func(m config.CustomMoved) tasks.MovedMark { return tasks.MovedMark(m) }),
+		Programs: each(l.Programs, func(m config.CustomProgram) tasks.ProgramMark { return tasks.ProgramMark(m) }),
+		Rules:    each(l.Rules, func(m config.CustomRule) tasks.RuleMark { return tasks.RuleMark(m) }),
+		Routes:   each(l.Routes, func(m config.CustomRoute) tasks.RouteMark { return tasks.RouteMark(m) }),
+		IPVS:     each(l.IPVS, func(m config.CustomIPVS) tasks.IPVSMark { return tasks.IPVSMark(m) }),
+		Chains:   each(l.Chains, func(m config.CustomChain) tasks.ChainMark { return tasks.ChainMark(m) }),
+		Tables:   each(l.Tables, func(m config.CustomTable) tasks.TableMark { return tasks.TableMark(m) }),
+		XFRM:     each(l.XFRM, func(m config.CustomXFRM) tasks.XFRMMark { return tasks.XFRMMark(m) }),
+		OVS:      each(l.OVS, func(m config.CustomOVS) tasks.OVSMark { return tasks.OVSMark(m) }),
+		Links:    each(l.Links, func(m config.CustomLink) tasks.LinkMark { return tasks.LinkMark(m) }),
+		Sysctls:  each(l.Sysctls, func(m config.CustomValue) tasks.SysctlMark { return tasks.SysctlMark(m) }),
+		Lines:    each(l.Lines, func(m config.CustomLine) tasks.LineMark { return tasks.LineMark(m) }),
+	}
+}
+
+func each[A, B any](from []A, to func(A) B) []B {
+	var out []B
+	for _, x := range from {
+		out = append(out, to(x))
+	}
+	return out
+}
+
+// whenFamily is the condition that a document may put: only where pods have that family.
+func whenFamily(when string) func(Input) bool {
+	switch when {
+	case "ipv4":
+		return hasV4
+	case "ipv6":
+		return hasV6
+	}
+	return nil
+}
+
+func whenWords(when string) string {
+	switch when {
+	case "ipv4":
+		return "pods have IPv4"
+	case "ipv6":
+		return "pods have IPv6"
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package network
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const customAt = "spec.networking.custom"
+
+// errNoPodCIDR says that the template asks for what only time brings.
+var errNoPodCIDR = errors.New("the pod CIDRs of this node are not known yet")
+
+func buildCustom(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	c := in.Node.Networking.Custom
+	if err := refuseDangers(in, c); err != nil {
+		return b, err
+	}
+	for i, id := range c.Certificates {
+		if err := b.addIdentity(in, customIdentity(in, i, id)); err != nil {
+			return b, err
+		}
+	}
+	for i, p := range c.Packages {
+		if p.On == in.Facts.OS.ID {
+			b.note(Info, in.Origin(fmt.Sprintf("%s.packages[%d]", customAt, i)), "the network needs the package %s, which nothing installs: see that the image has it", p.Name)
+		}
+	}
+	switch c.Conf.Writer {
+	case WriterNetwright:
+		return b, b.addCustomConf(in, c)
+	case WriterContainerd:
+		return b, b.addConfTemplate(in, []byte(c.Conf.Template), cmp.Or(c.Conf.File, kubenetConf))
+	case WriterDaemonSet:
+		b.Wait = in.waitConf(c.Conf.File, "its DaemonSet writes it")
+	default:
+		b.Wait = in.waitConf(c.Conf.File, "whoever brings the network writes it")
+	}
+	return b, nil
+}
+
+// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of them at once.
+func refuseDangers(in Input, c *config.Custom) error {
+	var all []error
+	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
+		all = append(all, fmt.Errorf("use custom (%s): leftovers.%s, %s, can be somebody else's: %s",
+			in.Origin(customAt+".leftovers."+d.At), d.At, d.What, d.Why))
+	}
+	return errors.Join(all...)
+}
+
+func customIdentity(in Input, i int, c config.CustomCertificate) identity {
+	ca := cmp.Or(c.CA, c.Keypair)
+	return identity{network: customName, origin: in.Origin(fmt.Sprintf("%s.certificates[%d]", customAt, i)), because: "it is declared so", why: "its parts show it to their server",
+		server: "the server", keypair: c.Keypair, caName: ca, ca: in.caOr(ca), dir: c.Dir, commonName: c.CommonName,
+		CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644}, Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
+}
+
+// addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are not known it waits for them.
+func (b *Built) addCustomConf(in Input, c *config.Custom) error {
+	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
+	if errors.Is(err, errNoPodCIDR) {
+		b.Tasks = append(b.Tasks, tasks.Await{
+			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs", At: graph.AfterKubelet},
+			What: "pod-cidr", Reason: "the pod CIDRs of this node: put podCIDRs into its document under nodes/ (what the Kubernetes API assigns is not read by this version)"})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write the conf of custom (%s): %w", in.Origin(customAt+".conf.template"), err)
+	}
+	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.Origin(customAt + ".conf.template"), Why: "the CNI conf, last: with it the node takes pods"},
+		Path: path.Join(in.ConfDir, c.Conf.File), Content: []byte(text), Mode: 0o644}
+	b.Wait = in.waitConf(c.Conf.File, "we write it")
+	return nil
+}
+
+// variable is the value of one of [config.ConfVariables] on this node. What this node has not is an error, not an empty text.
+func variable(in Input, c *config.Custom, name string) (string, error) {
+	switch name {
+	case "Address":
+		return known(in.Node.Address.String(), "address of this node", "put address into its document")
+	case "BinDir":
+		return in.BinDir, nil
+	case "CNIVersion":
+		return confVersion(in.Node.KubernetesVersion), nil
+	case "ClusterCIDR":
+		return known(in.Node.PodCIDR.String(), "range for the cluster's pods", "set spec.podCIDR")
+	case "ConfDir":
+		return in.ConfDir, nil
+	case "MTU":
+		mtu, err := customMTU(in, c)
+		return strconv.Itoa(mtu), err
+	case "Node":
+		return known(in.Node.Name, "name of this node", "name it with --node")
+	case "ServiceCIDR":
+		return known(in.Node.ServiceClusterIPRange.String(), "range for services", "set spec.serviceClusterIPRange")
+	}
+	return podVariable(in, name)
+}
+
+func podVariable(in Input, name string) (string, error) {
+	if len(in.PodCIDRs) == 0 {
+		return "", errNoPodCIDR
+	}
+	switch name {
+	case "PodCIDR4":
+		if !in.PodCIDRs.V4().IsValid() {
+			return "", fmt.Errorf("${PodCIDR4} has no value: this node's pods have %s only", in.PodCIDRs)
+		}
+		return in.PodCIDRs.V4().String(), nil
+	case "PodCIDR6":
+		if !in.PodCIDRs.V6().IsValid() {
+			return "", fmt.Errorf("${PodCIDR6} has no value: this node's pods have %s only", in.PodCIDRs)
+		}
+		return in.PodCIDRs.V6().String(), nil
+	case "Ranges":
+		return rangesText(in.PodCIDRs)
+	case "Routes":
+		return routesText(in.PodCIDRs)
+	}
+	return in.PodCIDRs[0].String(), nil
+}
+
+func known(text, what, todo string) (string, error) {
+	if text == "" {
+		return "", fmt.Errorf("no document says the %s, which its conf holds: %s", what, todo)
+	}
+	return text, nil
+}
+
+// customMTU is what pods may send: as declared, else the links' less the encapsulation.
+func customMTU(in Input, c *config.Custom) (int, error) {
+	if c.MTU != 0 {
+		return c.MTU, nil
+	}
+	ours := podLinks(in)
+	for _, l := range in.Facts.Links {
+		if anyMatches(c.SharedHost.Links, l.Name) {
+			ours = append(ours, l.Name)
+		}
+	}
+	links, err := LinkMTU(in.Facts.Links, ours...)
+	if err != nil {
+		return 0, err
+	}
+	return links - c.Overhead, nil
+}
