@@ -31,8 +31,10 @@ func amazonVPC() Network {
 		IPv6:       true,
 		Requires:   Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
 		SharedHost: amazonVPCHost(),
-		Leftovers:  amazonVPCLeaves(),
-		Build:      buildAmazonVPC,
+		Signs: []Sign{{What: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
+			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
+		Leftovers: amazonVPCLeaves(),
+		Build:     buildAmazonVPC,
 	}
 }
 

@@ -46,6 +46,7 @@ func calico() Network {
 		MTU:        "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 (IPv6 80)",
 		IPv6:       true,
 		Requires:   calicoRequires(),
+		Signs:      calicoSigns(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Leftovers:  calicoLeaves(),
 		Build:      buildCalico,
@@ -57,6 +58,24 @@ func calicoBPF(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 func calicoWireGuard(in Input) bool {
 	on := in.Node.Networking.Calico.WireguardEnabled
 	return on != nil && *on
+}
+
+// calicoSigns: what calico-node makes at its start. https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
+func calicoSigns() []Sign {
+	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
+	return []Sign{
+		{What: "calico-node has registered this node", Path: "/var/lib/calico/nodename",
+			Missing: "calico-node never came up here, or /var/lib/calico is not mounted into it: the plugin refuses pods until then"},
+		{What: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig", Missing: "its init container install-cni has not run to its end"},
+		{What: "the IPIP device is up", Link: "tunl0", Kind: "ipip", When: "encapsulation ipip", If: calicoIPIP,
+			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
+		{What: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan", When: "encapsulation vxlan", If: vxlan,
+			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
+		{What: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled", If: calicoWireGuard,
+			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
+		{What: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled", If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
+			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, and kube-proxy is off"},
+	}
 }
 
 // calicoRequires: its iptables dataplane asks for no more than kubelet does. Felix falls back to it where its eBPF cannot run, and then nobody serves

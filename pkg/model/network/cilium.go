@@ -43,6 +43,7 @@ func cilium() Network {
 		MTU:      "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
 		IPv6:     true,
 		Requires: ciliumRequires(),
+		Signs:    ciliumSigns(),
 		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
 		Leftovers: ciliumLeaves(),
@@ -69,6 +70,22 @@ func ciliumRequires() Requires {
 			{When: "version 1.18 and newer", Kernel: version(5, 10), Backports: []string{rhel8}, If: from(18)},
 			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces", If: ciliumENI},
 		}}
+}
+
+// ciliumSigns: what the agent makes at its start (pkg/defaults, pkg/datapath/linux).
+func ciliumSigns() []Sign {
+	tunnel := func(kind string) func(Input) bool {
+		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
+	}
+	return []Sign{
+		{What: "its agent answers the plugin", Path: "/run/cilium/cilium.sock", Missing: "every pod is refused until the agent runs"},
+		{What: "its host devices are up", Link: "cilium_host", Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
+		{What: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*", Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
+		{What: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"), Missing: "pods of other nodes are not reached"},
+		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve", If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
+		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
+			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }, Missing: "traffic between nodes is not encrypted"},
+	}
 }
 
 func ciliumModules() []Module {

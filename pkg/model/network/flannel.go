@@ -37,6 +37,11 @@ func flannel() Network {
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan) or 28 (udp)",
+		Signs: []Sign{
+			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env", Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
+			{What: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp", If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
 		Leftovers: portmapLeaves(tasks.Leftovers{
 			Units: []string{"flannel-tx-checksum-offload-disable.service"},

@@ -32,6 +32,8 @@ func kindnet() Network {
 		MTU:        "that of the link with the default route",
 		IPv6:       true,
 		SharedHost: leaveAlone("knet*"),
+		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq", When: "pods have IPv4, unless masquerade is off",
+			If: kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took its table away (restart its pod)"}},
 		Leftovers: tasks.Leftovers{
 			Links: []tasks.LinkMark{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
 			Rules: []tasks.RuleMark{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
@@ -44,6 +46,12 @@ func kindnet() Network {
 		},
 		Build: buildKindnet,
 	}
+}
+
+// kindnetMasquerades: on in kOps unless switched off, and off with IPv6 (pkg/model/components/kindnet.go).
+func kindnetMasquerades(in Input) bool {
+	m := in.Node.Networking.Kindnet.Masquerade
+	return in.V4 && !in.V6 && (m == nil || m.Enabled == nil || *m.Enabled)
 }
 
 func buildKindnet(in Input) (Built, error) {

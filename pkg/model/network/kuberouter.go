@@ -38,7 +38,12 @@ func kubeRouter() Network {
 			{Proto: "udp", Port: 5555, What: "FOU, where IPIP does not pass (Azure)"},
 			{Proto: "udp", Port: 3784, What: "BFD"},
 		},
-		MTU:        "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
+		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
+		Signs: []Sign{
+			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge", Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
+			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy", Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
+			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig", Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
+		},
 		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*"),
 		Leftovers:  kubeRouterLeaves(),
 		Build:      buildKubeRouter,

@@ -153,13 +153,15 @@ type Shared struct {
 	Leaves  string `json:"leaves"`
 }
 
-// Sign is something that is there while the network works on this node. What it names must be there, all of it.
+// Sign is something that is there while the network works on this node; `agent verify` looks for it. What it names must be there, all of it.
 type Sign struct {
-	What string `json:"what"`           // "flanneld has its lease"
-	Path string `json:"path,omitempty"` // a file, directory or socket; a pattern of [path.Match]
-	Link string `json:"link,omitempty"` // a link that is up; a pattern
-	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it
-	When string `json:"when,omitempty"`
+	What    string `json:"what"`              // "flanneld has its lease"
+	Path    string `json:"path,omitempty"`    // a file, directory or socket; a pattern of [path.Match]
+	Link    string `json:"link,omitempty"`    // a link that is up; a pattern
+	Kind    string `json:"kind,omitempty"`    // of the link, as `ip -d link` says it
+	Table   string `json:"table,omitempty"`   // an nft table: "inet kindnet-ipmasq"
+	Missing string `json:"missing,omitempty"` // what its absence means, and what to do; "": look at the network's pod on this node
+	When    string `json:"when,omitempty"`
 
 	If func(Input) bool `json:"-"` // nil: always
 }
