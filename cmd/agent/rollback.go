@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
@@ -32,10 +31,7 @@ keep it until resume.`,
 			}
 			req := control.Request{Command: control.Rollback, Revision: number}
 			return f.show(cmd.Context(), s, req, func(ctx context.Context, h agent.Hooks) (*report.Plan, error) {
-				pass := f.local()
-				if w, err := f.wire(zap.NewNop()); err == nil { // an archive may have to be fetched again
-					pass.Assets = w.pass.Assets
-				}
+				pass := f.localThatChanges()
 				pass.Hooks = h
 				return pass.Rollback(ctx, number)
 			})
@@ -79,10 +75,11 @@ func resetCommand(f *flags, s streams) *cobra.Command {
 what it changed: files with owner, mode and times, sysctls, units. It does not
 bring back a former CNI conf, and modules stay loaded until the next boot. What a
 person changed meanwhile stays, and is named; --changed=remove takes it along, or
-brings back what was there before.`,
+brings back what was there before. What the node may be reached by goes first, and
+comes back by itself if the node is cut off (see probes in the agent's file).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pass := f.local()
+			pass := f.localThatChanges()
 			switch changed {
 			case config.Keep:
 			case config.Remove:

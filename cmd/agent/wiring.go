@@ -98,7 +98,16 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 
 // local is a pass that needs no store: for what the ledger alone knows.
 func (f *flags) local() agent.Pass {
-	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI()}
+	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), Checkpoint: checkpoint.Settings{Means: means()}}
+}
+
+// localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive: what is known of the store it gets all the same.
+func (f *flags) localThatChanges() agent.Pass {
+	pass := f.local()
+	if w, err := f.wire(zap.NewNop()); err == nil {
+		pass.Assets, pass.Checkpoint = w.pass.Assets, w.pass.Checkpoint
+	}
+	return pass
 }
 
 // whoAmI is the person at the keyboard, also behind sudo.

@@ -27,6 +27,7 @@ type custody struct {
 	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
 	print   string
 	changed changedPolicy
+	around  []string // directories that a checkpoint of the pass puts something into
 }
 
 // recorded is a task as it will stand in the ledger.
@@ -58,6 +59,11 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, re
 	}
 	if len(b.Put) == 0 && !removing {
 		return nil
+	}
+	for _, dir := range c.around {
+		if info, err := h.Lstat(dir); err == nil {
+			b.Dirs[dir] = info.Mtime
+		}
 	}
 	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) { // the ledger comes into one of them
 		if info, err := h.Lstat(dir); err == nil {

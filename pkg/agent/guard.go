@@ -38,9 +38,6 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), cutsOff) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), cutsOff) {
 		return nil, ctx, nil
 	}
-	if !p.live() {
-		return nil, ctx, nil // there is nothing to be cut off from
-	}
 	before, err := r.remember(p.by())
 	if err != nil {
 		return nil, ctx, err
@@ -49,16 +46,25 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
-	settings := p.Checkpoint
-	settings.Log, settings.Record = p.Log, recorder(r.led)
-	point, err := checkpoint.Take(ctx, h, checkpoint.Change{
+	return p.take(ctx, h, r, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
 		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), links),
 		Memory: before,
-	}, settings)
+	})
+}
+
+// take takes a checkpoint, where there is something to be cut off from.
+func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.Change) (*guard, context.Context, error) {
+	if !p.live() {
+		return nil, ctx, nil
+	}
+	settings := p.Checkpoint
+	settings.Log, settings.Record = p.Log, recorder(r.led)
+	point, err := checkpoint.Take(ctx, h, change, settings)
 	if err != nil {
 		return nil, ctx, err
 	}
+	r.custody.around = checkpoint.Around
 	g := &guard{point: point}
 	ctx, g.end = context.WithCancelCause(ctx)
 	return g, ctx, nil

@@ -175,8 +175,29 @@ func rebuildEntry(r ledger.Reader, e ledger.Entry) (tasks.Task, error) {
 	return tasks.Rebuild(*e.Task, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 }
 
-// arrange orders the removals: what needed others goes before them, a path before its directory. Effects are what is owed besides.
+// arrange makes a graph of the removals. Effects are what is owed besides.
 func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
+	p.order(c, v, list)
+	var err error
+	p.graph, err = arrangeGone(list, effects)
+	return err
+}
+
+// arrangeGone makes a graph of removals that were ordered, or of some of them.
+func arrangeGone(list []tasks.Removal, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
+	all := make([]tasks.Task, 0, len(list))
+	for i := range list {
+		all = append(all, list[i])
+	}
+	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
+	}
+	return g, nil
+}
+
+// order orders the removals: what needed others goes before them, a path before its directory.
+func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	at := map[graph.Key]int{}
 	for i := range list {
 		at[list[i].Key] = i
@@ -204,16 +225,6 @@ func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects
 			}
 		}
 	}
-	all := make([]tasks.Task, 0, len(list))
-	for i := range list {
-		all = append(all, list[i])
-	}
-	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
-	if err != nil {
-		return fmt.Errorf("order what nobody wants any more: %w", err)
-	}
-	p.graph = g
-	return nil
 }
 
 // guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a conf.

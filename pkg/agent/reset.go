@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -38,11 +37,15 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
 		}
+		guard, guarded, err := p.guardReset(ctx, h, r)
+		if err != nil {
+			return nil, err
+		}
 		// Where there is no ledger none is made: a second reset changes nothing.
 		if err := r.custody.intend(ctx, h, newChanges(), len(led.Entries()) > 0); err != nil {
-			return nil, fmt.Errorf("reset: nothing was changed: %w", err)
+			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.settle(guarded)))
 		}
-		return r.do(ctx, p, h)
+		return r.do(ctx, guarded, guard, p, h)
 	})
 	if err != nil || out.Summary.Waiting > 0 {
 		return out, err
@@ -64,12 +67,10 @@ func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
 	return r.report(report.Planned), nil
 }
 
-// resetting is a reset under way: first what is ours goes, then what was comes back.
+// resetting is a reset under way.
 type resetting struct {
 	run
-	back    *graph.Graph[tasks.Task]
-	backRep graph.Report[tasks.Task]
-	changed *changes
+	risky, rest half
 }
 
 // planReset sorts all entries out. It changes nothing.
@@ -81,7 +82,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		return nil, err
 	}
 	c := &custody{led: led, changed: p.resetPolicy()}
-	r := &resetting{changed: newChanges()}
+	r := &resetting{}
 	last, err := ledger.ReadRevision(v, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
 		last = &ledger.Revision{Node: v.Facts().Hostname}
@@ -92,7 +93,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
 			held:     &heldSet{network: last.Network},
 		},
-		led: led, custody: c, pruning: &pruning{}, changes: newChanges(), removals: newChanges(),
+		led: led, custody: c, pruning: &pruning{},
 	}
 	var gone []tasks.Removal
 	var back []tasks.Restoration
@@ -104,19 +105,13 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 			return nil, err
 		}
 	}
-	if len(gone) > 0 {
-		if err := r.pruning.arrange(c, v, gone, nil); err != nil {
-			return nil, err
-		}
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, nil, nil)
+	r.pruning.order(c, v, gone)
+	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil); err != nil {
+		return nil, err
 	}
-	if owed := c.owed(); len(back)+len(owed) > 0 { // by a reset that was killed, and done over what comes back
-		if r.back, err = arrangeBack(led, back, owed); err != nil {
-			return nil, err
-		}
-		r.changed, r.backRep = plan(ctx, r.back, v, led.Owed(), nil)
-	}
-	return r, nil
+	// What is owed is so by a reset that was killed, and is done over what comes back.
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.owed())
+	return r, err
 }
 
 // sort decides what becomes of one entry.
@@ -167,7 +162,9 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		case holds != "":
 			stays(holds)
 		default:
-			*gone = append(*gone, tasks.Removal{Meta: meta, Key: e.Key, Keeper: remover, Last: live, Changed: r.custody.changed.reason(changed)})
+			*gone = append(*gone, tasks.Removal{
+				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Changed: r.custody.changed.reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
@@ -191,58 +188,9 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 				return nil
 			}
 		}
-		*back = append(*back, tasks.Restoration{Meta: meta, Key: e.Key, Keeper: restorer, To: base})
+		*back = append(*back, tasks.Restoration{Meta: meta, Key: e.Key, Keeper: restorer, To: base, Disruption: tasks.TakingBack(e.Key, base.Live, meta.Then)})
 	}
 	return nil
-}
-
-// arrangeBack orders what comes back as it was set: a sysctl that changes others before those.
-func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
-	all := make([]tasks.Task, 0, len(list))
-	for _, t := range list {
-		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !effectual(k) })
-		all = append(all, t)
-	}
-	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("order what comes back: %w", err)
-	}
-	return g, nil
-}
-
-// report says what the reset has planned or done.
-func (r *resetting) report(changed report.State) *report.Plan {
-	list := append(steps(r.pruneRep, r.removals, changed), steps(r.backRep, r.changed, changed)...)
-	p := r.desired.report(nil, r.led, list, len(r.pruneRep.Results)+len(r.backRep.Results))
-	p.Notes = append(p.Notes, r.pruning.notes...)
-	return p
-}
-
-// do takes away, brings back, and gives directories the times that they had.
-func (r *resetting) do(ctx context.Context, p Pass, h *host.Host) (*report.Plan, error) {
-	var err error
-	var dirs []string
-	for key := range r.led.Entries() {
-		if file := fileOf(key); file != "" {
-			dirs = append(dirs, path.Dir(file))
-		}
-	}
-	h.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
-	if r.pruning.graph != nil {
-		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, r.removals, p.Log, p.Hooks); err != nil {
-			return nil, err
-		}
-	}
-	if r.back != nil {
-		if r.changed, r.backRep, err = apply(ctx, r.back, h, r.led, r.changed, p.Log, p.Hooks); err != nil {
-			return nil, err
-		}
-	}
-	failed := errors.Join(failure(r.pruneRep), failure(r.backRep))
-	if failed == nil {
-		failed = r.times(h)
-	}
-	return r.report(report.Done), failed
 }
 
 // times gives directories that we put something into the time of change that they had, but for those that hold the ledger: they change once more.

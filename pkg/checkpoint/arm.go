@@ -33,7 +33,7 @@ type Settings struct {
 // Change says what is going to be applied.
 type Change struct {
 	Generation int64
-	Digest     string
+	Digest     string // "": of no generation, and no verdict is kept
 	// Keys are all that may change: not only what may cut the node off, since half a generation is none.
 	Keys []graph.Key
 	// Memory is for [Settings.Record], which another process may call: what was known of the keys before.

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"path"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -14,6 +15,9 @@ const (
 	wantsDir     = "/etc/systemd/system/sysinit.target.wants"
 	bootLink     = wantsDir + "/" + bootUnit
 )
+
+// Around are the directories that a checkpoint puts something into and takes it out of, besides its own.
+var Around = []string{path.Dir(bootUnitFile), wantsDir}
 
 // shipped is where packages and images put units.
 var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit, "/lib/systemd/system/" + bootUnit}
@@ -62,9 +66,9 @@ func missing(h *host.Host) (s scaffold) {
 
 // unitFile is where the unit is, or "".
 func unitFile(h *host.Host) string {
-	for _, path := range shipped {
-		if _, err := h.Lstat(path); err == nil {
-			return path
+	for _, file := range shipped {
+		if _, err := h.Lstat(file); err == nil {
+			return file
 		}
 	}
 	return ""

@@ -32,7 +32,7 @@ const (
 	storeProbe     = "store"
 )
 
-// Means are what probes need that others have: the store, and ICMP.
+// Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
 type Means struct {
 	Store func(ctx context.Context, location, cluster string) error
 	Ping  func(ctx context.Context, to netip.Addr) error
@@ -70,6 +70,9 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
 		}
+		if m.Ping == nil {
+			return errNoMeans
+		}
 		return m.Ping(ctx, addr)
 	case tcpProbe:
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", what)
@@ -81,12 +84,18 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		return askDNS(ctx, what)
 	case storeProbe:
 		location, cluster, _ := strings.Cut(what, " ")
+		if m.Store == nil {
+			return errNoMeans
+		}
 		return m.Store(ctx, location, cluster)
 	}
 	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
 }
 
-var errNoAnswer = errors.New("no answer")
+var (
+	errNoAnswer = errors.New("no answer")
+	errNoMeans  = errors.New("nobody here can try it")
+)
 
 // askDNS asks a server for the root's name servers: any answer will do.
 func askDNS(ctx context.Context, server string) error {

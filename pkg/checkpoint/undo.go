@@ -18,7 +18,16 @@ type UndoneError struct {
 	Verdict Verdict
 }
 
-func (e *UndoneError) Error() string { return (&HeldError{Verdict: e.Verdict}).Error() }
+func (e *UndoneError) Error() string {
+	switch v := e.Verdict; {
+	case v.Digest != "":
+		return (&HeldError{Verdict: v}).Error()
+	case v.Bad:
+		return fmt.Sprintf("it was undone: probe %s failed after it, and passes without it", v.Why)
+	default:
+		return fmt.Sprintf("it was undone: %s; whether it was the change is not known: %s", v.Why, v.Unsure)
+	}
+}
 
 // Settle decides after the change: when all probes that passed before pass
 // again, the checkpoint is taken away and it stays. Else, or when run tells of a change that

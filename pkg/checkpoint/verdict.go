@@ -78,7 +78,7 @@ func lastVerdict(r Reader) *Verdict {
 // then: that bans a generation only the second time.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Process: j.Process}
-	if last := lastVerdict(h); last != nil && last.Digest == v.Digest {
+	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process; {
 		case same && last.Bad:
 			return *last, nil
@@ -97,6 +97,9 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 		v.Bad = true
 	default:
 		v.Unsure = "only the store failed, which may have had an outage of its own"
+	}
+	if j.Digest == "" {
+		return v, nil // there is no generation to be held back
 	}
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -2,7 +2,10 @@ package tasks
 
 import (
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
 )
 
 // networkDirs are where those look who set the node's own network up.
@@ -58,4 +61,29 @@ func disturbs(unit string, otherwise Disruption) Disruption {
 		return MayCutOff
 	}
 	return otherwise
+}
+
+// TakingBack is what it means for the node's own packets that a key goes, or has again what it had before the agent came, and that effects are asked for:
+// whatever was there meanwhile, the node may be reached by it. A link that goes has no address any more, and what is forwarded is not the node's.
+func TakingBack(key graph.Key, to string, asks []graph.Key) Disruption {
+	if slices.ContainsFunc(asks, func(k graph.Key) bool { return networkUnits[EffectOf(k).Unit] }) {
+		return MayCutOff
+	}
+	switch key.Kind() {
+	case KindAddr, KindRoute, KindRule, KindTable:
+		return MayCutOff
+	case KindLink:
+		if to != "" {
+			return MayCutOff
+		}
+	case KindSysctl:
+		return sysctlDisruption(key.Name(), strings.TrimPrefix(to, "="))
+	case KindUnit:
+		return disturbs(key.Name(), NoDisruption)
+	case KindFile:
+		if NetworkFile(key.Name()) {
+			return MayCutOff
+		}
+	}
+	return NoDisruption
 }

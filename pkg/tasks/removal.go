@@ -21,6 +21,8 @@ type Removal struct {
 	Last   string // as it was seen when it was decided that it goes; what differs is a person's and stays
 	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody did.
 	Changed string
+	// Disruption is what it may interrupt, by [TakingBack].
+	Disruption Disruption
 	// Links are those of ours that go in the same run: while one of them has
 	// ports, pods use it, and nothing of the network goes.
 	Links []string
@@ -84,10 +86,11 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 		reason += "; " + t.Changed
 	}
 	return &Change{
-		Items:   []Item{{Key: t.Key, Op: Remove}},
-		Reason:  reason,
-		Asks:    t.Asks(),
-		Pending: []host.Fact{{Key: string(t.Key), Gone: true}},
+		Items:      []Item{{Key: t.Key, Op: Remove}},
+		Reason:     reason,
+		Asks:       t.Asks(),
+		Pending:    []host.Fact{{Key: string(t.Key), Gone: true}},
+		Disruption: t.Disruption,
 	}, nil
 }
 
@@ -195,6 +198,8 @@ type Restoration struct {
 	Key    graph.Key
 	Keeper Restorer
 	To     Baseline
+	// Disruption is what it may interrupt, by [TakingBack].
+	Disruption Disruption
 }
 
 var _ Task = Restoration{}
@@ -217,7 +222,7 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if right {
 		return nil, nil
 	}
-	return &Change{Items: []Item{{Key: t.Key, Op: Update}}, Reason: "as it was before netwright came", Asks: t.Asks()}, nil
+	return &Change{Items: []Item{{Key: t.Key, Op: Update}}, Reason: "as it was before netwright came", Asks: t.Asks(), Disruption: t.Disruption}, nil
 }
 
 // Apply implements [Task].
