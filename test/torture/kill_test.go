@@ -69,8 +69,6 @@ func scenarios(t testing.TB) []scenario {
 	calico := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))
 	other := pki.New(t, "etcd two")
 	rotated := calicoDocuments(t, "v1", other.PEM, other.Client("calico-client"))
-	dir := "/srv/kubernetes/calico/"
-	certificates := [][]string{{dir + "ca.pem", dir + "calico-client.pem", dir + "calico-client-key.pem"}}
 	return []scenario{
 		{name: "cold converge", store: bridge, needs: confNeeds("/etc/cni/net.d")},
 		{name: "change", store: changed, from: []documents{bridge}, needs: confNeeds("/etc/cni/conf.d"), after: "config.toml", ready: (*bench).restarted},
@@ -78,6 +76,11 @@ func scenarios(t testing.TB) []scenario {
 		{name: "certificates rotated", store: rotated, from: []documents{calico}, sets: certificates, after: "calico-client.pem"},
 	}
 }
+
+const calicoDir = "/srv/kubernetes/calico/"
+
+// certificates are Calico's, which belong together.
+var certificates = [][]string{{calicoDir + "ca.pem", calicoDir + "calico-client.pem", calicoDir + "calico-client-key.pem"}}
 
 // extras are files and a unit that the user wants besides.
 func extras(word, backlog string) string {

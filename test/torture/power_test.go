@@ -114,11 +114,42 @@ func (p *powerTest) unmount(t testing.TB) {
 // converge runs the agent on the image.
 func (p *powerTest) converge(t testing.TB, store int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), p.agent, "--store", p.stores[store], "--cluster", cluster, "--node", "node-1", "--root", p.at, "--once")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("converge: %v\n%s", err, out)
+	if problem := p.run(t, "--store", p.stores[store], "--cluster", cluster, "--node", "node-1", "--once"); problem != "" {
+		t.Fatal(problem)
 	}
 }
+
+// run runs the agent on the image, and says what went wrong.
+func (p *powerTest) run(t testing.TB, args ...string) (problem string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), p.agent, append(args, "--root", p.at)...).CombinedOutput(); err != nil {
+		return fmt.Sprintf("%v: %v\n%s", args, err, out)
+	}
+	return ""
+}
+
+// boots does what a boot does with the disk as it was judged: first recover, which has no store; then the converge.
+func (p *powerTest) boots(t testing.TB, store int, before, after tree) (broken []string) {
+	t.Helper()
+	p.mount(t, p.image())
+	defer p.unmount(t)
+	if problem := p.run(t, "recover"); problem != "" {
+		return []string{problem}
+	}
+	for _, half := range mixed(before, p.tree(t), after, certificates) {
+		broken = append(broken, "after recover: "+half)
+	}
+	if problem := p.run(t, "--store", p.stores[store], "--cluster", cluster, "--node", "node-1", "--once"); problem != "" {
+		return append(broken, "after the boot: "+problem)
+	}
+	for _, d := range differs(p.tree(t), after) {
+		broken = append(broken, "after the boot: "+d)
+	}
+	return broken
+}
+
+// image is the disk as it was when the power went.
+func (p *powerTest) image() string { return filepath.Join(p.dir, "cut") }
 
 func (p *powerTest) tree(t testing.TB) tree {
 	return readTree(t, p.at, "/run", "/lost+found", "/other")
@@ -154,7 +185,11 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 			if moment >= done && strict {
 				want = after // in the control only torn files count, not those that are late
 			}
-			if broken := p.judge(t, moment, cache, want, after, moment >= done && strict); len(broken) > 0 {
+			broken := p.judge(t, moment, cache, want, after, moment >= done && strict)
+			if strict {
+				broken = append(broken, p.boots(t, state, before, after)...)
+			}
+			if len(broken) > 0 {
 				lost++
 				if strict {
 					t.Errorf("power cut at write %d of %d (the agent was done at %d):\n%s", moment, end, done, strings.Join(broken, "\n"))
@@ -198,7 +233,7 @@ func (p *powerTest) foreignSync(t testing.TB) {
 // judge mounts the disk as it was at a moment and compares.
 func (p *powerTest) judge(t testing.TB, moment int, cache *rand.Rand, before, after tree, done bool) []string {
 	t.Helper()
-	image := filepath.Join(p.dir, "cut")
+	image := p.image()
 	if err := p.r.Image(image, moment, cache); err != nil {
 		t.Fatal(err)
 	}
