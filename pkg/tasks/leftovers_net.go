@@ -12,8 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any, comments too.
 func match(pattern, name string) bool {
-	is, err := path.Match(pattern, name)
+	plain := strings.NewReplacer("/", "\x00")
+	is, err := path.Match(plain.Replace(pattern), plain.Replace(name))
 	return err == nil && is
 }
 
