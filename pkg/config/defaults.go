@@ -104,6 +104,7 @@ func (n *Node) fillNetwork() {
 	if w.Custom != nil {
 		w.Custom.fillCertificates()
 	}
+	n.fillCanal()
 	if w.Calico == nil {
 		return
 	}

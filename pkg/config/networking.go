@@ -7,6 +7,7 @@ type Networking struct {
 	AmazonVPC  *AmazonVPC  `json:"amazonVPC,omitempty"`
 	Bridge     *Bridge     `json:"bridge,omitempty"`
 	Calico     *Calico     `json:"calico,omitempty"`
+	Canal      *Canal      `json:"canal,omitempty"`
 	Cilium     *Cilium     `json:"cilium,omitempty"`
 	CNI        *CNI        `json:"cni,omitempty"` // bring your own
 	Custom     *Custom     `json:"custom,omitempty"`
@@ -15,6 +16,7 @@ type Networking struct {
 	Kindnet    *Kindnet    `json:"kindnet,omitempty"`
 	KubeRouter *KubeRouter `json:"kubeRouter,omitempty"`
 	Kubenet    *Kubenet    `json:"kubenet,omitempty"`
+	Weave      *Weave      `json:"weave,omitempty"`
 }
 
 // Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; "" when none is set.

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook. Names nearly like them count too, for
-// a typo must not print what the right name would have kept.
-var secretKeys = [...]string{"content", "manifest"}
+// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook; a password, which no field takes and people
+// write all the same, as for Weave. Names nearly like them count too, for a typo must not print what the right name would have kept.
+var secretKeys = [...]string{"content", "manifest", "password"}
 
 func isSecretKey(key string) bool {
 	for _, s := range secretKeys {

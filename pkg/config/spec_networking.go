@@ -8,7 +8,7 @@ import (
 
 // otherNetworks are those that kOps has known at some time and we do not build yet.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var otherNetworks = [...]string{"canal", "classic", "external", "kopeio", "lyftvpc", "romana", "weave"}
+var otherNetworks = [...]string{"classic", "external", "kopeio", "lyftvpc", "romana"}
 
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
@@ -26,6 +26,7 @@ func choices() []choice {
 		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return d.amazonVPC(allocate(&w.AmazonVPC)) }},
 		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return d.bridge(allocate(&w.Bridge)) }},
 		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
+		{"canal", func(w *Networking) bool { return w.Canal != nil }, func(d *decoder, w *Networking) []field { return d.canal(allocate(&w.Canal)) }},
 		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return d.cilium(allocate(&w.Cilium)) }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
 		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return d.custom(allocate(&w.Custom)) }},
@@ -36,6 +37,7 @@ func choices() []choice {
 		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
 			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
 		}},
+		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return d.weave(allocate(&w.Weave)) }},
 	}
 }
 

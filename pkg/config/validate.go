@@ -94,6 +94,7 @@ func (v *validator) all() {
 	v.topology()
 	v.mtus()
 	v.calico()
+	v.canal()
 	v.cilium()
 	v.custom()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {

@@ -11,7 +11,7 @@ import (
 // knownModules are those that a builder may ask for.
 var knownModules = []string{
 	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ipip", "ipvlan",
-	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user",
+	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user", "xt_set",
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.

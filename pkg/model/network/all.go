@@ -8,6 +8,7 @@ func All() []Network {
 		amazonVPC(),
 		bridge(),
 		calico(),
+		canal(),
 		cilium(),
 		cni(),
 		custom(nil),
@@ -16,6 +17,7 @@ func All() []Network {
 		kindnet(),
 		kubeRouter(),
 		kubenet(),
+		weave(),
 	}
 	for i := range all {
 		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)

@@ -5,16 +5,12 @@ import "github.com/netwright/netwright/pkg/tasks"
 // calicoLeaves is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
 // keeps its routes on exit (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
 func calicoLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
+	return portmapLeaves(felixLeaves(tasks.Leftovers{
 		Units: []string{"run-calico-cgroup.mount"},
-		Links: []tasks.LinkMark{{Name: "cali*", Kind: "veth"}, {Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
+		Links: []tasks.LinkMark{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
 			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []tasks.RouteMark{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []tasks.RuleMark{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		Chains: []tasks.ChainMark{{Chain: "cali-*"}, {Comment: "cali:*"}, {Chain: "felix-*"}, {Chain: "califw-*"}, {Chain: "calitw-*"}, {Chain: "califh-*"},
-			{Chain: "calith-*"}, {Chain: "calipi-*"}, {Chain: "calipo-*"}},
-		Tables: []tasks.TableMark{{Family: "ip", Name: "calico"}, {Family: "ip6", Name: "calico"}, {Family: "arp", Name: "calico-arp"}},
-		IPSets: []string{"cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*"},
 		Pins:   []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
@@ -22,5 +18,5 @@ func calicoLeaves() tasks.Leftovers {
 		Others: []string{"tunl0: the kernel's own link of the module ipip, which cannot be deleted: it goes with `rmmod ipip` when nothing uses it",
 			"eBPF: programs on the data interfaces (`tc filter show dev LINK ingress`), which `calico-node -bpf cleanup` removes, as the pins in /sys/fs/bpf/tcx",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
-	})
+	}))
 }

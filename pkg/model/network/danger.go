@@ -20,7 +20,7 @@ type Danger struct {
 // Things that nearly every node has and that no network may name: by the kernel, systemd, the distributions, docker, libvirt, kube-proxy, kubelet.
 var (
 	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0", "br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
-		"wg0", "dummy0", "kube-ipvs0", "nodelocaldns", "veth1234567", "vethwepl1", "tailscale0"}
+		"wg0", "dummy0", "kube-ipvs0", "nodelocaldns", "veth1234567", "tailscale0"}
 	othersChains = []string{"INPUT", "OUTPUT", "FORWARD", "PREROUTING", "POSTROUTING", "DOCKER", "DOCKER-USER", "DOCKER-ISOLATION-STAGE-1", "LIBVIRT_INP", "ufw-user-input",
 		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL", "KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
 		"f2b-sshd", "NETAVARK_FORWARD"}

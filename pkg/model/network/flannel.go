@@ -80,9 +80,14 @@ func oldPlugins(in Input) bool {
 func buildFlannel(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
-		b.note(Warning, in.Origin("spec.networking.flannel.disableTxChecksumOffloading"),
-			"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes 1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")
+		b.noteTxChecksum(in)
 	}
 	b.Wait = in.waitConf(flannelConf, "its DaemonSet writes it")
 	return b, nil
+}
+
+// noteTxChecksum says what became of a switch of flannel's vxlan.
+func (b *Built) noteTxChecksum(in Input) {
+	b.note(Warning, in.Origin("spec.networking."+in.Node.Networking.Name()+".disableTxChecksumOffloading"),
+		"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes 1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")
 }

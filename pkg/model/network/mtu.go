@@ -39,3 +39,14 @@ func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 	}
 	return mtu, nil
 }
+
+// noteMTU warns of an MTU of the documents that does not pass the node's own link with the encapsulation around it. Such packets are lost
+// without a word where path MTU discovery is filtered. 0 is the network's own rule, and no matter.
+func (b *Built) noteMTU(in Input, path string, mtu, overhead int) {
+	for _, l := range in.Facts.Links {
+		if l.Name == in.Facts.Uplink && mtu > 0 && l.MTU > 0 && mtu+overhead > l.MTU {
+			b.note(Warning, in.Origin(path), "pods' packets of %d and %d of encapsulation do not pass %s, whose MTU is %d: large ones get lost; set %s to %d at most",
+				mtu, overhead, l.Name, l.MTU, path, l.MTU-overhead)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const canalConf = "10-canal.conflist"
+
+// canal is prepared for and waited for: one DaemonSet of two daemons, flanneld for the network and Felix for policy, writes the conf. Numbers:
+// https://github.com/projectcalico/calico (manifests/canal.yaml) and kOps' template up to 1.33 (upup/models/cloudup/resources/addons/networking.projectcalico.org.canal).
+func canal() Network {
+	return Network{
+		Name:  "canal",
+		Title: "Flannel's network with Calico's policy, by one DaemonSet; backend vxlan, host-gw, wireguard or udp",
+		Docs:  "https://docs.tigera.io/calico/latest/getting-started/kubernetes/flannel/install-for-flannel",
+		Lifecycle: Lifecycle{
+			Stages:  []Stage{{Level: Experimental, Kops: "1.12"}, {Level: Deprecated, Kops: "1.27"}, {Level: Removed, Kubernetes: "1.28"}},
+			Instead: "calico or cilium",
+			Note:    "upstream still has its manifest: with a newer Kubernetes bring it as cni: {}",
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: canalConf, Chain: []string{"calico", "portmap", "bandwidth"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
+			Source: "https://github.com/containernetworking/plugins"}},
+		Modules: []Module{
+			brNetfilter(false), // flanneld exits without it
+			{Name: "ip_set", Why: "policy", Optional: true},
+			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: canalBackend("vxlan")},
+			{Name: "wireguard", Why: "flannel-wg", When: "backend wireguard", If: canalBackend("wireguard")},
+			{Name: "tun", Why: "flannel0", When: "backend udp", If: canalBackend("udp")},
+		},
+		Sysctls:    append(forwarding(), bridgeNetfilter()...),
+		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
+		Ports: []Port{
+			{Proto: "udp", Port: 8472, What: "backend vxlan (Calico's own list says 4789: that is not Flannel's)"},
+			{Proto: "udp", Port: 51820, What: "backend wireguard"},
+			{Proto: "udp", Port: 8285, What: "backend udp"},
+			{Proto: "tcp", Port: 5473, What: "Typha"},
+		},
+		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 80 (wireguard), 28 (udp) or 0 (host-gw); `mtu` is that of the pods' links",
+		SharedHost: leaveAlone("cali*", "flannel*").macs("flannel.1"),
+		Signs: []Sign{
+			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env"},
+			{What: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: canalBackend("vxlan")},
+			{What: "Calico knows its node", Path: "/var/lib/calico/nodename"},
+		},
+		Leftovers: canalLeaves(),
+		Build:     buildCanal,
+	}
+}
+
+func canalBackend(name string) func(Input) bool {
+	return func(in Input) bool { return in.Node.Networking.Canal.Backend == name }
+}
+
+// canalLeaves: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
+func canalLeaves() tasks.Leftovers {
+	l := flannel().Leftovers
+	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
+		"/var/log/calico/", "/var/lib/cni/networks/"+kubenetName+"/", "/var/lib/cni/results/"+kubenetName+"-*")
+	return felixLeaves(l)
+}
+
+// canalOverhead is what flanneld takes off the MTU of its link. https://github.com/flannel-io/flannel/blob/master/Documentation/backends.md
+var canalOverhead = map[string]int{"vxlan": 50, "wireguard": 80, "udp": 28, "host-gw": 0}
+
+func buildCanal(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	c := in.Node.Networking.Canal
+	if c.DisableTxChecksumOffloading {
+		b.noteTxChecksum(in)
+	}
+	if c.DefaultEndpointToHostAction == "DROP" {
+		b.note(Warning, in.Origin("spec.networking.canal.defaultEndpointToHostAction"),
+			"DROP: pods do not reach their own node, not its kubelet and not its node-local DNS either, unless a policy allows it")
+	}
+	b.noteMTU(in, "spec.networking.canal.mtu", c.MTU, canalOverhead[c.Backend])
+	b.Wait = in.waitConf(canalConf, "its DaemonSet writes it")
+	return b, nil
+}
