@@ -43,6 +43,16 @@ func (t WaitConf) Apply(context.Context, *host.Host, *Change) error { return nil
 
 // Plan implements [Task]. It returns no change ever: nil, a wait or an error.
 func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
+	confs, err := t.InForce(v)
+	if err != nil {
+		return nil, err
+	}
+	return nil, t.missingPlugins(v, confs[len(confs)-1])
+}
+
+// InForce reads the conf that the consumer uses, last, and before it the confs of meta-plugins that call it. It is [graph.Wait] or an error, as of
+// Plan, where that is not the one wanted; whether its plugins are there is not looked at. A conf that is about to be written is empty.
+func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 	names, err := v.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
@@ -65,29 +75,32 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err := t.judge(first); err != nil {
 		return nil, err
 	}
-	return nil, t.missingPlugins(v, first.conf)
+	return append(first.before, first.conf), nil
 }
 
 // candidate is the conf that the consumer would use, or the file that stops it.
 type candidate struct {
 	name string
-	conf cniConf
+	conf CNIConf
 	err  error // why the file is no conf
+
+	before []CNIConf // of meta-plugins
 }
 
 // inForce finds what the consumer would use. A conf that upstream tasks are about to write is good.
 func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, bool) {
 	var broken candidate
+	var before []CNIConf
 	for _, name := range confs {
 		if coming && name == t.File {
-			return candidate{name: name}, true
+			return candidate{name: name, before: before}, true
 		}
 		conf, err := readConf(v, path.Join(t.Dir, name))
 		switch {
 		case err == nil && conf.delegates() && t.File != "":
-			continue // a meta-plugin calls the next one by itself: it is meant to be first
+			before = append(before, conf) // a meta-plugin calls the next one by itself: it is meant to be first
 		case err == nil:
-			return candidate{name: name, conf: conf}, true
+			return candidate{name: name, conf: conf, before: before}, true
 		case t.FirstOnly || name == t.File:
 			return candidate{name: name, err: err}, false
 		case broken.name == "":
@@ -122,18 +135,18 @@ func (t WaitConf) judge(first candidate) error {
 	return nil
 }
 
-// missingPlugins waits for the binaries that a conf names.
-func (t WaitConf) missingPlugins(v host.View, conf cniConf) error {
+// missingPlugins waits for the programs that a conf calls.
+func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	var missing []string
-	for _, plugin := range conf.binaries() {
-		if !t.installed(v, plugin) && !slices.Contains(missing, plugin) {
-			missing = append(missing, plugin)
+	for _, p := range conf.Programs() {
+		if !t.installed(v, p.Name) {
+			missing = append(missing, p.Name)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return graph.Wait(fmt.Sprintf("%s: its conf names the plugin %s, not in %s yet",
+	return graph.Wait(fmt.Sprintf("%s: its conf calls the plugin %s, not in %s yet",
 		t.Network, strings.Join(missing, ", "), strings.Join(t.BinDirs, ", ")))
 }
 

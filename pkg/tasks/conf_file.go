@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"sort"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -40,73 +39,75 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 	return confs, nil
 }
 
-// cniConf is what we read of a conf: a list, or a single plugin made into a list of one.
-type cniConf struct {
-	Name    string      `json:"name"`
-	Plugins []cniPlugin `json:"plugins"`
+// CNIConf is what we read of a conf: a list, or a single plugin made into a list of one.
+type CNIConf struct {
+	File        string      `json:"-"` // its path
+	Name        string      `json:"name"`
+	CNIVersion  string      `json:"cniVersion"`  // of the spec; "" is 0.1.0
+	CNIVersions []string    `json:"cniVersions"` // spec 1.1.0: the newest that the runtime knows counts
+	Plugins     []CNIPlugin `json:"plugins"`
 }
 
-type cniPlugin struct {
+// CNIPlugin is one plugin of a conf, and whom it calls by itself.
+type CNIPlugin struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	IPAM struct {
 		Type string `json:"type"`
 	} `json:"ipam"`
+	Delegate  json.RawMessage `json:"delegate"`  // flannel's
+	Delegates json.RawMessage `json:"delegates"` // Multus': whole confs
+
+	CNIVersion  string   `json:"cniVersion"`
+	CNIVersions []string `json:"cniVersions"`
 }
 
 // readConf reads a conf as the runtimes do: a .conflist is a list with a name and plugins, any other is one plugin with a type.
-func readConf(v host.View, file string) (cniConf, error) {
+func readConf(v host.View, file string) (CNIConf, error) {
 	data, err := v.ReadFile(file)
 	if err != nil {
-		return cniConf{}, fmt.Errorf("read it: %w", err)
+		return CNIConf{}, fmt.Errorf("read it: %w", err)
 	}
 	if len(data) > maxConf {
-		return cniConf{}, fmt.Errorf("it has %d bytes, more than the %d that containerd reads", len(data), maxConf)
+		return CNIConf{}, fmt.Errorf("it has %d bytes, more than the %d that containerd reads", len(data), maxConf)
 	}
-	if path.Ext(file) != ".conflist" {
-		var one cniPlugin
+	conf, err := parseConf(data, path.Ext(file) == ".conflist")
+	conf.File = file
+	return conf, err
+}
+
+func parseConf(data []byte, isList bool) (CNIConf, error) {
+	if !isList {
+		var one CNIPlugin
 		if err := json.Unmarshal(data, &one); err != nil {
-			return cniConf{}, fmt.Errorf("parse it: %w", err)
+			return CNIConf{}, fmt.Errorf("parse it: %w", err)
 		}
 		if one.Type == "" {
-			return cniConf{}, errors.New("it has no `type`")
+			return CNIConf{}, errors.New("it has no `type`")
 		}
-		return cniConf{Name: one.Name, Plugins: []cniPlugin{one}}, nil
+		return CNIConf{Name: one.Name, CNIVersion: one.CNIVersion, CNIVersions: one.CNIVersions, Plugins: []CNIPlugin{one}}, nil
 	}
-	var list cniConf
+	var list CNIConf
 	if err := json.Unmarshal(data, &list); err != nil {
-		return cniConf{}, fmt.Errorf("parse it: %w", err)
+		return CNIConf{}, fmt.Errorf("parse it: %w", err)
 	}
 	if list.Name == "" || len(list.Plugins) == 0 {
-		return cniConf{}, errors.New("it has no `name` or no `plugins`")
+		return CNIConf{}, errors.New("it has no `name` or no `plugins`")
 	}
 	for i, p := range list.Plugins {
 		if p.Type == "" {
-			return cniConf{}, fmt.Errorf("its plugin %d has no `type`", i+1)
+			return CNIConf{}, fmt.Errorf("its plugin %d has no `type`", i+1)
 		}
 	}
 	return list, nil
 }
 
 // delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the conf after it.
-func (c cniConf) delegates() bool {
+func (c CNIConf) delegates() bool {
 	for _, p := range c.Plugins {
 		if p.Type == "multus" || p.Type == "multus-shim" || p.Type == "genie" {
 			return true
 		}
 	}
 	return false
-}
-
-// binaries are the programs that the conf needs, in order.
-func (c cniConf) binaries() []string {
-	var out []string
-	for _, p := range c.Plugins {
-		for _, name := range []string{p.Type, p.IPAM.Type} {
-			if name != "" && !strings.ContainsRune(name, '/') {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }

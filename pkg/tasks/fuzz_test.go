@@ -42,7 +42,8 @@ func FuzzConf(f *testing.F) {
 				t.Fatalf("a plugin without a type: %+v", conf)
 			}
 		}
-		for _, binary := range conf.binaries() {
+		for _, program := range conf.Programs() {
+			binary := program.Name
 			if strings.Contains(binary, "/") {
 				t.Fatalf("a binary that leads out of its directory: %q", binary)
 			}
