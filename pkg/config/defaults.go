@@ -105,6 +105,7 @@ func (n *Node) fillNetwork() {
 		w.Custom.fillCertificates()
 	}
 	n.fillCanal()
+	n.fillArchived()
 	if w.Calico == nil {
 		return
 	}

@@ -4,6 +4,18 @@ import "path"
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
 type Networking struct {
+	ACI       *ACI      `json:"aci,omitempty"`
+	Classic   *Bare     `json:"classic,omitempty"`
+	CNIGenie  *Bare     `json:"cniGenie,omitempty"`
+	ContivVPP *Bare     `json:"contivVPP,omitempty"`
+	Contrail  *Contrail `json:"contrail,omitempty"`
+	DANM      *Bare     `json:"danm,omitempty"`
+	Jaguar    *Bare     `json:"jaguar,omitempty"`
+	KVSwitch  *KVSwitch `json:"kVSwitch,omitempty"`
+	Knitter   *Bare     `json:"knitter,omitempty"`
+	NSXT      *Bare     `json:"nsxT,omitempty"`
+	OVN4NFV   *Bare     `json:"ovn4nfv,omitempty"`
+
 	AmazonVPC  *AmazonVPC  `json:"amazonVPC,omitempty"`
 	Bridge     *Bridge     `json:"bridge,omitempty"`
 	Calico     *Calico     `json:"calico,omitempty"`

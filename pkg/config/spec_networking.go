@@ -3,12 +3,13 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // otherNetworks are those that kOps has known at some time and we do not build yet.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var otherNetworks = [...]string{"classic", "external", "kopeio", "lyftvpc", "romana"}
+var otherNetworks = [...]string{"external", "kopeio", "lyftvpc", "romana"}
 
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
@@ -22,7 +23,7 @@ type choice struct {
 
 // choices lists the networks by name.
 func choices() []choice {
-	return []choice{
+	return append([]choice{
 		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return d.amazonVPC(allocate(&w.AmazonVPC)) }},
 		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return d.bridge(allocate(&w.Bridge)) }},
 		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
@@ -38,15 +39,18 @@ func choices() []choice {
 			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
 		}},
 		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return d.weave(allocate(&w.Weave)) }},
-	}
+	}, archived()...)
 }
 
 // SupportedNetworks are the keys that choose a network, by name.
 func SupportedNetworks() []string {
 	var names []string
 	for _, c := range choices() {
-		names = append(names, c.name)
+		if !slices.Contains(goneNetworks[:], c.name) {
+			names = append(names, c.name)
+		}
 	}
+	slices.Sort(names)
 	return names
 }
 
@@ -55,7 +59,7 @@ func (d *decoder) networking(n *Node) set {
 	return d.into(func() []field {
 		var fields []field
 		for _, c := range choices() {
-			fields = append(fields, field{name: c.name, set: func(v *value, at string) {
+			fields = append(fields, field{name: c.name, unlisted: slices.Contains(goneNetworks[:], c.name), set: func(v *value, at string) {
 				if c.name == byoNetwork {
 					w.CNI = &n.CNI
 					d.mapping(v, at, d.cni(&n.CNI))

@@ -5,18 +5,29 @@ import "github.com/netwright/netwright/pkg/config"
 // All lists the networks, by name. To add one is one file and one line.
 func All() []Network {
 	all := []Network{
+		aci(),
 		amazonVPC(),
 		bridge(),
 		calico(),
 		canal(),
 		cilium(),
+		classic(),
 		cni(),
+		cniGenie(),
+		contivVPP(),
+		contrail(),
 		custom(nil),
+		danm(),
 		flannel(),
 		gcp(),
+		jaguar(),
+		kVSwitch(),
 		kindnet(),
+		knitter(),
 		kubeRouter(),
 		kubenet(),
+		nsxT(),
+		ovn4nfv(),
 		weave(),
 	}
 	for i := range all {

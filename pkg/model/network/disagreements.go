@@ -52,7 +52,7 @@ func Disagreements() []Disagreement {
 			Held: "refused from Kubernetes 1.19 on, which only kOps 1.19 and newer install"},
 		{Networks: []string{"external", "classic"}, Source: kopsTree + "release-1.32/" + validation,
 			Says: "nothing: the table has no row for either",
-			But:  "external is refused for Kubernetes 1.26 and up since kOps 1.26, and always since 1.32; classic was only ever for Kubernetes 1.4 and 1.5",
+			But:  "external is refused for Kubernetes 1.26 and up since kOps 1.26, and always since 1.32; classic since Kubernetes 1.4",
 			Held: "external refused from Kubernetes 1.26 on, classic always"},
 		{Networks: []string{"kubenet"}, Source: kopsTree + "master/nodeup/pkg/model/containerd.go",
 			Says: "kubenet is stable since 1.5, a Linux bridge, and the default",

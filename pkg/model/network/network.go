@@ -28,6 +28,7 @@ type Network struct {
 	SharedHost   SharedHost      `json:"sharedHost"`
 	Signs        []Sign          `json:"signs,omitempty"`
 	Leftovers    tasks.Leftovers `json:"leftovers"`
+	Unproved     string          `json:"unproved,omitempty"` // what no test here shows, and why
 
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
 	Build func(Input) (Built, error) `json:"-"`

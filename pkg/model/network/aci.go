@@ -1,0 +1,67 @@
+package network
+
+import (
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const (
+	aciConf   = "01-opflex-cni.conf"
+	aciUplink = 1600 // least MTU of the uplink: pods' frames carry a VXLAN header to the leaf (acc_provision.py)
+)
+
+// aci is prepared for and waited for: aci-containers-host writes the conf. The fabric does the routing. Numbers:
+// https://github.com/noironetworks/aci-containers (docker/launch-hostagent.sh, pkg/hostagent) and https://github.com/noironetworks/acc-provision.
+func aci() Network {
+	return Network{
+		Name:      "aci",
+		Title:     "Cisco ACI: the leaf switches route for pods, by VXLAN and OpFlex; policy in the APIC",
+		Docs:      "https://github.com/noironetworks/acc-provision/tree/master/doc",
+		Lifecycle: Lifecycle{First: version(1, 10)},
+		Conf:      Conf{Writer: WriterDaemonSet, File: aciConf, Chain: []string{"opflex-agent-cni"}},
+		Kubelet:   "cni",
+		Plugins:   nil, // its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a marker, no program
+		Modules: []Module{openvswitch(), Module{Name: "vxlan", Why: "to the leaf, port 8472"},
+			Module{Name: "geneve", Why: "the log of dropped packets, on this node only", Optional: true},
+			Module{Name: "8021q", Why: "the VLANs of infrastructure and node"}},
+		Sysctls:    forwarding(),
+		Kubeconfig: "none on the host: its DaemonSet uses the service account",
+		Ports: []Port{
+			{Proto: "udp", Port: 8472, What: "VXLAN, to the fabric"}, {Proto: "tcp", Port: 8009, What: "OpFlex, to the leaf"},
+			{Proto: "ip", Port: 2, What: "IGMP: each group of endpoints has a multicast group"},
+		},
+		MTU:        "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
+		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on
+		SharedHost: leaveAlone("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
+		Signs:      []Sign{{What: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
+		Leftovers:  aciLeaves(),
+		Unproved:   "no plugin is built and no pod talks: it works with an APIC and its leaf switches only, and its plugin's module cannot be had through a module proxy (relative replace lines)",
+		Build:      buildACI,
+	}
+}
+
+// aciLeaves: to delete its manifest undoes nothing on a node. Of what the operator made by hand (VLAN links, the DHCP client's file) nothing is named.
+func aciLeaves() tasks.Leftovers {
+	return tasks.Leftovers{
+		OVS:   []tasks.OVSMark{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
+		Links: []tasks.LinkMark{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
+		Chains: []tasks.ChainMark{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
+			{Table: "filter", Chain: "FORWARD", In: "veth_host"}},
+		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf", "/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
+			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf", "/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/", "/run/aci-containers-*.sock",
+			"/var/log/netopcni.log"},
+		Others: []string{"the plugin netop-cni inside another network's conflist (chained mode)",
+			"the route 224.0.0.0/4 over the infrastructure VLAN (static, metric 401), and the VLAN links: they belong to who made the node",
+			"/etc/openvswitch/conf.db, if no other Open vSwitch uses it", "the node in the APIC (`acc-provision -d`)"},
+	}
+}
+
+func buildACI(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni", Wait: in.waitConf(aciConf, "its DaemonSet aci-containers-host writes it")}
+	for _, l := range in.Facts.Links {
+		if l.Name == in.Facts.Uplink && l.MTU > 0 && l.MTU < aciUplink {
+			b.note(Warning, in.NetworkOrigin(), "link %s has MTU %d, and ACI needs %d on the uplink: its agent ends with \"Uplink MTU must be >= %d\"", l.Name, l.MTU, aciUplink, aciUplink)
+		}
+	}
+	b.note(Info, in.NetworkOrigin(), "the kernel joins 20 multicast groups and ACI gives one to each endpoint group: with more of them put net.ipv4.igmp_max_memberships into sysctlParameters")
+	return b, nil
+}

@@ -1,0 +1,11 @@
+package network
+
+// awaited is the Build of a network whose conf somebody else writes, and that needs nothing which data cannot say.
+func awaited(file, writer string) func(Input) (Built, error) {
+	return func(in Input) (Built, error) {
+		return Built{KubeletPlugin: "cni", Wait: in.waitConf(file, writer)}, nil
+	}
+}
+
+// gone is the Build of a network that [Network.Judge] refuses: there is nothing to make.
+func gone(Input) (Built, error) { return Built{}, nil }

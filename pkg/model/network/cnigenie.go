@@ -1,0 +1,35 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const genieConf = "00-genie.conf"
+
+// cniGenie is prepared for and waited for: its DaemonSet writes the conf with a token of its service account in it. It hands each pod to the
+// networks that an annotation names. Numbers: https://github.com/cni-genie/CNI-Genie (conf/1.8/genie-plugin.yaml, conf/1.8/launch.sh, releases/v3.0).
+func cniGenie() Network {
+	return Network{
+		Name:  "cniGenie",
+		Title: "hands each pod to the networks that its annotation names; those must be there besides",
+		Docs:  "https://github.com/cni-genie/CNI-Genie",
+		Lifecycle: Lifecycle{
+			First: version(1, 5), Last: version(1, 21), // its manifests are of APIs that 1.22 lacks
+			Upstream: "archived in February 2025, with code of 2019",
+			Instead:  "multus",
+			Note:     "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when that does",
+		},
+		Conf:       Conf{Writer: WriterDaemonSet, File: genieConf, Chain: []string{"genie"}},
+		Kubelet:    "cni",
+		Plugins:    nil, // genie comes with its DaemonSet, the others' with theirs
+		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which is a secret",
+		MTU:        "that of the network which it hands the pod to",
+		IPv6:       true,
+		Leftovers: tasks.Leftovers{
+			Chains: []tasks.ChainMark{{Table: "filter", Chain: "Genie-NPC-Base"}, {Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
+			Files:  []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig", "/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
+			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
+				"what the networks behind it leave: each by its own row"},
+		},
+		Unproved: "the plugin cannot be built from a module proxy: it is of before Go modules (GOPATH and vendor)",
+		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),
+	}
+}

@@ -1,0 +1,64 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const contivConf = "10-contiv-vpp.conflist"
+
+// contivVPP is prepared for and waited for: its init container writes the conf. Packets go through VPP in user space, which takes a whole
+// network card. Numbers: https://github.com/contiv/vpp v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml, docs/setup).
+func contivVPP() Network {
+	return Network{
+		Name:  "contivVPP",
+		Title: "packets through VPP in user space, on a network card of its own; VXLAN or SRv6 between nodes",
+		Docs:  "https://github.com/contiv/vpp/tree/master/docs/setup",
+		Lifecycle: Lifecycle{
+			Last:     version(1, 17), // libraries and manifests
+			Upstream: "dormant since September 2020",
+			Instead:  "calico (which has a VPP data plane) or cilium",
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: contivConf, Chain: []string{"contiv-cni", "portmap"}},
+		Kubelet: "cni",
+		Plugins: nil, // contiv-cni, loopback, and a patched portmap 0.7 over the one that is there
+		Modules: []Module{
+			{Name: "uio_pci_generic", Why: "VPP drives the card by it; vfio-pci does as well", Optional: true},
+			{Name: "vfio-pci", Why: "VPP drives the card by it", Optional: true},
+		},
+		Sysctls: forwarding(),
+		Ports: []Port{
+			{Proto: "udp", Port: 4789, What: "VXLAN, VNI 10"}, {Proto: "tcp", Port: 12379, What: "its etcd"}, {Proto: "tcp", Port: 12380, What: "its etcd"},
+			{Proto: "tcp", Port: 9999, What: "REST of its agent"}, {Proto: "tcp", Port: 9111, What: "gRPC of its agent"},
+		},
+		Kubeconfig: "none on the host: its DaemonSet uses the service account",
+		MTU:        "1450 (mtuSize): 50 of VXLAN below 1500",
+		IPv6:       true, // instead of IPv4, not beside it
+		Requires:   Requires{Hugepages: "2M"},
+		SharedHost: leaveAlone("vpp1", "vpp2").besides(
+			Shared{Service: "every service", Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by its PCI address)"}),
+		Signs:     []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
+		Leftovers: contivLeaves(),
+		Unproved:  "no plugin is built (its module's replace lines are not for a module proxy) and no pod talks: VPP wants huge pages and a card to itself",
+		Build:     buildContivVPP,
+	}
+}
+
+// contivLeaves: portmap stays patched, so that it must be installed anew.
+func contivLeaves() tasks.Leftovers {
+	return portmapLeaves(tasks.Leftovers{
+		Links:  []tasks.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
+		Routes: []tasks.RouteMark{{Link: "vpp1"}},
+		Sysctls: []tasks.SysctlMark{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
+			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
+		Lines: []tasks.LineMark{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
+		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl", "/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
+			"/run/vpp/", "/run/contiv/", "/var/bolt/bolt.db", "/var/etcd/contiv-data/", "/var/contiv/dumps/"},
+		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",
+			"the card is still bound to uio_pci_generic or vfio-pci: empty its driver_override, bind it to its own driver, give it its address back",
+			"the container contiv-stn (docker), if the node has one card only", "vm.nr_hugepages, and the lines of it in /etc/sysctl.conf and /etc/modules: who else uses huge pages is not known"},
+	})
+}
+
+func buildContivVPP(in Input) (Built, error) {
+	b, err := awaited(contivConf, "its init container writes it")(in)
+	b.note(Info, in.NetworkOrigin(), "its vswitch asks kubelet for 512 MiB of huge pages: kubelet counts them when it starts, so put vm.nr_hugepages=512 into sysctlParameters before it does")
+	return b, err
+}

@@ -1,0 +1,41 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const danmConf = "00-danm.conf"
+
+// danm is prepared for and waited for: its installer, or a person, puts the conf. It gives a pod several interfaces, by other plugins. Numbers:
+// https://github.com/nokia/danm v4.3.0 (integration/cni_config, integration/install, pkg/netcontrol, pkg/cnidel).
+func danm() Network {
+	return Network{
+		Name:  "danm",
+		Title: "several interfaces a pod, by other plugins; VLAN and VXLAN links on the host",
+		Docs:  "https://github.com/nokia/danm/blob/master/user-guide.md",
+		Lifecycle: Lifecycle{
+			Upstream: "dormant since 2022 (v4.3.0, tested with Kubernetes 1.17)",
+			Instead:  "multus",
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: danmConf, Chain: []string{"danm"}},
+		Kubelet: "cni",
+		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
+		Modules: []Module{
+			{Name: "ipvlan", Why: "its own kind of network", Optional: true}, {Name: "macvlan", Why: "a plugin behind it", Optional: true},
+			{Name: "vxlan", Why: "links vx_<network>", Optional: true}, {Name: "8021q", Why: "links <network>.<vlan>", Optional: true},
+		},
+		Kubeconfig: "/etc/cni/net.d/danm-kubeconfig by its installer, or /etc/kubernetes/kubeconfig/danmc.yml by hand",
+		Ports:      []Port{{Proto: "udp", Port: 4789, What: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
+		MTU:        "that of the link below; macvlan 1500; 50 less for VXLAN, which it does not set itself",
+		IPv6:       true,
+		Requires:   Requires{Kernel: version(4, 4)}, // ipvlan, user-guide.md
+		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
+		Leftovers: tasks.Leftovers{
+			Links: []tasks.LinkMark{{Name: "vx_*", Kind: "vxlan"}},
+			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf, "/etc/cni/net.d/danm-kubeconfig", "/etc/kubernetes/kubeconfig/danmc.yml",
+				"/opt/cni/bin/danm", "/opt/cni/bin/fakeipam", "/opt/cni/bin/_danm", "/opt/cni/bin/_fakeipam", "/var/log/danm.log"},
+			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and may be anybody's",
+				"the network that was there first becomes the default again, and what it leaves is by its own row"},
+		},
+		Unproved: "the plugin cannot be built from a module proxy: its tag v4.3.0 is no version of its module, and it has many replace lines",
+		Build:    awaited(danmConf, "its installer writes it, or a person"),
+	}
+}

@@ -1,0 +1,42 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const knitterConf = "10-knitter.conf"
+
+// knitter is prepared for and waited for: a person puts the conf, which only names the plugin, and units of systemd run its agent. Numbers:
+// https://github.com/ZTE/Knitter (docs/configuration.md, deploy, knitter-agent/domain).
+func knitter() Network {
+	return Network{
+		Name:  "knitter",
+		Title: "several networks a pod on the host's Open vSwitch, VXLAN or VLAN; by an agent under systemd",
+		Docs:  "https://github.com/ZTE/Knitter",
+		Lifecycle: Lifecycle{
+			Last:     version(1, 19), // it talks to the API's insecure port, which 1.20 took away
+			Upstream: "abandoned: code of 2018, last commit in September 2020",
+			Instead:  "multus with ovnKubernetes or kubeOVN",
+			Note:     "the insecure port: https://github.com/kubernetes/kubernetes/blob/master/CHANGELOG/CHANGELOG-1.20.md",
+		},
+		Conf:       Conf{Writer: WriterUser, File: knitterConf, Chain: []string{"knitter"}},
+		Kubelet:    "cni",
+		Plugins:    nil, // /opt/cni/bin/knitter is the program that its documents call knitter-plugin
+		Modules:    []Module{openvswitch(), Module{Name: "vxlan", Why: "overlay"}},
+		Sysctls:    forwarding(),
+		Kubeconfig: "none: the API's insecure port",
+		Ports: []Port{{Proto: "udp", Port: 6789, What: "VXLAN"}, {Proto: "tcp", Port: 9527, What: "its manager"}, {Proto: "tcp", Port: 6001, What: "its monitor"},
+			{Proto: "tcp", Port: 2379, What: "its etcd"}},
+		MTU:        "1500, or host.mtu of /opt/knitter-agent/knitter.json (1400 in its sample)",
+		SharedHost: leaveAlone("br-int", "br-tun", "obr0", "br-nwnode-check").besides(Shared{Service: "openvswitch", Leaves: "nothing: it must run on the host"}),
+		Signs:      []Sign{{What: "its agent's bridge", Link: "br-int"}},
+		Leftovers: tasks.Leftovers{
+			Units: []string{"knitter-agent.service", "knitter-manager.service", "knitter-monitor.service"},
+			OVS:   []tasks.OVSMark{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"}, Tunnels: []string{"vxlan_sys_6789"}, Datapath: ovsDatapath}},
+			Files: []string{"/etc/cni/net.d/" + knitterConf, "/opt/cni/bin/knitter", "/etc/systemd/system/knitter-agent.service", "/etc/systemd/system/knitter-manager.service",
+				"/etc/systemd/system/knitter-monitor.service", "/opt/knitter-agent/", "/opt/knitter-manager/", "/opt/knitter-monitor/",
+				"/root/nwnode/data-dir/", "/root/info/logs/nwnode/", "/etc/paasnw/paasnw_drivers.conf"},
+			Others: []string{"/dev/shm/bridge, br0Bridge, brintBridge and recycle: gone with the next reboot", "what its manager holds in etcd"},
+		},
+		Unproved: "the plugin cannot be built from a module proxy: it is of before Go modules (GOPATH and vendor), and its agent needs an API without authentication",
+		Build:    awaited(knitterConf, "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"),
+	}
+}

@@ -1,0 +1,47 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+// kVSwitchConf ends in .json: runtimes read it, and clean-ups that look for *.conf* miss it.
+const kVSwitchConf = "10-k-vswitch.json"
+
+// kVSwitch is prepared for and waited for: k-vswitchd writes the conf. Numbers: https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd,
+// cmd/k-vswitch-cni).
+func kVSwitch() Network {
+	return Network{
+		Name:  "kVSwitch",
+		Title: "the host's Open vSwitch, VXLAN or GRE between nodes, policy in its flows; by a DaemonSet",
+		Docs:  "https://github.com/k-vswitch/k-vswitch",
+		Lifecycle: Lifecycle{
+			Last:     version(1, 21), // custom resources of v1beta1, which 1.22 lacks
+			Upstream: "abandoned in June 2019, never meant for production",
+			Instead:  "ovnKubernetes, kubeOVN or antrea",
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: kVSwitchConf, Chain: []string{"k-vswitch-cni"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"host-local", "loopback"}, Minimum: "v0.6.0", Source: "https://github.com/k-vswitch/k-vswitch"}},
+		Modules: []Module{openvswitch(), brNetfilter(false),
+			Module{Name: "vport_vxlan", Why: "overlay0", When: "overlay vxlan", Optional: true, If: kVSwitchOverlay("vxlan")},
+			Module{Name: "vport_gre", Why: "overlay0", When: "overlay gre", Optional: true, If: kVSwitchOverlay("gre")}},
+		Sysctls:    append(forwarding(), bridgeNetfilter()...),
+		Kubeconfig: "none on the host: its DaemonSet uses the service account",
+		Ports:      []Port{{Proto: "udp", Port: 4789, What: "overlay vxlan"}, {Proto: "ip", Port: 47, What: "overlay gre"}},
+		MTU:        "1500 for pods, whatever is asked for: the links between nodes need 1550",
+		SharedHost: leaveAlone("k-vswitch0", "cluster-wide", "veth*").besides(Shared{Service: "openvswitch", Leaves: "nothing: it must run on the host, with ovs-vsctl in the path of the plugin"}),
+		Signs:      []Sign{{What: "its bridge, with the pods' gateway", Link: "k-vswitch0"}},
+		Leftovers: tasks.Leftovers{
+			OVS: []tasks.OVSMark{ovsMark("k-vswitch0")},
+			// The two rules with a comment also masquerade what the host itself sends elsewhere.
+			Chains: []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Out: "k-vswitch0"}, {Table: "filter", Chain: "FORWARD", In: "k-vswitch0"},
+				{Table: "nat", Chain: "POSTROUTING", Out: "! k-vswitch0"}, {Table: "nat", Chain: "POSTROUTING", Comment: "k-vswitch: SNAT for outbound traffic from *"}},
+			Files:  []string{"/etc/cni/net.d/" + kVSwitchConf, "/opt/cni/bin/k-vswitch-cni", "/var/lib/cni/networks/k-vswitch-cni/", "/var/lib/cni/results/k-vswitch-cni-*"},
+			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no traffic at all"},
+		},
+		Unproved: "the plugin cannot be built from a module proxy (its version is not to be had), and runs only with ovs-vswitchd and k-vswitchd",
+		Build:    awaited(kVSwitchConf, "its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),
+	}
+}
+
+func kVSwitchOverlay(kind string) func(Input) bool {
+	return func(in Input) bool { return in.Node.Networking.KVSwitch.Overlay == kind }
+}

@@ -1,0 +1,44 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const ovn4nfvConf = "20-network.conf"
+
+// ovn4nfv (Nodus) is prepared for and waited for: its DaemonSet writes the conf, which many others sort before. Numbers:
+// https://github.com/akraino-edge-stack/icn-nodus (deploy, internal/pkg/config, internal/pkg/network/iptables.go).
+func ovn4nfv() Network {
+	return Network{
+		Name:  "ovn4nfv",
+		Title: "Nodus: OVN with several networks and service chains, Geneve between nodes; Open vSwitch in its pods",
+		Docs:  "https://github.com/akraino-edge-stack/icn-nodus/tree/master/doc",
+		Lifecycle: Lifecycle{
+			Upstream: "dormant since August 2022 (v6.0.0, Kubernetes 1.23)",
+			Instead:  "ovnKubernetes or kubeOVN, with multus for further networks",
+		},
+		Conf:       Conf{Writer: WriterDaemonSet, File: ovn4nfvConf, Chain: []string{"ovn4nfvk8s-cni"}},
+		Kubelet:    "cni",
+		Plugins:    nil, // its image brings ovn4nfvk8s-cni and all reference plugins of 1.0.1
+		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},
+		Sysctls:    forwarding(),
+		Kubeconfig: "/etc/cni/net.d/ovn4nfv-k8s.d/ovn4nfv-k8s.kubeconfig, by its DaemonSet",
+		Ports: []Port{{Proto: "udp", Port: 6081, What: "Geneve"}, {Proto: "tcp", Port: 6641, What: "OVN northbound"}, {Proto: "tcp", Port: 6642, What: "OVN southbound"},
+			{Proto: "tcp", Port: 50000, What: "its operator"}},
+		MTU:        "1400: 58 of Geneve below 1500, and room",
+		IPv6:       true,
+		SharedHost: leaveAlone("br-int", "ovn4nfv0-*").besides(ovsInPods()),
+		Signs: []Sign{{What: "its agent takes pods", Path: "/run/ovn4nfv-k8s-plugin/cniserver/ovn4nfv-k8s-plugin-cni-server.sock"},
+			{What: "the node's own port, with its gateway", Link: "ovn4nfv0-*"}},
+		Leftovers: tasks.Leftovers{
+			OVS: []tasks.OVSMark{{Bridges: []string{"br-int"}, Tunnels: []string{"genev_sys_6081"}, Datapath: ovsDatapath, Keys: []string{"ovn-remote",
+				"ovn-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-encap-type", "ovn-encap-ip", "ovn-bridge-mappings"}}},
+			Chains: []tasks.ChainMark{{Table: "nat", Chain: "POSTROUTING", Out: "ovn4nfv0-*"}},
+			Files: []string{"/etc/cni/net.d/" + ovn4nfvConf, "/etc/cni/net.d/ovn4nfv-k8s.d/", "/etc/openvswitch/ovn4nfv_k8s.conf", "/opt/cni/bin/ovn4nfvk8s-cni",
+				"/run/ovn4nfv-k8s-plugin/", "/etc/origin/openvswitch/conf.db", "/var/log/ovn/", "/var/lib/cni/results/ovn4nfv-k8s-plugin-*"},
+			Others: []string{"rules without a mark of its own: INPUT accepts of ports 6081, 6641, 6642, 8080 and 50000, FORWARD accepts of its subnet, POSTROUTING MASQUERADE of its subnet and of the default link",
+				"bridges br-<name> of provider networks, and their VLAN links: their names are the documents' own",
+				"a conf.db that stays in /etc/origin/openvswitch gives the next start its old bridges"},
+		},
+		Unproved: "the plugin cannot be built from a module proxy (its version is not to be had), and runs only with OVN's pods and cert-manager",
+		Build:    awaited(ovn4nfvConf, "its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
+	}
+}
