@@ -133,7 +133,7 @@ func (g *guard) settle(ctx context.Context) error {
 	}
 	defer g.end(errors.New("the run is over"))
 	if !g.armed {
-		return nil
+		return g.point.Drop(context.WithoutCancel(ctx))
 	}
 	g.limit.Stop()
 	var late error

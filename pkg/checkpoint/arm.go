@@ -57,7 +57,7 @@ const (
 // Limit is how long the change may take once the checkpoint is armed.
 func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
 
-// Take keeps in memory how everything is that a change names. It writes nothing.
+// Take keeps in memory how everything is that a change names. It writes nothing, but that large files get another name; [Checkpoint.Drop] takes it away.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
 		s.Window = DefaultWindow
@@ -66,7 +66,18 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.capture(ctx, h, change.Keys); err != nil {
 		return nil, refused(err)
 	}
+	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
+		return nil, refused(err)
+	}
 	return &Checkpoint{host: h, settings: s, journal: j}, nil
+}
+
+// Drop ends a checkpoint that was never armed.
+func (c *Checkpoint) Drop(ctx context.Context) error {
+	if len(c.journal.Kept) == 0 {
+		return nil
+	}
+	return c.journal.dismantle(ctx, c.host)
 }
 
 func refused(err error) error {
@@ -99,7 +110,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	j.scaffold = missing(h)
+	j.missing(h)
 	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
@@ -164,8 +175,11 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	err := errors.Join(h.StopTimer(ctx, TimerName), s.dropBootUnit(h), h.Remove(binaryFile))
-	if err != nil {
+	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h), h.Remove(binaryFile)}
+	for _, file := range s.Kept {
+		errs = append(errs, h.Remove(file))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return h.Remove(scaffoldFile)

@@ -51,17 +51,18 @@ type scaffold struct {
 	// host: the agent wrote it and takes it away again. BootLink likewise, for what makes the boot want it.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
+	// Kept are files in the checkpoint's own directory: see [File.Kept].
+	Kept []string `json:"kept,omitempty"`
 }
 
 // missing says what of the boot's unit the host has not, and needs.
-func missing(h *host.Host) (s scaffold) {
+func (s *scaffold) missing(h *host.Host) {
 	if h.Facts().Init != "systemd" {
-		return s
+		return
 	}
 	s.BootUnit = unitFile(h) == ""
 	_, err := h.Lstat(bootLink)
 	s.BootLink = errors.Is(err, host.ErrNotExist)
-	return s
 }
 
 // unitFile is where the unit is, or "".

@@ -43,6 +43,8 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, keys []graph.Key) e
 			j.Forward = append(j.Forward, name)
 		case tasks.KindUnit:
 			err = j.captureUnit(ctx, h, name)
+		case tasks.KindMount:
+			err = j.captureUnit(ctx, h, tasks.MountUnit(name))
 		case tasks.KindEffect:
 			j.Effects = append(j.Effects, name)
 		}
@@ -81,7 +83,8 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	case info.Type == host.Symlink:
 		f.Target, err = h.Readlink(name)
 	case info.Type == host.Regular && info.Size > maxContent:
-		f.Large = true
+		f.Kept = path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
+		j.Kept = append(j.Kept, f.Kept)
 	case info.Type == host.Regular:
 		f.Content, err = h.ReadFile(name)
 	}
@@ -89,8 +92,30 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	return err
 }
 
-// maxContent is the size of the largest file whose content a checkpoint keeps, in bytes.
+// maxContent is the size of the largest file whose content is in the journal, in bytes. Larger ones are kept as files.
 const maxContent = 4 << 20
+
+// keep keeps large files, before anything changes them.
+func (j *Journal) keep(ctx context.Context, h *host.Host) error {
+	if len(j.Kept) == 0 {
+		return nil
+	}
+	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return err
+	}
+	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+		return err
+	}
+	for _, f := range j.Files {
+		if f.Kept == "" {
+			continue
+		}
+		if err := h.Keep(ctx, f.Path, f.Kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) error {
 	family, table, _ := strings.Cut(name, "/")

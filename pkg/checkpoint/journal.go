@@ -46,7 +46,7 @@ type File struct {
 	GID     int           `json:"gid"`
 	Content []byte        `json:"content,omitempty"`
 	Target  string        `json:"target,omitempty"`
-	Large   bool          `json:"large,omitempty"` // its content was not kept, and is not brought back
+	Kept    string        `json:"kept,omitempty"` // where the file itself is kept, of one that is too large for the journal
 }
 
 // Sysctl is a key of the kernel as it was.

@@ -77,7 +77,10 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 		spec := host.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
 		var err error
 		switch {
-		case f.Large:
+		case f.Kept != "":
+			if err = h.Keep(ctx, f.Kept, f.Path); err == nil {
+				err = h.SetMeta(f.Path, spec)
+			}
 		case f.Type == host.Regular && f.same(h):
 			err = h.SetMeta(f.Path, spec)
 		case f.Type == host.Regular:
@@ -188,7 +191,7 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host) error {
 		switch running := was.Active == "active" || was.Active == "activating"; {
 		case running && now.Active != "active":
 			try(h.StartUnit(ctx, was.Name, false))
-		case !running && now.Active == "active":
+		case !running && now.Active == "active" && path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
 			try(h.StopUnit(ctx, was.Name, false))
 		}
 	}

@@ -24,7 +24,10 @@ type Mount struct {
 var _ Task = Mount{}
 
 // unitName is the only name that systemd accepts for a mount at Where.
-func (t Mount) unitName() string { return unit.UnitNamePathEscape(t.Where) + ".mount" }
+func (t Mount) unitName() string { return MountUnit(t.Where) }
+
+// MountUnit is the unit that mounts something at a path.
+func MountUnit(where string) string { return unit.UnitNamePathEscape(where) + ".mount" }
 
 // Owns implements [Task].
 func (t Mount) Owns() []graph.Key {

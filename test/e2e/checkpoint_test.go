@@ -108,8 +108,9 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.77.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink
-		edit: [2]string{"  networking:\n    bridge: {}", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}"},
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
+		edit: [2]string{"  networking:\n    bridge: {}\n  assets:\n  - name: cni-plugins\n",
+			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
@@ -291,9 +292,8 @@ func lasting(before, after node.Snapshot) []string {
 	without := func(s node.Snapshot) node.Snapshot {
 		out := node.Snapshot{}
 		for key, value := range s {
-			// Programs stay: see pkg/agent/undone.go, undone.
 			if strings.HasPrefix(key, "file /var/") || strings.HasPrefix(key, "file /run/") || strings.HasPrefix(key, "file /srv/") ||
-				strings.HasPrefix(key, "file /tmp") || strings.HasPrefix(key, "file /opt/cni/bin/") || strings.HasPrefix(key, "file /root") {
+				strings.HasPrefix(key, "file /tmp") || strings.HasPrefix(key, "file /root") {
 				continue
 			}
 			key = handles.ReplaceAllString(key, "")
