@@ -95,6 +95,10 @@ type Network interface {
 	Tables(ctx context.Context) ([]TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
 	IPSets(ctx context.Context) ([]string, error)
+	// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a module.
+	Programs(ctx context.Context) ([]Program, error)
+	// IPVS lists the virtual services of IPVS, without loading a module.
+	IPVS(ctx context.Context) ([]IPVSService, error)
 	// XFRM lists the policies and states of IPsec, without loading a module.
 	XFRM(ctx context.Context) ([]XFRM, error)
 }

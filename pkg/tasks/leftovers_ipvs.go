@@ -2,9 +2,16 @@ package tasks
 
 import (
 	"context"
+	"fmt"
+	"net/netip"
+	"slices"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
+
+// KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
+const KindIPVS = "ipvs"
 
 // IPVSMark names services of IPVS. All that is set must hold.
 type IPVSMark struct {
@@ -13,4 +20,36 @@ type IPVSMark struct {
 	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
 }
 
-func findIPVS(context.Context, host.View, Leftovers, Scope) ([]Found, error) { return nil, nil }
+func (m IPVSMark) matches(svc host.IPVSService, here []host.Address, s Scope) bool {
+	if m.Unless != "" && slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Unless }) {
+		return false
+	}
+	if m.Link != "" && (svc.Mark != 0 || !slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
+		return false
+	}
+	return !m.Pods || len(svc.Servers) > 0 && !slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool {
+		return !within(s.PodCIDRs, netip.PrefixFrom(to, to.BitLen()))
+	})
+}
+
+func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.IPVS) == 0 {
+		return nil, nil
+	}
+	services, err := v.IPVS(ctx)
+	if err != nil || len(services) == 0 {
+		return nil, err
+	}
+	here, err := v.Addresses(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, svc := range services {
+		if slices.ContainsFunc(l.IPVS, func(m IPVSMark) bool { return m.matches(svc, here, s) }) {
+			out = append(out, Found{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
+				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPVS(ctx, svc) }})
+		}
+	}
+	return out, nil
+}

@@ -2,14 +2,35 @@ package tasks
 
 import (
 	"context"
+	"slices"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// ProgramMark names programs of eBPF that are attached without a pin; what is attached by a link goes with its pin.
+// KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress cil_from_netdev-eth0.
+const KindProgram = "ebpf"
+
+// ProgramMark names programs of eBPF where they are attached, on any link of the machine; those that a link of eBPF holds go with its pin.
 type ProgramMark struct {
-	Hook string `json:"hook"` // tc, xdp, cgroup
-	Name string `json:"name"` // pattern; the kernel keeps 15 characters of it, tc all
+	Hook string `json:"hook"` // [host.HookTC] …
+	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
 }
 
-func findPrograms(context.Context, host.View, Leftovers, Scope) ([]Found, error) { return nil, nil }
+func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+	if len(l.Programs) == 0 {
+		return nil, nil
+	}
+	programs, err := v.Programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, p := range programs {
+		if slices.ContainsFunc(l.Programs, func(m ProgramMark) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
+			out = append(out, Found{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
+				remove: func(ctx context.Context, h *host.Host) error { return h.DetachProgram(ctx, p) }})
+		}
+	}
+	return out, nil
+}

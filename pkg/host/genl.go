@@ -1,0 +1,57 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// genl asks a family of generic netlink and returns its answers without their heads. The caller knows that the family's module is
+// loaded: to ask for a family that is not there makes the kernel look for one (net/netlink/genetlink.c, request_module).
+func genl(ctx context.Context, family string, version, command uint8, flags int, data ...nl.NetlinkRequestData) ([][]byte, error) {
+	f, err := netlink.GenlFamilyGet(family)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, fmt.Errorf("netlink family %s: %w", family, ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find netlink family %s: %w", family, err)
+	}
+	ask := func() ([][]byte, error) {
+		req := nl.NewNetlinkRequest(int(f.ID), flags)
+		req.AddData(&nl.Genlmsg{Command: command, Version: version})
+		for _, d := range data {
+			req.AddData(d)
+		}
+		return req.Execute(unix.NETLINK_GENERIC, 0)
+	}
+	var out [][]byte
+	if flags&unix.NLM_F_DUMP == unix.NLM_F_DUMP {
+		out, err = dump(ctx, family, ask)
+	} else {
+		out, err = ask()
+	}
+	if errors.Is(err, unix.EPERM) {
+		return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
+	}
+	for i := range out {
+		if len(out[i]) < nl.SizeofGenlmsg {
+			return nil, fmt.Errorf("netlink family %s: an answer of %d bytes", family, len(out[i]))
+		}
+		out[i] = out[i][nl.SizeofGenlmsg:]
+	}
+	return out, err
+}
+
+// genlAttributes are the attributes of a message or of an attribute that has others in it.
+func genlAttributes(m []byte) (map[uint16][]byte, error) {
+	attrs, err := nl.ParseRouteAttr(m)
+	out := make(map[uint16][]byte, len(attrs))
+	for _, a := range attrs {
+		out[a.Attr.Type&^(unix.NLA_F_NESTED|unix.NLA_F_NET_BYTEORDER)] = a.Value
+	}
+	return out, err
+}

@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink/nl"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// What linux/ip_vs.h calls them.
+const (
+	ipvsFamily      = "IPVS"
+	ipvsVersion     = 1
+	ipvsDelService  = 3
+	ipvsGetService  = 4
+	ipvsGetDest     = 8
+	ipvsAttrService = 1
+	ipvsAttrDest    = 2
+
+	// Within a service and within a server.
+	ipvsSvcAF, ipvsSvcProtocol, ipvsSvcAddr, ipvsSvcPort, ipvsSvcMark = 1, 2, 3, 4, 5
+	ipvsDestAddr, ipvsDestFamily                                      = 1, 11
+)
+
+// IPVSService is a virtual service of IPVS: at an address and port, or for packets with a firewall mark.
+type IPVSService struct {
+	Family   int // 4 or 6
+	Protocol int
+	Addr     netip.AddrPort
+	Mark     uint32
+	Servers  []netip.Addr
+}
+
+// String is how ipvsadm names it.
+func (s IPVSService) String() string {
+	if s.Mark != 0 {
+		return fmt.Sprintf("ipv%d FWM %d", s.Family, s.Mark)
+	}
+	name := map[int]string{unix.IPPROTO_TCP: "TCP", unix.IPPROTO_UDP: "UDP", unix.IPPROTO_SCTP: "SCTP"}[s.Protocol]
+	return name + " " + s.Addr.String()
+}
+
+// IPVS implements [Network].
+func (n *network) IPVS(ctx context.Context) ([]IPVSService, error) {
+	if err := n.ready(ctx); err != nil {
+		return nil, err
+	}
+	if !kernelHas("/", "ip_vs", "CONFIG_IP_VS") {
+		return nil, nil
+	}
+	answers, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsGetService, unix.NLM_F_DUMP)
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the services of IPVS: %w", err)
+	}
+	var out []IPVSService
+	for _, m := range answers {
+		s, err := ipvsService(m)
+		if err != nil {
+			return nil, fmt.Errorf("list the services of IPVS: %w", err)
+		}
+		if s.Servers, err = ipvsServers(ctx, s); err != nil {
+			return nil, fmt.Errorf("list the servers of %s of IPVS: %w", s, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func ipvsService(m []byte) (IPVSService, error) {
+	attrs, err := ipvsNested(m, ipvsAttrService)
+	if err != nil {
+		return IPVSService{}, err
+	}
+	s := IPVSService{Family: 4}
+	if native16(attrs[ipvsSvcAF]) == unix.AF_INET6 {
+		s.Family = 6
+	}
+	s.Protocol = int(native16(attrs[ipvsSvcProtocol]))
+	if mark := attrs[ipvsSvcMark]; len(mark) >= 4 {
+		s.Mark = binary.NativeEndian.Uint32(mark)
+	}
+	if port := attrs[ipvsSvcPort]; s.Mark == 0 && len(port) >= 2 {
+		s.Addr = netip.AddrPortFrom(ipvsAddr(attrs[ipvsSvcAddr], s.Family), binary.BigEndian.Uint16(port))
+	}
+	return s, nil
+}
+
+func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
+	answers, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsGetDest, unix.NLM_F_DUMP, s.attribute())
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return nil, err
+	}
+	var out []netip.Addr
+	for _, m := range answers {
+		attrs, err := ipvsNested(m, ipvsAttrDest)
+		if err != nil {
+			return nil, err
+		}
+		family := s.Family
+		switch native16(attrs[ipvsDestFamily]) { // of another family than the service: tunnels
+		case unix.AF_INET:
+			family = 4
+		case unix.AF_INET6:
+			family = 6
+		}
+		out = append(out, ipvsAddr(attrs[ipvsDestAddr], family))
+	}
+	return out, nil
+}
+
+// attribute names the service to the kernel (net/netfilter/ipvs/ip_vs_ctl.c, ip_vs_genl_parse_service).
+func (s IPVSService) attribute() *nl.RtAttr {
+	a := nl.NewRtAttr(ipvsAttrService|unix.NLA_F_NESTED, nil)
+	family := uint16(unix.AF_INET)
+	if s.Family == 6 {
+		family = unix.AF_INET6
+	}
+	a.AddRtAttr(ipvsSvcAF, nl.Uint16Attr(family))
+	if s.Mark != 0 {
+		a.AddRtAttr(ipvsSvcMark, nl.Uint32Attr(s.Mark))
+		return a
+	}
+	addr := make([]byte, 16)
+	copy(addr, s.Addr.Addr().AsSlice())
+	a.AddRtAttr(ipvsSvcProtocol, nl.Uint16Attr(uint16(s.Protocol)))
+	a.AddRtAttr(ipvsSvcAddr, addr)
+	a.AddRtAttr(ipvsSvcPort, binary.BigEndian.AppendUint16(nil, s.Addr.Port()))
+	return a
+}
+
+func ipvsNested(m []byte, kind uint16) (map[uint16][]byte, error) {
+	outer, err := genlAttributes(m)
+	if err != nil {
+		return nil, err
+	}
+	return genlAttributes(outer[kind])
+}
+
+func native16(b []byte) uint16 {
+	if len(b) < 2 {
+		return 0
+	}
+	return binary.NativeEndian.Uint16(b)
+}
+
+func ipvsAddr(b []byte, family int) netip.Addr {
+	size := 4
+	if family == 6 {
+		size = 16
+	}
+	if len(b) < size {
+		return netip.Addr{}
+	}
+	addr, _ := netip.AddrFromSlice(b[:size])
+	return addr
+}
+
+// DelIPVS removes a service with its servers; absence is success. It may be retried.
+func (h *Host) DelIPVS(ctx context.Context, s IPVSService) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	_, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsDelService, unix.NLM_F_ACK, s.attribute())
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove service %s of IPVS: %w", s, err)
+	}
+	h.changed("IPVS service removed", zap.Stringer("service", s))
+	return nil
+}

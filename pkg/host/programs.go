@@ -1,0 +1,202 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// The hooks where a [Program] can be attached.
+const (
+	HookTC     = "tc"
+	HookXDP    = "xdp"
+	HookCgroup = "cgroup"
+)
+
+// Program is a program of eBPF where it is attached. What a network attached outlives it there, on the machine's own devices too.
+type Program struct {
+	Hook  string
+	Name  string // tc: as `tc filter show` names it; else the kernel's name, at most 15 characters
+	Where string // "eth0 ingress", "eth0", "/sys/fs/cgroup connect4"
+
+	filter *netlink.BpfFilter
+	link   int    // of XDP, its index
+	mode   uint32 // XDP_ATTACHED_…
+	cgroup string
+	attach ebpf.AttachType
+	id     ebpf.ProgramID
+}
+
+// String says the program and where it is.
+func (p Program) String() string { return p.Hook + " " + p.Where + " " + p.Name }
+
+// Programs implements [Network].
+func (n *network) Programs(ctx context.Context) ([]Program, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	links, err := dump(ctx, "links", rt.LinkList)
+	if err != nil {
+		return nil, err
+	}
+	qdiscs, err := dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(nil) })
+	if err != nil {
+		return nil, err
+	}
+	var out []Program
+	for _, l := range links {
+		if steers(qdiscs, l.Attrs().Index) != nil {
+			programs, err := n.filters(ctx, l)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, programs...)
+		}
+		if xdp := l.Attrs().Xdp; xdp != nil && xdp.Attached {
+			name, err := programName(ebpf.ProgramID(xdp.ProgId))
+			if err != nil {
+				return nil, fmt.Errorf("read the XDP program of %s: %w", l.Attrs().Name, err)
+			}
+			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index, mode: xdp.AttachMode})
+		}
+	}
+	attached, err := cgroupPrograms()
+	return append(out, attached...), err
+}
+
+// steers is the queueing discipline of a link that has filters for what comes in and goes out; nil if it has none.
+func steers(all []netlink.Qdisc, link int) netlink.Qdisc {
+	i := slices.IndexFunc(all, func(q netlink.Qdisc) bool {
+		return q.Attrs().LinkIndex == link && (q.Type() == "clsact" || q.Type() == "ingress")
+	})
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// The two places of clsact; the discipline ingress has the first only.
+var steeredWays = []struct {
+	name   string
+	parent uint32
+}{{"ingress", netlink.HANDLE_MIN_INGRESS}, {"egress", netlink.HANDLE_MIN_EGRESS}}
+
+func (n *network) filters(ctx context.Context, l netlink.Link) ([]Program, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Program
+	for _, way := range steeredWays {
+		filters, err := dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		if errors.Is(err, unix.ENODEV) {
+			continue // it went meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range filters {
+			if f, is := f.(*netlink.BpfFilter); is {
+				out = append(out, Program{Hook: HookTC, Name: f.Name, Where: l.Attrs().Name + " " + way.name, filter: f, link: l.Attrs().Index})
+			}
+		}
+	}
+	return out, nil
+}
+
+// programName asks the kernel for a program's name; "" if the program went meanwhile.
+func programName(id ebpf.ProgramID) (string, error) {
+	p, err := ebpf.NewProgramFromID(id)
+	if errors.Is(err, ErrNotExist) {
+		return "", nil
+	}
+	if errors.Is(err, unix.EPERM) {
+		return "", fmt.Errorf("root is needed (CAP_SYS_ADMIN or CAP_BPF), for reading too: %w", err)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	info, err := p.Info()
+	if err != nil {
+		return "", err
+	}
+	return info.Name, nil
+}
+
+// DetachProgram takes a program from where it is attached, exactly that one; absence is success. A discipline of tc that it leaves
+// without any filter goes too. What is attached by a link of eBPF, which has a pin or a process, stays until that goes. It may be retried.
+func (h *Host) DetachProgram(ctx context.Context, p Program) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	switch p.Hook {
+	case HookTC:
+		err = h.delFilter(ctx, rt, p)
+	case HookXDP:
+		err = delXDP(rt, p)
+	case HookCgroup:
+		err = detachCgroup(p)
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EBUSY) {
+		return nil // gone, or held by a link
+	}
+	if err != nil {
+		return fmt.Errorf("detach eBPF program %s: %w", p, err)
+	}
+	h.changed("eBPF program detached", zap.String("hook", p.Hook), zap.String("program", p.Name), zap.String("where", p.Where))
+	return nil
+}
+
+func (h *Host) delFilter(ctx context.Context, rt *netlink.Handle, p Program) error {
+	l, err := rt.LinkByIndex(p.link)
+	if err != nil {
+		return nil //nolint:nilerr // the link went with what it had
+	}
+	have, err := h.filters(ctx, l)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(have, p.same) { // without its discipline the kernel would say that the request is invalid
+		if err := rt.FilterDel(p.filter); err != nil {
+			return err
+		}
+	}
+	for _, way := range steeredWays {
+		left, err := dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		if err != nil || len(left) > 0 {
+			return err
+		}
+	}
+	qdiscs, err := dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(l) })
+	if err != nil {
+		return err
+	}
+	if empty := steers(qdiscs, p.link); empty != nil {
+		return rt.QdiscDel(empty)
+	}
+	return nil
+}
+
+// same says that two readings are of one filter.
+func (p Program) same(o Program) bool {
+	return p.Name == o.Name && p.filter.Id == o.filter.Id && p.filter.Parent == o.filter.Parent && p.filter.Priority == o.filter.Priority && p.filter.Handle == o.filter.Handle
+}
+
+func delXDP(rt *netlink.Handle, p Program) error {
+	l, err := rt.LinkByIndex(p.link)
+	if err != nil {
+		return nil //nolint:nilerr // the link went with what it had
+	}
+	// XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE by XDP_ATTACHED_DRV, _SKB and _HW (linux/if_link.h).
+	flags := map[uint32]int{1: 1 << 2, 2: 1 << 1, 3: 1 << 3}[p.mode]
+	return netlink.LinkSetXdpFdWithFlags(l, -1, flags)
+}

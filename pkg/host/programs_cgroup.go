@@ -1,0 +1,108 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect to, or look at what they send.
+var cgroupHooks = []ebpf.AttachType{
+	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate, ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
+	ebpf.AttachCGroupInet4Bind, ebpf.AttachCGroupInet6Bind, ebpf.AttachCGroupInet4PostBind, ebpf.AttachCGroupInet6PostBind,
+	ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect, ebpf.AttachCGroupUDP4Sendmsg, ebpf.AttachCGroupUDP6Sendmsg,
+	ebpf.AttachCGroupUDP4Recvmsg, ebpf.AttachCGroupUDP6Recvmsg, ebpf.AttachCgroupInet4GetPeername, ebpf.AttachCgroupInet6GetPeername,
+}
+
+// cgroupPrograms lists what is attached to the roots of cgroup2 that are mounted here: there networks attach, so that it holds for all processes.
+func cgroupPrograms() ([]Program, error) {
+	roots, err := cgroupRoots()
+	if err != nil {
+		return nil, err
+	}
+	var out []Program
+	for _, root := range roots {
+		dir, err := os.Open(root)
+		if err != nil {
+			return nil, fmt.Errorf("open cgroup %s: %w", root, err)
+		}
+		programs, err := attachedTo(dir)
+		if err = errors.Join(err, dir.Close()); err != nil {
+			return nil, fmt.Errorf("list the eBPF programs of cgroup %s: %w", root, err)
+		}
+		out = append(out, programs...)
+	}
+	return out, nil
+}
+
+func attachedTo(dir *os.File) ([]Program, error) {
+	var out []Program
+	for _, hook := range cgroupHooks {
+		found, err := link.QueryPrograms(link.QueryOptions{Target: int(dir.Fd()), Attach: hook})
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) {
+			continue // a kernel without this hook, or without any
+		}
+		if errors.Is(err, unix.EPERM) {
+			return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found.Programs {
+			name, err := programName(p.ID)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Program{Hook: HookCgroup, Name: name, Where: dir.Name() + " " + hook.String(), cgroup: dir.Name(), attach: hook, id: p.ID})
+		}
+	}
+	return out, nil
+}
+
+// cgroupRoots are the directories where cgroup2 is mounted, each hierarchy once.
+func cgroupRoots() ([]string, error) {
+	list, err := readKernelFile("/proc/thread-self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("read mountinfo: %w", err)
+	}
+	var out []string
+	var seen []uint64
+	for line := range strings.Lines(string(list)) {
+		left, right, _ := strings.Cut(line, " - ")
+		l := strings.Fields(left)
+		if len(l) < 5 || !strings.HasPrefix(right, "cgroup2 ") {
+			continue
+		}
+		var st unix.Stat_t
+		dir := unescapeMount(l[4])
+		if unix.Stat(dir, &st) != nil || slices.Contains(seen, st.Ino) {
+			continue // covered by another mount, or the same directory
+		}
+		var fs unix.Statfs_t
+		if unix.Statfs(dir, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
+			continue
+		}
+		seen, out = append(seen, st.Ino), append(out, dir)
+	}
+	return out, nil
+}
+
+func detachCgroup(p Program) error {
+	dir, err := os.Open(p.cgroup)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	program, err := ebpf.NewProgramFromID(p.id)
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	return link.RawDetachProgram(link.RawDetachProgramOptions{Target: int(dir.Fd()), Program: program, Attach: p.attach})
+}
