@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 )
@@ -44,7 +45,7 @@ func (c IPTChain) String() string {
 // String is the part of a rule that tells whose it is, in iptables' words.
 func (r IPTRule) String() string {
 	var out string
-	for _, part := range []struct{ flag, value string }{{"-i", r.In}, {"-o", r.Out}, {"--comment", r.Comment}, {"-j", r.Target}} {
+	for _, part := range []struct{ flag, value string }{{"-i", r.In}, {"-o", r.Out}, {"--match-set", strings.Join(r.Sets, " ")}, {"--comment", r.Comment}, {"-j", r.Target}} {
 		if part.value == "" {
 			continue
 		}

@@ -141,6 +141,7 @@ func legacyTarget(e legacyEntry, heads map[int]string) string {
 
 func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
 	var out []legacyEntry
+	names := setNames{}
 	for at := 0; at < len(blob); {
 		if at+f.size > len(blob) {
 			return nil, errLegacyLayout
@@ -151,7 +152,11 @@ func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
 			return nil, errLegacyLayout
 		}
 		b = b[:next]
-		e := legacyEntry{at: at, rule: f.identity(b[:f.size], b[f.size:target]), target: unix.ByteSliceToString(b[target+2 : target+31])}
+		rule, err := f.identity(b[:f.size], b[f.size:target], names)
+		if err != nil {
+			return nil, err
+		}
+		e := legacyEntry{at: at, rule: rule, target: unix.ByteSliceToString(b[target+2 : target+31])}
 		switch {
 		case e.target == legacyErrorTarget && next > target+legacyTargetHead:
 			e.chain = unix.ByteSliceToString(b[target+legacyTargetHead:])
@@ -164,8 +169,8 @@ func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
 	return out, nil
 }
 
-// identity reads links and comment of an entry.
-func (f legacyFamily) identity(e, matches []byte) IPTRule {
+// identity reads links, comment and sets of an entry.
+func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, error) {
 	const name = unix.IFNAMSIZ
 	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning round (IPT_INV_VIA_IN, …_OUT).
 	invert := e[f.invert]
@@ -181,9 +186,16 @@ func (f legacyFamily) identity(e, matches []byte) IPTRule {
 		if unix.ByteSliceToString(matches[2:31]) == "comment" {
 			out.Comment = unix.ByteSliceToString(matches[legacyTargetHead:size])
 		}
+		if unix.ByteSliceToString(matches[2:31]) == "set" {
+			set, err := names.name(matches[legacyTargetHead:size])
+			if err != nil {
+				return out, err
+			}
+			out.Sets = append(out.Sets, set)
+		}
 		matches = matches[size:]
 	}
-	return out
+	return out, nil
 }
 
 func legacyLink(name, mask []byte, not bool) string {

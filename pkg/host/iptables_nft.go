@@ -30,6 +30,7 @@ func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 			return nil, err
 		}
 		var out []IPTChain
+		names := setNames{}
 		for _, c := range chains {
 			family := familyName(c.family)
 			if family != "ip" && family != "ip6" || !isIPTTable(c.table) {
@@ -41,7 +42,11 @@ func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 				return nil, err
 			}
 			for _, r := range rules {
-				found.Rules = append(found.Rules, iptRule(r))
+				rule, err := iptRule(r, names)
+				if err != nil {
+					return nil, err
+				}
+				found.Rules = append(found.Rules, rule)
 			}
 			out = append(out, found)
 		}
@@ -51,13 +56,20 @@ func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 
 // iptRule reads from a rule what tells whose it is. What it does not know of
 // the rule it leaves out: rules are removed by their handles.
-func iptRule(raw rawRule) IPTRule {
+func iptRule(raw rawRule, names setNames) (IPTRule, error) {
 	out := IPTRule{Comment: raw.comment, handle: raw.handle}
 	for i, e := range raw.exprs {
 		switch e := e.(type) {
 		case *expr.Match:
 			if text, is := e.Info.(*xt.Comment); is {
 				out.Comment = string(*text)
+			}
+			if data, is := e.Info.(*xt.Unknown); is && e.Name == "set" {
+				set, err := names.name(*data)
+				if err != nil {
+					return out, err
+				}
+				out.Sets = append(out.Sets, set)
 			}
 		case *expr.Target:
 			out.Target = e.Name
@@ -78,7 +90,7 @@ func iptRule(raw rawRule) IPTRule {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func iptVerdict(v *expr.Verdict) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -31,6 +32,7 @@ type Program struct {
 	cgroup string
 	attach ebpf.AttachType
 	id     ebpf.ProgramID
+	holder link.ID // of TCX, the link of eBPF that holds it there
 }
 
 // String says the program and where it is.
@@ -59,12 +61,17 @@ func (n *network) Programs(ctx context.Context) ([]Program, error) {
 			}
 			out = append(out, programs...)
 		}
+		programs, err := tcxPrograms(l)
+		if err != nil {
+			return nil, fmt.Errorf("list the eBPF programs of %s: %w", l.Attrs().Name, err)
+		}
+		out = append(out, programs...)
 		if xdp := l.Attrs().Xdp; xdp != nil && xdp.Attached {
 			name, err := programName(ebpf.ProgramID(xdp.ProgId))
 			if err != nil {
 				return nil, fmt.Errorf("read the XDP program of %s: %w", l.Attrs().Name, err)
 			}
-			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index, mode: xdp.AttachMode})
+			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index, mode: xdp.AttachMode, id: ebpf.ProgramID(xdp.ProgId)})
 		}
 	}
 	attached, err := cgroupPrograms()
@@ -132,22 +139,24 @@ func programName(id ebpf.ProgramID) (string, error) {
 }
 
 // DetachProgram takes a program from where it is attached, exactly that one; absence is success. A discipline of tc that it leaves
-// without any filter goes too. What is attached by a link of eBPF, which has a pin or a process, stays until that goes. It may be retried.
+// without any filter goes too. A link of eBPF that holds it there lets go; its pin stays, and holds nothing then. It may be retried.
 func (h *Host) DetachProgram(ctx context.Context, p Program) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
 		return err
 	}
-	switch p.Hook {
-	case HookTC:
+	switch {
+	case p.holder != 0:
+		err = release(p.holder)
+	case p.Hook == HookTC:
 		err = h.delFilter(ctx, rt, p)
-	case HookXDP:
-		err = delXDP(rt, p)
-	case HookCgroup:
-		err = detachCgroup(p)
+	case p.Hook == HookXDP:
+		err = heldBy(link.XDPType, p, delXDP(rt, p))
+	case p.Hook == HookCgroup:
+		err = heldBy(link.CgroupType, p, detachCgroup(p))
 	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EBUSY) {
-		return nil // gone, or held by a link
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) {
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("detach eBPF program %s: %w", p, err)

@@ -54,6 +54,11 @@ func TestProgramsAreDetachedByName(t *testing.T) {
 		ok(t, err)
 		ok(t, netlink.LinkSetXdpFdWithFlags(up0, xdp.FD(), 1<<1))
 
+		for _, name := range []string{"cil_to_container", "other_tcx"} {
+			held, err := link.AttachTCX(link.TCXOptions{Program: program(t, ebpf.SchedCLS, ebpf.AttachTCXIngress, name, pass), Attach: ebpf.AttachTCXIngress, Interface: up0.Attrs().Index})
+			ok(t, err)
+			defer held.Close()
+		}
 		h, ctx := netHost(t), t.Context()
 		all, err := h.Programs(ctx)
 		ok(t, err)
@@ -69,9 +74,14 @@ func TestProgramsAreDetachedByName(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		want := "tc up0 egress cil_to_netdev-up0\ntc up0 ingress cil_from_netdev-up0\ntc up1 ingress cil_from_netdev-up1\ntc up1 ingress other\nxdp up0 cil_xdp_entry"
+		want := "tc up0 egress cil_to_netdev-up0\ntc up0 ingress cil_from_netdev-up0\ntc up0 ingress tcx cil_to_containe\ntc up0 ingress tcx other_tcx\ntc up1 ingress cil_from_netdev-up1\ntc up1 ingress other\nxdp up0 cil_xdp_entry"
 		if strings.Join(got, "\n") != want {
 			t.Errorf("found %q", got)
+		}
+		left, err := link.QueryPrograms(link.QueryOptions{Target: up0.Attrs().Index, Attach: ebpf.AttachTCXIngress})
+		ok(t, err)
+		if len(left.Programs) != 1 {
+			t.Errorf("left by TCX: %+v", left.Programs)
 		}
 	})
 	if got := ns.Run("tc", "qdisc", "show", "dev", "up0") + ns.Run("ip", "link", "show", "up0"); strings.Contains(got, "clsact") || strings.Contains(got, "xdp") {
@@ -103,14 +113,21 @@ func TestProgramsOfCgroups(t *testing.T) {
 		p := program(t, ebpf.CGroupSockAddr, ebpf.AttachCGroupInet4Connect, name, 1)
 		ok(t, link.RawAttachProgram(link.RawAttachProgramOptions{Target: int(f.Fd()), Program: p, Attach: ebpf.AttachCGroupInet4Connect, Flags: 1 << 1})) // BPF_F_ALLOW_MULTI
 	}
+	held, err := link.AttachCgroup(link.CgroupOptions{Path: dir, Attach: ebpf.AttachCGroupInet6Connect, Program: program(t, ebpf.CGroupSockAddr, ebpf.AttachCGroupInet6Connect, "cil_held", 1)})
+	ok(t, err)
+	defer held.Close()
 	programs, err := attachedTo(f)
 	ok(t, err)
-	if len(programs) != 2 || programs[0].Name != "cil_sock4_conne" {
+	if len(programs) != 3 || programs[0].Name != "cil_sock4_conne" || programs[2].Name != "cil_held" {
 		t.Fatalf("attached: %v", programs)
 	}
 	h := &Host{Live: &Live{network: &network{live: true}}}
 	for range 2 {
 		ok(t, h.DetachProgram(context.Background(), programs[0]))
+		ok(t, h.DetachProgram(context.Background(), programs[2]))
+	}
+	if left, err := attachedTo(f); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 	left, err := link.QueryPrograms(link.QueryOptions{Target: int(f.Fd()), Attach: ebpf.AttachCGroupInet4Connect})
 	ok(t, err)

@@ -31,6 +31,7 @@ var left = []string{
 	"iptables-nft -t nat -N LEFT-POST", "iptables-nft -t nat -A POSTROUTING -m comment --comment left:1 -j MASQUERADE",
 	"ip6tables-nft -A FORWARD -o lefty -j DROP",
 	"nft add table inet left-masq", "ipset create left4:a hash:ip",
+	"iptables-legacy -A INPUT -m set --match-set left4:a src -j DROP", "iptables-nft -A INPUT -m set ! --match-set left4:a src -m comment --comment x -j DROP",
 	"ip link add leftal type veth peer name leftalp", "ip link set leftal alias LEFT:pool:1", "ip link add leftmac address 02:53:00:00:00:01 type bridge",
 	"ip rule add pref 1024 iif vethab lookup 256",
 	"iptables-nft -A FORWARD -i left-1234 -j ACCEPT",
@@ -53,6 +54,7 @@ var left = []string{
 	"ip rule add pref 98 fwmark 0x200000/0x200000 lookup 2006",
 	"iptables-legacy -N LEFT-FWX", "iptables-nft -t nat -A POSTROUTING -m comment --comment left_1 -j MASQUERADE",
 	"nft add table inet left-masqx", "nft add table ip left-masq", "ipset create left4a hash:ip",
+	"iptables-legacy -A INPUT -m set --match-set left4a src -j DROP", "iptables-nft -A INPUT -m set ! --match-set left4a src -m comment --comment x -j DROP",
 }
 
 func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
@@ -89,7 +91,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		Lines:   []LineMark{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
 		Routes:  []RouteMark{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005}, {Table: host.AllTables, Link: "lefty"}},
 		Rules:   []RuleMark{{Table: 2005}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
-		Chains:  []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "FORWARD"}},
+		Chains:  []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
 		Tables:  []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
 		Files: []string{dir + "/10-left.conflist", dir + "/lib/left/", dir + "/*/left", dir + "/keep", dir + "/no/such/"},
 	}}
@@ -119,6 +121,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 			"- xfrm:policy fwd 10.8.0.0/24 10.8.1.0/24 reqid 1: IPsec",
 			"- link:leftal: veth, down", "- link:leftmac: bridge, down",
 			"- sysctl:net.ipv4.conf.up0.arp_ignore: 1, back to 0", "- line:/tables#77 left: line",
+			"- iptables:ip/nft/filter/INPUT: rule --match-set left4:a --comment \"x\" -j DROP", "- iptables:ip/legacy/filter/INPUT: rule --match-set left4:a -j DROP",
 			"- iptables:ip6/nft/filter/FORWARD: rule -o lefty -j DROP",
 			"- iptables:ip/legacy/filter/FORWARD: rule -j LEFT-FWD",
 			"- iptables:ip/legacy/filter/LEFT-FWD: chain with 1 rules",
@@ -148,8 +151,8 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("ip -o link", "up0", "leftx", "vethzz@", "no lefty", "no left1", "no left.vx", "no vethab")
 	has("ip route show table all", "default via 192.0.2.1 dev up0", "10.9.0.7 dev vethzz", "10.80.0.0/16", "blackhole 10.9.2.0/24", "no 10.8.", "no table 2005")
 	has("ip rule", "0:\tfrom all lookup local", "98:\tfrom all fwmark 0x200000/0x200000 lookup 2006", "no 99:", "no 512:", "no 100:")
-	has("iptables-legacy-save", "LEFT-FWX", "no LEFT-FWD")
-	has("iptables-nft-save", "left_1", "no left:1", "no LEFT-POST")
+	has("iptables-legacy-save", "LEFT-FWX", "no LEFT-FWD", "left4a", "no left4:a")
+	has("iptables-nft-save", "left4a", "no left4:a", "left_1", "no left:1", "no LEFT-POST")
 	has("ip6tables-nft-save", "no lefty")
 	has("nft list tables", "inet left-masqx", "table ip left-masq", "no inet left-masq\n")
 	has("ipset list -n", "left4a", "no left4:a")

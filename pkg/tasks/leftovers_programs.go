@@ -11,7 +11,7 @@ import (
 // KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress cil_from_netdev-eth0.
 const KindProgram = "ebpf"
 
-// ProgramMark names programs of eBPF where they are attached, on any link of the machine; those that a link of eBPF holds go with its pin.
+// ProgramMark names programs of eBPF where they are attached, on any link of the machine, its devices too.
 type ProgramMark struct {
 	Hook string `json:"hook"` // [host.HookTC] …
 	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all

@@ -1,6 +1,9 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import (
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 // calicoLeaves is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
 // keeps its routes on exit (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
@@ -11,12 +14,15 @@ func calicoLeaves() tasks.Leftovers {
 			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []tasks.RouteMark{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []tasks.RuleMark{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		Pins:   []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
+		// At data interfaces and, for connections of the host, at the root of cgroup2 (felix/bpf-gpl).
+		Programs: []tasks.ProgramMark{{Hook: host.HookTC, Name: "cali_*"}, {Hook: host.HookTC, Name: "calico_*"}, {Hook: host.HookXDP, Name: "cali_*"},
+			{Hook: host.HookXDP, Name: "xdp_cali_*"}, {Hook: host.HookCgroup, Name: "cali_*"}, {Hook: host.HookCgroup, Name: "calico_*"}},
+		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
 		Others: []string{"tunl0: the kernel's own link of the module ipip, which cannot be deleted: it goes with `rmmod ipip` when nothing uses it",
-			"eBPF: programs on the data interfaces (`tc filter show dev LINK ingress`), which `calico-node -bpf cleanup` removes, as the pins in /sys/fs/bpf/tcx",
+			"pins in /sys/fs/bpf/tcx, which hold nothing any more",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	}))
 }

@@ -1,6 +1,9 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import (
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 // lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
 const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
@@ -24,14 +27,15 @@ func ciliumLeaves() tasks.Leftovers {
 		Links: []tasks.LinkMark{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
 			{Name: "cilium_host", Kind: "veth"}, {Name: "cilium_net", Kind: "veth"}, {Name: "cilium_vxlan", Kind: "vxlan"}, {Name: "cilium_geneve", Kind: "geneve"},
 			{Name: "cilium_wg0", Kind: "wireguard"}, {Name: "cilium_ipip4", Kind: "ipip"}, {Name: "cilium_ipip6", Kind: "ip6tnl"}},
-		// The socket programs' links are pinned here: unpinned, they no longer translate what the host connects to.
+		// Left at the host's devices they keep steering packets, at the cgroup they keep translating what the host connects to, by stale maps.
+		Programs: []tasks.ProgramMark{{Hook: host.HookTC, Name: "cil_*"}, {Hook: host.HookXDP, Name: "cil_xdp_*"}, {Hook: host.HookCgroup, Name: "cil_sock*"}},
+		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
+		XFRM: []tasks.XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00}, {Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
 		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf", "/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni", "/opt/cni/bin/cilium-mount",
 			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/", "/etc/systemd/system/run-cilium-cgroupv2.mount"},
-		Others: []string{"eBPF: filters cil_* on the data interfaces (`tc filter show dev LINK ingress`), XDP cil_xdp_entry, and programs attached to cgroups without a pin: `cilium-dbg post-uninstall-cleanup -f --all-state` removes them",
-			"IPsec: its XFRM states and policies; to flush them takes those of everybody",
-			"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
+		Others: []string{"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
 			"with ipam eni: the primary address on each further interface, and interfaces tagged io.cilium/cilium-managed in EC2"},
 	})
 }

@@ -56,7 +56,8 @@ func flannel() Network {
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			Others: []string{"backend ipsec: its XFRM policies and states", "the node's annotations flannel.alpha.coreos.com/* in the API"},
+			XFRM:   []tasks.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		}),
 		Build: buildFlannel,
 	}

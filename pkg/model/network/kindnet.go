@@ -41,8 +41,8 @@ func kindnet() Network {
 			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast"}},
 			Tables: []tasks.TableMark{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
 				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"}, {Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
-			Files:  []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
-			Others: []string{"with --ipsec-overlay: XFRM policies and states with if_id 1001"},
+			XFRM:  []tasks.XFRMMark{{IfID: 1001}}, // --ipsec-overlay
+			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
 		},
 		Build: buildKindnet,
 	}

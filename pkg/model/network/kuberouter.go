@@ -50,6 +50,9 @@ func kubeRouter() Network {
 	}
 }
 
+// kubeProxyLink holds the addresses of kube-proxy's services, where it uses IPVS.
+const kubeProxyLink = "kube-ipvs0"
+
 func kubeRouterLeaves() tasks.Leftovers {
 	l := portmapLeaves(tasks.Leftovers{
 		Rules:  []tasks.RuleMark{{Table: 77}, {Table: 78}, {Table: 79}}, // kube-router, kube-router-dsr, external_ip
@@ -57,15 +60,24 @@ func kubeRouterLeaves() tasks.Leftovers {
 		Links: []tasks.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
 			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-???????????", Kind: "ipip"}, {Name: "tun-???????????", Kind: "ip6tnl"}},
 		Chains: []tasks.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
+			{Table: "nat", Chain: "POSTROUTING", Set: "kube-router-*"}, {Table: "nat", Chain: "POSTROUTING", Set: "inet6:kube-router-*"},
+			{Table: "mangle", Set: "kube-router-*"}, {Table: "mangle", Set: "inet6:kube-router-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
 			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
 		Tables: []tasks.TableMark{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
 		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf", "/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
-		Others: []string{"IPVS services: `ipvsadm -C`, if kube-proxy does not use IPVS too", "the lines 77, 78 and 79 of /etc/iproute2/rt_tables",
-			"arp_ignore, arp_announce and rp_filter keep their values until they are set or the node reboots",
-			"rules of POSTROUTING that ask its ipsets: a set that they use stays until they go"},
+		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where it has IPVS, has a link kube-ipvs0.
+		IPVS:    []tasks.IPVSMark{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
+		Sysctls: []tasks.SysctlMark{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
+		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",
+			"IPVS services without a server that is a pod, at addresses of the node"},
 	})
+	for _, file := range []string{"/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"} {
+		for _, line := range []string{"77 kube-router", "78 kube-router-dsr", "79 external_ip"} {
+			l.Lines = append(l.Lines, tasks.LineMark{File: file, Line: line})
+		}
+	}
 	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips", "kube-router-svip", "kube-router-svip-prt",
 		"kube-router-local-pods", "KUBE-SRC-*", "KUBE-DST-*"} {
 		l.IPSets = append(l.IPSets, set, "inet6:"+set)
