@@ -99,15 +99,15 @@ func isEnabled(file string) bool {
 	return file == "enabled" || file == "alias" || file == "generated" || file == "indirect"
 }
 
-// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about to.
+// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about to. One that is about to stop, and is to, does not.
 func (t UnitState) isActive(have host.UnitState) bool {
+	wanted := t.Active != nil && *t.Active
 	switch have.Active {
 	case "active", "reloading", "refreshing":
-		return true
+		return wanted || !t.NoBlock || have.JobType != "stop"
 	case "activating":
 		return t.NoBlock
 	}
-	wanted := t.Active != nil && *t.Active
 	return wanted && (have.Ran || t.NoBlock && have.Job)
 }
 
