@@ -32,6 +32,7 @@ type Options struct {
 	Binds   map[string]string // path → file or directory of this machine, bound read-only
 	// Networkd lets systemd-networkd manage host0 (a .network file with the addresses) as most clouds' images do. Else a unit runs ip once.
 	Networkd bool
+	Layers   []string // directories that lie over the base, the first on top: see Layer
 	// OwnDisk gives the node a copy of the base (a second, 300 MB) instead of an overlay over it: for measuring, as an overlay costs time
 	// that real nodes do not pay. It has no Upper.
 	OwnDisk bool
@@ -116,7 +117,8 @@ func (n *Node) disk() error {
 		}
 		return nil
 	}
-	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", n.fabric.base, n.Upper(), filepath.Join(n.dir, "work"))
+	below := strings.Join(append(slices.Clone(n.options.Layers), n.fabric.base), ":")
+	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", below, n.Upper(), filepath.Join(n.dir, "work"))
 	if err := unix.Mount("overlay", n.Root(), "overlay", 0, overlay); err != nil {
 		return fmt.Errorf("mounting an overlay (%s must not lie on an overlay itself, set NETWRIGHT_CACHE): %w", n.dir, err)
 	}
