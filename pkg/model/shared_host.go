@@ -25,8 +25,8 @@ func (b *builder) sharedHost() error {
 		b.networkdLeaves(s)
 	}
 	if b.in.Facts.Uses(networkManager) && len(s.Links) > 0 {
-		b.addShared("NetworkManager leaves the links of "+b.net.Name+" alone", "/etc/NetworkManager/conf.d/99-netwright.conf",
-			nmUnmanaged("netwright", interfaceNames(s.Links)), tasks.Reload(networkManager))
+		b.addShared("NetworkManager leaves the links of "+b.net.Name+" alone", managerFile,
+			"[keyfile]\nunmanaged-devices+="+interfaceNames(s.Links)+"\n\n"+nmUnmanaged("netwright", interfaceNames(s.Links)), tasks.Reload(networkManager))
 	}
 	if b.in.Facts.Uses(udevd) && len(s.MAC) > 0 {
 		b.addShared("udev would give links another MAC address than pods were told", "/etc/systemd/network/10-netwright.link", linkFile(s.MAC), tasks.Reload(udevd))
@@ -48,7 +48,7 @@ func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
 }
 
 // networkdLeaves keeps systemd-networkd from the network's links and from routes and rules that it did not make. It takes those for leftovers
-// of its own when it starts and when it sets a link up anew. Its settings are only read at its start, .network files at a reload.
+// of its own when it sets a link up anew, and in releases before 252 at its start. Its settings are only read at its start, .network files at a reload.
 // https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
 func (b *builder) networkdLeaves(s network.SharedHost) {
 	version := b.in.Facts.Systemd
@@ -84,8 +84,12 @@ func linkFile(links []string) string {
 		"\n\n[Link]\nNamePolicy=keep kernel database onboard slot path\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=none\n"
 }
 
-// nmUnmanaged is a section of NetworkManager's settings. It has a name of its own: of [keyfile] unmanaged-devices, which upstreams write, one
-// file takes the place of another's. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html (device section)
+// managerFile is read after people's files: what is appended to the list of one is lost where a later one begins a list anew. NetworkManager
+// lets go of links that it has when they get into that list, and a list may have exceptions that ours cannot know of; links
+// that come later are matched by the section as well. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
+const managerFile = "/etc/NetworkManager/conf.d/zz-netwright.conf"
+
+// nmUnmanaged is a section of NetworkManager's settings, of a name that nobody else has.
 func nmUnmanaged(name, devices string) string {
 	return "[device-" + name + "]\nmatch-device=" + devices + "\nmanaged=0\n"
 }

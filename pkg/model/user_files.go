@@ -25,8 +25,11 @@ func (b *builder) userFiles() error {
 		}
 		meta := tasks.Meta{From: from, Why: why, Secret: f.Secret}
 		// Now, under a checkpoint, and not at the next boot, when nobody probes.
-		if strings.HasPrefix(f.Path, "/etc/systemd/network/") {
-			meta.Then = []graph.Key{tasks.Reload("systemd-networkd.service")}
+		switch {
+		case strings.HasPrefix(f.Path, "/etc/systemd/network/"):
+			meta.Then = []graph.Key{tasks.Reload(networkd)}
+		case strings.HasPrefix(f.Path, "/etc/NetworkManager/conf.d/"):
+			meta.Then = []graph.Key{tasks.Reload(networkManager)}
 		}
 		b.add(tasks.File{Meta: meta,
 			Path: f.Path, Stored: &f.Content, Mode: f.Mode, Owner: f.Owner})

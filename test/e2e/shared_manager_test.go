@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/node"
+)
+
+func calicoStore(t *testing.T) store {
+	s := newStore(t, calicoSpec, nil)
+	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]"))
+	return s
+}
+
+// managed says that NetworkManager is through with its start, and host0 is set up.
+const managed = `nm-online -s -q && nmcli -g GENERAL.STATE device show host0 | grep -q '^100'`
+
+// NetworkManager takes a pod's link for one of its own on a node without the agent's file, and on a node with it leaves it alone:
+// when the link appears, over its reload and over its restart.
+// The line that keeps it: pkg/model/shared_host.go, nmUnmanaged.
+func TestNetworkManagerLeavesLinks(t *testing.T) {
+	ctx := t.Context()
+	n := serve(t).Node(t, manager(t, calicoStore(t)))
+	until(t, n, "NetworkManager is up", managed)
+
+	n.Shell(ctx, "ip link add cali0 type veth peer name pod0 && ip link set cali0 up && ip link set pod0 up")
+	until(t, n, "NetworkManager takes a pod's link without the agent", "ip -o addr show dev cali0 | grep -q 198.51.100.7")
+
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "NetworkManager lets go of the pod's link", "nmcli -g GENERAL.STATE device show cali0 | grep -q '^10 '")
+	n.Shell(ctx, "ip link del cali0")
+	until(t, n, "NetworkManager is up", managed)
+	n.Shell(ctx, cniState)
+	n.Shell(ctx, "ip link add person0 type veth peer name person1; ip link set person0 up; ip link set person1 up")
+	until(t, n, "NetworkManager has seen all links, and takes what is nobody's", "ip -o addr show dev person1 | grep -q 198.51.100.7")
+	until(t, n, "each link has its own IPv6 address", noneTentative)
+	before := n.Shell(ctx, netState)
+	for _, act := range []string{"systemctl reload NetworkManager", "nmcli general reload", "systemctl restart NetworkManager"} {
+		n.Shell(ctx, act)
+		until(t, n, "NetworkManager is up after "+act, managed)
+		until(t, n, "it has looked at all links", "nmcli -g GENERAL.STATE device show person1 | grep -q '^100'")
+		if after := n.Shell(ctx, netState); after != before {
+			t.Errorf("%s changed the network from\n%s\nto\n%s", act, before, after)
+		}
+		for _, link := range []string{"cali01234567895", "cali01234567896", "vxlan.calico", "person0"} {
+			if got := n.Must(ctx, "nmcli", "-g", "GENERAL.STATE", "device", "show", link); !strings.HasPrefix(got, "10 ") {
+				t.Errorf("after %s %s is %s, want unmanaged", act, link, got)
+			}
+		}
+	}
+	nothingToDo(t, n)
+}
+
+// A file of the documents tells NetworkManager to give the node's own link up. The probes fail, the file goes again, NetworkManager is told so
+// and sets the link up.
+func TestNetworkManagerIsTakenBack(t *testing.T) {
+	ctx := t.Context()
+	s := calicoStore(t)
+	n := serve(t).Node(t, manager(t, s))
+	until(t, n, "NetworkManager is up", managed)
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "NetworkManager is up", managed)
+	until(t, n, "each link has its own IPv6 address", noneTentative)
+	before := n.Shell(ctx, netState)
+
+	n.Write("/etc/netwright/agent.yaml", agentFile("3s"), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, calicoSpec+
+		"  fileAssets:\n  - name: off\n    path: /etc/NetworkManager/conf.d/zzz-off.conf\n    content: |\n      [keyfile]\n      unmanaged-devices+=interface-name:host0\n"), 0o644)
+	res := n.Run(ctx, "netwright", "--once", "-o", "json")
+	if said := res.Stdout + res.Stderr; res.Code != 1 || !strings.Contains(said, "is bad: probe") {
+		t.Errorf("exit %d: %s", res.Code, said)
+	}
+	until(t, n, "host0 is NetworkManager's again", managed)
+	if got := n.Shell(ctx, "ls /etc/NetworkManager/conf.d"); strings.Contains(got, "zzz-off.conf") {
+		t.Errorf("the file is still there: %s", got)
+	}
+	until(t, n, "each link has its own IPv6 address", noneTentative)
+	if after := n.Shell(ctx, netState); after != before {
+		t.Errorf("the network was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// firewalld rejects what pods send to each other. The plan says so, with commands, and with these it does not.
+func TestFirewalldAdvice(t *testing.T) {
+	ctx := t.Context()
+	n := node.NewFabric(t).Node(t, options(t, calicoStore(t), "node-1", "10.77.0.11", node.Options{
+		Layers: []string{node.Layer(t, "network-manager", "firewalld")}, Mask: []string{"NetworkManager.service"},
+	}))
+	n.Shell(ctx, cniState)
+	const ping = "ip netns exec pod5 ping -c1 -W2 10.244.1.6"
+	if n.Run(ctx, "sh", "-c", ping).Code == 0 {
+		t.Error("pods reach each other through firewalld: the test proves nothing")
+	}
+	var advice string
+	for _, note := range plan(ctx, t, n, 2).Notes {
+		if strings.Contains(note.Text, "firewalld") {
+			advice = note.Text
+		}
+	}
+	_, command, _ := strings.Cut(advice, "`")
+	command, _, _ = strings.Cut(command, "`")
+	if command == "" {
+		t.Fatalf("nothing is said of firewalld: %q", advice)
+	}
+	n.Shell(ctx, command)
+	n.Shell(ctx, ping)
+
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, calicoSpec+"  hooks:\n  - {name: firewalld.service, enabled: false, manifest: \"\"}\n"), 0o644)
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "firewalld is off", "test $(systemctl is-active firewalld) = inactive")
+	n.Shell(ctx, ping)
+	p := plan(ctx, t, n, 0)
+	if text := notes(p); strings.Contains(text, "firewalld") {
+		t.Errorf("who has stopped it is told of it: %s", text)
+	}
+}
+
+func notes(p report.Plan) (text string) {
+	for _, note := range p.Notes {
+		text += note.Text + "\n"
+	}
+	return text
+}
