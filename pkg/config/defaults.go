@@ -101,6 +101,10 @@ func (n *Node) fillNetwork() {
 		fill(n, "spec.networking.cilium.identityAllocationMode", KopsDefault, &c.IdentityAllocationMode, "crd")
 		fill(n, "spec.networking.cilium.chainingMode", KopsDefault, &c.ChainingMode, "none")
 	}
+	if w.Multus != nil {
+		fill(n, multusAt+".mode", NodeDefault, &w.Multus.Mode, "thick")
+		fill(n, multusAt+".writer", NodeDefault, &w.Multus.Writer, "DaemonSet")
+	}
 	if w.Custom != nil {
 		w.Custom.fillCertificates()
 	}

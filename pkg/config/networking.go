@@ -29,6 +29,8 @@ type Networking struct {
 	KubeRouter *KubeRouter `json:"kubeRouter,omitempty"`
 	Kubenet    *Kubenet    `json:"kubenet,omitempty"`
 	Weave      *Weave      `json:"weave,omitempty"`
+
+	Multus *Multus `json:"multus,omitempty"` // beside the one network, not counted as one
 }
 
 // Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; "" when none is set.

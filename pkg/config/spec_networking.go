@@ -68,6 +68,7 @@ func (d *decoder) networking(n *Node) set {
 				d.mapping(v, at, c.fields(d, w))
 			}})
 		}
+		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
 		for _, name := range otherNetworks {
 			fields = append(fields, field{name: name, set: d.unsupported(name), unlisted: true})
 		}

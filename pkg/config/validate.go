@@ -56,6 +56,10 @@ func (v *validator) network() bool {
 		}
 	}
 	switch {
+	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
+		v.errorAt(multusAt, Diagnostic{Summary: "multus is set and no network that it could call", Expected: "a network beside it",
+			Hint: "for example networking: {bridge: {}, multus: {}}"})
+		return false
 	case len(set) == 0 && w.CNI == nil:
 		v.errorAt("spec.networking", Diagnostic{Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
 			Hint: "for example networking: {bridge: {}}"})
@@ -97,6 +101,7 @@ func (v *validator) all() {
 	v.canal()
 	v.cilium()
 	v.custom()
+	v.multus()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
 	}

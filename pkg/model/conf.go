@@ -12,6 +12,11 @@ func (b *builder) conf() {
 		conf := *b.built.Conf
 		conf.After = append(conf.After, b.confNeeds()...)
 		b.add(conf)
+		if b.built.Meta != nil {
+			meta := *b.built.Meta
+			meta.After = append(append(meta.After, conf.After...), tasks.FileKey(conf.Path))
+			b.add(meta)
+		}
 	}
 	if b.built.Wait != nil {
 		wait := *b.built.Wait

@@ -26,6 +26,7 @@ type WaitConf struct {
 	Writer  string   // for messages: "its DaemonSet writes it"
 	Dir     string   // the runtime's conf directory
 	File    string   // base name; "" is any conf
+	Or      string   // another base name that will do, where its writer chooses between the two
 	BinDirs []string // where the runtime looks for plugins
 	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd does; kubelet and CRI-O try the next.
 	FirstOnly bool
@@ -56,6 +57,9 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 	names, err := v.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
+	}
+	if t.Or != "" && slices.Contains(names, t.Or) && !slices.Contains(names, t.File) {
+		t.File = t.Or
 	}
 	coming := t.File != "" && v.WillExist(string(FileKey(path.Join(t.Dir, t.File))))
 	if coming && !slices.Contains(names, t.File) {
@@ -97,7 +101,7 @@ func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, 
 		}
 		conf, err := readConf(v, path.Join(t.Dir, name))
 		switch {
-		case err == nil && conf.delegates() && t.File != "":
+		case err == nil && conf.delegates() && t.File != "" && t.File != name:
 			before = append(before, conf) // a meta-plugin calls the next one by itself: it is meant to be first
 		case err == nil:
 			return candidate{name: name, conf: conf, before: before}, true

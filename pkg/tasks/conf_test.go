@@ -23,6 +23,8 @@ func TestWaitConf(t *testing.T) {
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
 	anyConf := flannel
 	anyConf.File, anyConf.Network, anyConf.Writer = "", "bring your own", "whoever brings the network writes it"
+	multus := flannel
+	multus.File, multus.Or, multus.Network = "00-multus.conf", "00-multus.conflist", "multus"
 	crio := flannel
 	crio.FirstOnly = false
 	for _, c := range []struct {
@@ -57,6 +59,12 @@ func TestWaitConf(t *testing.T) {
 			err:   "/etc/cni/net.d/05-x.conflist comes before 10-flannel.conflist and is broken"},
 		{name: "and not CRI-O", task: crio, bins: "flannel bridge host-local portmap",
 			files: map[string]string{"10-flannel.conflist": flannelList, "05-x.conflist": "{"}},
+		{name: "a meta-plugin that is asked for is first itself", task: multus, bins: "multus",
+			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conf": multusConf}},
+		{name: "or under its other name", task: multus, bins: "multus",
+			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conflist": `{"name":"multus","plugins":[{"type":"multus"}]}`}},
+		{name: "until it is there the network is called without it", task: multus, files: map[string]string{"10-flannel.conflist": flannelList},
+			wait: "multus: no 00-multus.conf in /etc/cni/net.d yet (its DaemonSet writes it); until then 10-flannel.conflist, which is not multus's, is in force"},
 		{name: "a meta-plugin is meant to be first", task: flannel, bins: "flannel bridge host-local portmap",
 			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conf": multusConf}},
 		{name: "any conf will do", task: anyConf, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge host-local"},

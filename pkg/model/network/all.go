@@ -26,6 +26,7 @@ func All() []Network {
 		knitter(),
 		kubeRouter(),
 		kubenet(),
+		multus(nil),
 		nsxT(),
 		ovn4nfv(),
 		weave(),
@@ -36,12 +37,17 @@ func All() []Network {
 	return all
 }
 
-// Of returns the network that a node's documents select: the row of that name, or what they declare. It is the one place that knows.
+// Of returns the network that a node's documents select: the row of that name, or what they declare, with multus before it where they say so. It is
+// the one place that knows.
 func Of(n *config.Node) (Network, bool) {
+	net, known := Find(n.Networking.Name())
 	if c := n.Networking.Custom; c != nil {
-		return custom(c), true
+		net, known = custom(c), true
 	}
-	return Find(n.Networking.Name())
+	if m := n.Networking.Multus; m != nil && known {
+		net = multus(m).over(net)
+	}
+	return net, known
 }
 
 // Find returns the network that a key under spec.networking selects.

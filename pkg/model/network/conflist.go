@@ -57,9 +57,13 @@ func portmap() portmapPlugin {
 
 // render is the conf as it is written: two spaces, a newline at the end.
 func (c conflist) render() ([]byte, error) {
-	b, err := json.MarshalIndent(c, "", "  ")
+	return indented(c)
+}
+
+func indented(conf any) ([]byte, error) {
+	b, err := json.MarshalIndent(conf, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("render the CNI conf %s: %w", c.Name, err)
+		return nil, fmt.Errorf("render the CNI conf: %w", err)
 	}
 	return append(b, '\n'), nil
 }

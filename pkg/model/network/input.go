@@ -50,6 +50,8 @@ type Built struct {
 	Tasks []tasks.Task
 	// Conf is a conf that we write; it goes last.
 	Conf *tasks.File
+	// Meta is a conf that we write after Conf, of a plugin that calls it.
+	Meta *tasks.File
 	// Wait is the check of the conf directory; nil: this network has no conf there.
 	Wait *tasks.WaitConf
 	// ConfTemplate is the path of containerd's conf_template; "": none wanted.

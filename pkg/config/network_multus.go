@@ -1,0 +1,52 @@
+package config
+
+import "fmt"
+
+// Multus is a meta plugin beside the cluster's network: every pod gets that one first, and what its annotations name besides. kOps has no field for it.
+// https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/docs/configuration.md
+type Multus struct {
+	Mode               string   `json:"mode"`                // "thick" (default): a shim and a daemon; "thin": one binary
+	Writer             string   `json:"writer"`              // "DaemonSet" (default): from the first other conf; "netwright": with the conf that we write
+	Delegates          []string `json:"delegates,omitempty"` // plugins of asset cni-plugins that attachments use: macvlan, static …
+	NamespaceIsolation bool     `json:"namespaceIsolation,omitempty"`
+	GlobalNamespaces   string   `json:"globalNamespaces,omitempty"`
+	LogLevel           string   `json:"logLevel,omitempty"` // "debug", "verbose", "error", "panic"; "": its own
+}
+
+// Thin says that the plugin does the work itself.
+func (m *Multus) Thin() bool { return m.Mode == "thin" }
+
+const multusAt = "spec.networking.multus"
+
+func (d *decoder) multus(m *Multus) []field {
+	return []field{
+		{name: "mode", set: d.choice(&m.Mode, "thin", "thick")},
+		{name: "writer", set: d.choice(&m.Writer, "DaemonSet", "netwright")},
+		{name: "delegates", set: d.texts(&m.Delegates, validMember)},
+		{name: "namespaceIsolation", set: d.boolean(&m.NamespaceIsolation)},
+		{name: "globalNamespaces", set: d.text(&m.GlobalNamespaces, nil)},
+		{name: "logLevel", set: d.choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
+	}
+}
+
+// multus: it stands before a network whose conf it calls, and does not get on with one that puts every other conf away.
+func (v *validator) multus() {
+	w := &v.node.Networking
+	if w.Multus == nil {
+		return
+	}
+	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
+	switch {
+	case w.Multus.Writer == "netwright" && !ours:
+		v.errorAt(multusAt+".writer", Diagnostic{Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
+			Expected: "DaemonSet", Hint: "a conf that is there before its network tells the runtime that pods may come"})
+	case w.Cilium != nil && (w.Cilium.CNIExclusive == nil || *w.Cilium.CNIExclusive):
+		v.errorAt(multusAt, Diagnostic{Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
+			Hint: "set spec.networking.cilium.cniExclusive: false"})
+	case w.Custom != nil && w.Custom.Conf.File != "" && w.Custom.Conf.File < "00-multus.conf":
+		v.errorAt(customAt+".conf.file", Diagnostic{Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
+			Expected: "a name that sorts after it, such as 10-acme.conflist"})
+	case w.CNI == nil && v.node.ContainerRuntime == "docker" && (w.Kubenet != nil || w.GCP != nil):
+		v.errorAt(multusAt, Diagnostic{Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
+	}
+}

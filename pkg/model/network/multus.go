@@ -1,0 +1,150 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The names of multus. https://github.com/k8snetworkplumbingwg/multus-cni v4.3 (pkg/server/config/generator.go, cmd/thin_entrypoint/main.go)
+const (
+	multusName   = "multus"
+	multusConf   = "00-multus.conf"     // thick, and thin before a conf of CNI below 1.0.0
+	multusList   = "00-multus.conflist" // thin from there on
+	multusCNI    = "multus-cni-network"
+	multusConfig = "multus.d/multus.kubeconfig"
+	multusSocket = "/run/multus/multus.sock"
+)
+
+// multus stands before the cluster's network and calls it for every pod; what a pod's annotations name comes besides. As a row it is for a list; [Of]
+// puts it over the network that the documents select. Without a document m is nil.
+func multus(m *config.Multus) Network {
+	if m == nil {
+		m = &config.Multus{}
+	}
+	binary := "multus-shim"
+	if m.Thin() {
+		binary = "multus"
+	}
+	n := Network{
+		Name:       multusName,
+		Title:      "meta plugin: further interfaces for pods, beside any network of this list",
+		Docs:       "https://github.com/k8snetworkplumbingwg/multus-cni",
+		Lifecycle:  Lifecycle{First: version(1, 16)}, // NetworkAttachmentDefinition is of apiextensions.k8s.io/v1
+		Conf:       Conf{Writer: WriterDaemonSet, File: multusConf, Chain: []string{binary}},
+		Kubelet:    "cni",
+		Kubeconfig: "thin: multus.d/multus.kubeconfig in the conf directory, by its entrypoint; thick: none on the host",
+		MTU:        "that of the networks that it calls",
+		IPv6:       true,
+		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"}, When: "the documents have an asset multus; else its DaemonSet brings them",
+			If: func(in Input) bool {
+				return slices.ContainsFunc(in.Node.Assets, func(a config.Asset) bool { return a.Name == multusName })
+			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
+		Signs: []Sign{
+			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin", If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
+			{What: "the daemon answers", Path: multusSocket, When: "mode thick", If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
+		},
+		Leftovers: tasks.Leftovers{
+			// While its conf is there every new pod goes through it.
+			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList, "/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
+				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/", "/run/multus/"},
+			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made", "*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
+				"/run/k8s.cni.cncf.io, which device plugins write too"},
+		},
+		Build: func(Input) (Built, error) {
+			return Built{}, errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
+		},
+	}
+	if len(m.Delegates) > 0 {
+		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates, When: "multus.delegates", Source: "https://github.com/containernetworking/plugins"})
+	}
+	return n
+}
+
+// over is the network with multus before it.
+func (m Network) over(n Network) Network {
+	below := n.Build
+	n.Plugins = slices.Concat(n.Plugins, m.Plugins)
+	n.Signs = slices.Concat(n.Signs, m.Signs)
+	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, m.Leftovers.Files)
+	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, m.Leftovers.Others)
+	n.Build = func(in Input) (Built, error) {
+		b, err := below(in)
+		if err != nil {
+			return b, err
+		}
+		return b, b.addMultus(in)
+	}
+	return n
+}
+
+// addMultus waits for its conf, or writes it behind the conf that it calls.
+func (b *Built) addMultus(in Input) error {
+	m := in.Node.Networking.Multus
+	origin := in.Origin("spec.networking.multus")
+	if b.Wait == nil {
+		return fmt.Errorf("use multus (%s): the network beside it has no conf that it could call, since kubelet does not look for one here", origin)
+	}
+	wait := in.waitConf(multusConf, "its DaemonSet writes it from the first other conf")
+	wait.Network, wait.At, wait.From, wait.Why = multusName, graph.AfterKubelet, origin, "it calls the network for every pod"
+	if m.Thin() {
+		wait.Or = multusList
+	}
+	if m.Writer == WriterNetwright {
+		if b.Conf == nil {
+			return nil // the network waits for its pod CIDRs
+		}
+		file, content, err := multusContent(in, m, *b.Conf)
+		if err != nil {
+			return err
+		}
+		b.Meta = &tasks.File{Meta: tasks.Meta{From: origin, Why: "before the network's conf, which it calls"}, Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o600}
+		wait.File, wait.Or, wait.Writer = file, "", "we write it"
+		wait.After = append(wait.After, tasks.FileKey(b.Meta.Path))
+		if !m.Thin() {
+			b.note(Info, origin, "the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")
+		}
+	}
+	b.Tasks = append(b.Tasks, *wait)
+	return nil
+}
+
+// multusPlugin are the fields of its conf that we write.
+type multusPlugin struct {
+	CNIVersion         string            `json:"cniVersion,omitempty"` // in a list it is the list's
+	Name               string            `json:"name,omitempty"`
+	Type               string            `json:"type"`
+	Capabilities       map[string]bool   `json:"capabilities"`
+	LogLevel           string            `json:"logLevel,omitempty"`
+	Kubeconfig         string            `json:"kubeconfig,omitempty"`
+	NamespaceIsolation bool              `json:"namespaceIsolation,omitempty"`
+	GlobalNamespaces   string            `json:"globalNamespaces,omitempty"`
+	ClusterNetwork     string            `json:"clusterNetwork,omitempty"`
+	Delegates          []json.RawMessage `json:"delegates,omitempty"`
+}
+
+// multusContent is its conf around the network's, in the form that its own programs write: thin holds the whole conf, thick the path that its
+// daemon sees, below /host.
+func multusContent(in Input, m *config.Multus, below tasks.File) (file string, content []byte, err error) {
+	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel, NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}
+	release := confVersion(in.Node.KubernetesVersion)
+	if !m.Thin() {
+		p.CNIVersion, p.Name, p.ClusterNetwork = release, multusCNI, path.Join("/host", below.Path)
+		content, err = indented(p)
+		return multusConf, content, err
+	}
+	p.Type, p.Kubeconfig, p.Delegates = "multus", path.Join(in.ConfDir, multusConfig), []json.RawMessage{below.Content}
+	if release < "1.0.0" {
+		p.CNIVersion, p.Name = release, multusCNI
+		content, err = indented(p)
+		return multusConf, content, err
+	}
+	content, err = conflist{CNIVersion: release, Name: multusCNI, Plugins: []any{p}}.render()
+	return multusList, content, err
+}
