@@ -15,6 +15,7 @@ type decoder struct {
 	doc     *document
 	origins origins
 	files   []host.Named // of the store, sorted: what fileAssets name by source
+	told    *[]Field     // set: mappings tell their fields and read nothing
 }
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong itself.
@@ -29,6 +30,10 @@ type field struct {
 
 // mapping reads v, which must be a mapping, field by field.
 func (d *decoder) mapping(v *value, at string, fields []field) {
+	if d.told != nil {
+		d.tell(at, fields)
+		return
+	}
 	if v.kind != kindMap {
 		d.wrongKind(v, at, "a mapping")
 		return

@@ -44,6 +44,12 @@ func bridge() Network {
 			Chains: []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
 			Files:  []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
 		}),
+		Proved: []Proof{
+			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs", "test/e2e TestPodsTalk"},
+			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
+			{"a switch takes with it what the network had, and nothing else", "test/e2e TestSwitchOfNetworkRollbackAndResume"},
+			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
+		},
 		Build: buildBridge,
 	}
 }

@@ -10,6 +10,7 @@ func gcp() Network {
 	n.SharedHost = leaveAlone("veth*")
 	n.SharedHost.Aliases = true
 	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
+	n.Proved = nil
 	n.Build = buildGCP
 	return n
 }

@@ -59,7 +59,8 @@ func kubenet() Network {
 				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
 		}),
-		Build: buildKubenet,
+		Proved: []Proof{{"containerd 2 renders the template, and a pod gets an address", "test/e2e TestKubenetOnContainerd2"}},
+		Build:  buildKubenet,
 	}
 }
 

@@ -28,10 +28,17 @@ type Network struct {
 	SharedHost   SharedHost      `json:"sharedHost"`
 	Signs        []Sign          `json:"signs,omitempty"`
 	Leftovers    tasks.Leftovers `json:"leftovers"`
-	Unproved     string          `json:"unproved,omitempty"` // what no test here shows, and why
+	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
+	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why
 
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
 	Build func(Input) (Built, error) `json:"-"`
+}
+
+// Proof is what a test shows of a network, with real parts.
+type Proof struct {
+	What string `json:"what"` // "pods of two nodes reach each other"
+	Test string `json:"test"` // "test/e2e TestPodsTalk"
 }
 
 // The writers of a CNI conf.

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Field is a field that a network has in the documents.
+type Field struct {
+	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
+	Takes   string // in the words of the error that any other value gets
+	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
+}
+
+// NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has the name. The manual is made of it.
+func NetworkFields(name string) []Field {
+	for _, c := range choices() {
+		if c.name != name {
+			continue
+		}
+		n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
+		d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
+		at := "spec.networking." + name
+		if name == byoNetwork {
+			n.Networking.CNI = &n.CNI
+			d.mapping(&value{}, at, d.cni(&n.CNI))
+		} else {
+			d.mapping(&value{}, at, c.fields(d, &n.Networking))
+		}
+		n.fillDefaults()
+		for i := range *d.told {
+			f := &(*d.told)[i]
+			f.Default = n.defaultOf(f.Path)
+			f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
+		}
+		return *d.told
+	}
+	return nil
+}
+
+// tell notes fields instead of reading them. What each takes is asked of itself: it is given nothing, and its complaint says what it wants.
+func (d *decoder) tell(at string, fields []field) {
+	nothing := &value{pos: pos{1, 1}}
+	for _, f := range fields {
+		if f.unlisted {
+			continue
+		}
+		path := join(at, f.name)
+		i := len(*d.told)
+		*d.told = append(*d.told, Field{Path: path})
+		takes := d.wants(f.set, nothing, path)
+		if takes == "a list" {
+			one := d.wants(f.set, &value{kind: kindList, pos: nothing.pos, items: []*value{nothing}}, path)
+			takes = strings.TrimSuffix("a list: "+one, ": a mapping")
+		}
+		(*d.told)[i].Takes = takes
+	}
+}
+
+// wants is what a setter complains that it expected; a mapping does not complain here, it tells its own fields.
+func (d *decoder) wants(set set, v *value, path string) string {
+	d.doc.diags = nil
+	told := len(*d.told)
+	set(v, path)
+	switch {
+	case len(*d.told) > told:
+		return "a mapping"
+	case len(d.doc.diags) > 0:
+		return d.doc.diags[0].Expected
+	}
+	return "anything"
+}
+
+// defaultOf is the value that was filled in at a path; "" when none was.
+func (n *Node) defaultOf(path string) string {
+	if _, filled := n.origins[path]; !filled {
+		return ""
+	}
+	text, err := json.Marshal(n)
+	var at any
+	if err != nil || json.Unmarshal(text, &at) != nil {
+		return ""
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, "spec."), ".") {
+		m, _ := at.(map[string]any)
+		at = m[name]
+	}
+	if at == nil {
+		return ""
+	}
+	return fmt.Sprint(at)
+}

@@ -1,0 +1,33 @@
+package config
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults are those that are filled in.
+func TestNetworkFields(t *testing.T) {
+	for network, want := range map[string][]Field{
+		"flannel": {{"backend", "one of udp, vxlan", ""}, {"iptablesResyncSeconds", "a whole number from 1 to 86400", "5"}},
+		"bridge":  {{"mtu", "a whole number from 576 to 65535", ""}, {"hairpin", "true or false", "true"}, {"nodes", "a list", ""}, {"nodes[].name", "a string", ""}},
+		"calico":  {{"etcd", "a mapping", ""}, {"etcd.certificates.dir", "a string: an absolute path", "/srv/kubernetes/calico"}, {"encapsulationMode", "one of ipip, none, vxlan", "ipip"}},
+		"cni":     {{"binDir", "a string: an absolute path", "/opt/cni/bin"}},
+	} {
+		got := NetworkFields(network)
+		for _, f := range want {
+			if !slices.Contains(got, f) {
+				t.Errorf("%s has no %+v among %+v", network, f, got)
+			}
+		}
+	}
+	for _, name := range SupportedNetworks() {
+		for _, f := range NetworkFields(name) {
+			if f.Takes == "" || f.Takes == "anything" {
+				t.Errorf("%s: %s does not say what it takes", name, f.Path)
+			}
+		}
+	}
+	if NetworkFields("flanel") != nil {
+		t.Error("there are fields of a network that is not there")
+	}
+}

@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// works says how to see that it does.
+func (w *writer) works(n network.Network) {
+	if n.Lifecycle.Gone != "" {
+		return
+	}
+	w.para("## Does it work?")
+	w.para("`agent --dry-run` says what is not as it should be, and what is awaited of whom; `agent networks --found %s` what is here of it.", n.Name)
+	var rows [][]string
+	for _, s := range n.Signs {
+		switch {
+		case s.Path != "":
+			rows = append(rows, []string{s.What, code("ls " + s.Path), s.When})
+		case s.Link != "" && strings.ContainsAny(s.Link, "*?["):
+			rows = append(rows, []string{s.What, code("ip -d link | grep " + strings.Trim(s.Link, "*")), s.When})
+		case s.Link != "":
+			rows = append(rows, []string{s.What, code("ip -d link show " + s.Link), s.When})
+		}
+	}
+	w.table([]string{"sign of life", "see it", "when"}, rows)
+}
+
+// leaves lists marks by kind, and apart what only people can take away.
+func (w *writer) leaves(n network.Network) {
+	w.para("## What it leaves")
+	others := n.Leftovers.Others
+	n.Leftovers.Others = nil
+	words := n.Leftovers.Words()
+	if len(words) == 0 && len(others) == 0 {
+		w.para("Nothing of its own.")
+		return
+	}
+	if len(words) > 0 {
+		w.para("When the node leaves it for another network these go, each found by its name and mark; nothing is flushed, and what is only alike stays. A `*` stands for any name, `of the pods` for what is within the cluster's pod CIDR.")
+		var kinds []string
+		of := map[string][]string{}
+		for _, line := range words {
+			kind, what := kindOf(line)
+			if of[kind] == nil {
+				kinds = append(kinds, kind)
+			}
+			of[kind] = append(of[kind], code(what))
+		}
+		var rows [][]string
+		for _, kind := range kinds {
+			rows = append(rows, []string{kind, strings.Join(of[kind], "<br>")})
+		}
+		w.table([]string{"what", "which"}, rows)
+	}
+	if len(others) > 0 {
+		w.para("Not removed, because no agent on the node can know whose it is, or reach it:")
+		w.list(others)
+	}
+}
+
+// kinds are the words that a line of Leftovers begins with, where they are more than one.
+var kinds = []string{"eBPF program", "IPVS service", "iptables rule", "iptables chain", "nft table", "Open vSwitch", "eBPF pin"}
+
+func kindOf(line string) (kind, what string) {
+	for _, k := range kinds {
+		if rest, ok := strings.CutPrefix(line, k+" "); ok {
+			return k, rest
+		}
+	}
+	kind, what, _ = strings.Cut(line, " ")
+	return kind, what
+}
+
+// differs lists where kOps says one thing and does another.
+func (w *writer) differs(all []network.Disagreement) {
+	if len(all) == 0 {
+		return
+	}
+	w.para("## Where kOps' documents and its code differ")
+	var rows [][]string
+	for _, d := range all {
+		rows = append(rows, []string{d.Says, fmt.Sprintf("%s ([source](%s))", d.But, d.Source), d.Held})
+	}
+	w.table([]string{"one says", "the other", "held to here"}, rows)
+}
+
+// proved lists what tests show, golden plans among it, and what none does.
+func (w *writer) proved(n network.Network, plans []string) {
+	w.para("## What is proved")
+	var items []string
+	for _, p := range n.Proved {
+		dir, test, _ := strings.Cut(p.Test, " ")
+		items = append(items, fmt.Sprintf("%s: %s in [%s](../../%s)", sentence(p.What), code(test), dir, dir))
+	}
+	if len(plans) > 0 {
+		var links []string
+		for _, p := range plans {
+			links = append(links, fmt.Sprintf("[%s](../../%s)", strings.TrimSuffix(path.Base(p), ".txtar"), p))
+		}
+		items = append(items, "What a node is told to become, or refused for, is pinned: "+strings.Join(links, ", "))
+	}
+	w.list(items)
+	switch {
+	case n.Unproved != "":
+		w.para("Not proved: %s.", strings.TrimSuffix(n.Unproved, "."))
+	case len(n.Proved) == 0:
+		w.para("Not proved: that pods talk over it; no test runs its own parts.")
+	}
+}

@@ -1,0 +1,63 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// Index is the page that lists all networks.
+func Index(all []network.Network) string {
+	w := &writer{}
+	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")
+	w.para("# The networks")
+	w.para("One is chosen by `spec.networking.<name>` in the cluster's document ([the documents](../documents.md)). `agent networks NAME` prints what these pages say, on the node itself.")
+	var living, ended [][]string
+	for _, n := range sorted(all) {
+		row := []string{fmt.Sprintf("[%s](%s.md)", n.Name, n.Name), n.Title, stands(n.Lifecycle), n.Conf.Writer, yes(n.IPv6), yes(len(n.Proved) > 0)}
+		if over(n.Lifecycle) {
+			ended = append(ended, row)
+		} else {
+			living = append(living, row)
+		}
+	}
+	head := []string{"network", "what it is", "how it stands", "conf by", "IPv6", "real parts tested"}
+	w.table(head, living)
+	w.para("## Ended, asleep, or frozen")
+	w.para("They can still be run where Kubernetes lets them, with a warning in each plan; what they left on a node is found and removed either way.")
+	w.table(head, ended)
+	return w.String()
+}
+
+// over says that nobody should begin with it.
+func over(l network.Lifecycle) bool {
+	return l.Gone != "" || l.Upstream != "" || slices.ContainsFunc(l.Stages, func(s network.Stage) bool { return s.Level == network.Removed })
+}
+
+func sorted(all []network.Network) []network.Network {
+	return slices.SortedFunc(slices.Values(all), func(a, b network.Network) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+}
+
+// stands is a life in a few words.
+func stands(l network.Lifecycle) string {
+	switch {
+	case l.Gone != "":
+		return "gone; use " + l.Instead
+	case l.Upstream != "" && !l.Last.IsZero():
+		return fmt.Sprintf("%s; last with Kubernetes %d.%d; use %s", l.Upstream, l.Last.Major, l.Last.Minor, l.Instead)
+	case l.Upstream != "":
+		return l.Upstream + "; use " + l.Instead
+	}
+	return l.Words()[0]
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

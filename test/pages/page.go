@@ -1,0 +1,173 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// Page is the page on one network. plans are the golden files that pin what becomes of it, by path in the repository.
+func Page(n network.Network, meanings Meanings, plans []string) string {
+	w := &writer{}
+	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")
+	w.para("# %s", n.Name)
+	docs := n.Docs
+	if !strings.Contains(docs, "://") {
+		docs = "../../" + docs // ours
+	}
+	w.para("%s. [Its documentation](%s) · [all networks](README.md)", sentence(n.Title), docs)
+	w.list(lifecycle(n.Lifecycle))
+	w.choose(n, meanings)
+	w.host(n)
+	w.between(n)
+	w.works(n)
+	w.leaves(n)
+	w.differs(n.Lifecycle.Disagreements)
+	w.proved(n, plans)
+	return w.String()
+}
+
+// lifecycle is all that there is to say but the disagreements, which have a section of their own.
+func lifecycle(l network.Lifecycle) []string {
+	l.Disagreements = nil
+	var out []string
+	for _, words := range l.Words() {
+		out = append(out, sentence(words)+".")
+	}
+	return out
+}
+
+// choose says how a document selects it.
+func (w *writer) choose(n network.Network, meanings Meanings) {
+	if n.Lifecycle.Gone != "" {
+		return
+	}
+	w.para("## In the documents")
+	fields := fieldsOf(n.Name, meanings)
+	if len(fields) == 0 {
+		w.para("```yaml\nspec:\n  networking:\n    %s: {}\n```", n.Name)
+		w.para("It has no fields here.")
+		return
+	}
+	w.para("Below `spec.networking.%s`, in the cluster's document, a node group's or a node's:", n.Name)
+	w.table([]string{"field", "takes", "default", "what it is"}, fields)
+}
+
+// host says what the agent does on a node, and what it cannot do for it.
+func (w *writer) host(n network.Network) {
+	if n.Lifecycle.Gone != "" {
+		return
+	}
+	w.para("## On the node")
+	switch n.Conf.Writer {
+	case network.WriterNetwright:
+		w.para("Netwright writes the conf %s itself, last of all: with it the node takes pods.", code(n.Conf.File))
+	case network.WriterUser:
+		w.para("Who brings the network writes the conf%s; Netwright prepares the node and says whether the conf is in force.", named(n.Conf.File))
+	default:
+		w.para("Its %s writes the conf %s. Netwright prepares the node, waits for the conf, and says whether it is in force; it never writes that file.", n.Conf.Writer, code(n.Conf.File))
+	}
+	if len(n.Conf.Chain) > 0 {
+		w.para("Plugins in the chain: %s.", codes(n.Conf.Chain, " → "))
+	}
+	var rows [][]string
+	row := func(what, name string, why ...string) { rows = append(rows, []string{what, name, clauses(why...)}) }
+	for _, words := range n.Requires.Words() {
+		row("requires", words, "a node without is refused before anything is touched")
+	}
+	for _, p := range n.Plugins {
+		row("plugins", codes(p.Members, " "), "of "+p.Asset, atLeast(p.Minimum), p.When)
+	}
+	for _, m := range n.Modules {
+		row("module", code(m.Name), m.Why, m.When, optional(m.Optional))
+	}
+	for _, s := range n.Sysctls {
+		row("sysctl", code(s.Key+" = "+s.Value), s.Why, s.When, required(s.Required))
+	}
+	for _, m := range n.Mounts {
+		row("mount", code(m.Where), m.Type, m.When)
+	}
+	for _, p := range n.Packages {
+		row("package", code(p.Name), "on "+p.On, p.When, "named in a note, not installed")
+	}
+	for _, c := range n.Certificates {
+		row("certificate", codes(c.Files, " "), "keypair "+c.Keypair+" in "+c.Dir+", mode "+c.Mode, c.When)
+	}
+	if n.Kubeconfig != "" {
+		row("kubeconfig", n.Kubeconfig)
+	}
+	w.table([]string{"what", "which", "why and when"}, rows)
+	if len(n.Sysctls) > 0 {
+		w.para("Another value in `sysctlParameters` wins over a default; against a required one it is an error.")
+	}
+	if shared := n.SharedHost.Words(); len(shared) > 0 {
+		w.para("Other services of the host must leave alone what is the network's:")
+		rows = nil
+		for _, s := range shared {
+			rows = append(rows, []string{s.Service, s.Leaves})
+		}
+		w.table([]string{"service", "leaves alone"}, rows)
+	}
+}
+
+// between says what nodes send each other.
+func (w *writer) between(n network.Network) {
+	w.para("## Between nodes")
+	var rows [][]string
+	for _, p := range n.Ports {
+		port := fmt.Sprintf("%s %d", p.Proto, p.Port)
+		if p.Proto == "ip" {
+			port = fmt.Sprintf("IP protocol %d", p.Port)
+		}
+		rows = append(rows, []string{port, p.What})
+	}
+	if len(rows) == 0 {
+		w.para("No port of its own: what carries pods' packets between nodes is routed, or somebody else's.")
+	}
+	w.table([]string{"let through", "what"}, rows)
+	w.para("MTU: %s.", strings.TrimSuffix(n.MTU, "."))
+	if n.IPv6 {
+		w.para("Pods may have IPv6 addresses.")
+	} else {
+		w.para("Pods have IPv4 addresses only.")
+	}
+}
+
+func atLeast(v string) string {
+	if v == "" {
+		return ""
+	}
+	return "at least " + v
+}
+
+func optional(yes bool) string {
+	if yes {
+		return "its absence is only a warning"
+	}
+	return ""
+}
+
+func required(yes bool) string {
+	if yes {
+		return "required"
+	}
+	return "a default"
+}
+
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " " + code(file)
+}
+
+// sentence begins with a capital, unless with a name that has none.
+func sentence(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if strings.ToLower(first) != first || strings.ContainsAny(first, "0123456789.'") {
+		return s
+	}
+	return cmp.Or(strings.ToUpper(s[:1])+s[1:], s)
+}

@@ -1,0 +1,137 @@
+package pages
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+var update = flag.Bool("update", false, "write docs/networks")
+
+const (
+	root = "../.."
+	docs = root + "/docs/networks"
+)
+
+// TestPages holds docs/networks against the data that it is made of: the agent and its manual say the same, or this is red.
+func TestPages(t *testing.T) {
+	meanings, err := ReadMeanings(root + "/pkg/config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := goldens(t)
+	want := map[string]string{"README.md": Index(network.All())}
+	for _, n := range network.All() {
+		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
+	}
+	if *update {
+		write(t, want)
+		return
+	}
+	for name, page := range want {
+		have, err := os.ReadFile(filepath.Join(docs, name))
+		if diff := cmp.Diff(string(have), page); err != nil || diff != "" {
+			t.Errorf("docs/networks/%s is stale: `go test ./test/pages -update` writes it (-is +should be):\n%s", name, diff)
+		}
+	}
+	for _, name := range extra(t, want) {
+		t.Errorf("docs/networks/%s is of no network: `go test ./test/pages -update` removes it", name)
+	}
+}
+
+func write(t *testing.T, want map[string]string) {
+	if err := os.MkdirAll(docs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range extra(t, want) {
+		if err := os.Remove(filepath.Join(docs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, page := range want {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func extra(t *testing.T, want map[string]string) []string {
+	t.Helper()
+	files, err := filepath.Glob(docs + "/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		if _, ok := want[filepath.Base(f)]; !ok {
+			out = append(out, filepath.Base(f))
+		}
+	}
+	return out
+}
+
+var chosen = regexp.MustCompile(`(?m)^  networking:\s*(?:\{|\n    )(\w+):`)
+
+// goldens lists the plans and refusals of each network, by the network that their cluster chooses.
+func goldens(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, dir := range []string{"plans", "errors"} {
+		files, err := filepath.Glob(root + "/pkg/model/testdata/" + dir + "/*.txtar")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no golden files of the model: %v", err)
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := chosen.FindSubmatch(data); m != nil {
+				name := string(m[1])
+				if dir == "errors" && !strings.HasPrefix(filepath.Base(f), strings.ToLower(name)) {
+					continue // it refuses something else, on this network by chance
+				}
+				out[name] = append(out[name], path.Join("pkg/model/testdata", dir, filepath.Base(f)))
+			}
+		}
+	}
+	return out
+}
+
+// TestProofs: a test that a page names is there.
+func TestProofs(t *testing.T) {
+	for _, n := range network.All() {
+		for _, p := range n.Proved {
+			dir, test, ok := strings.Cut(p.Test, " ")
+			if !ok || p.What == "" || !hasTest(t, dir, test) {
+				t.Errorf("%s: %q: expected \"<folder> Test…\", and what it shows", n.Name, p.Test)
+			}
+		}
+		if n.Lifecycle.Gone != "" && n.Unproved == "" {
+			t.Errorf("%s is gone, and nothing says what is not proved", n.Name)
+		}
+	}
+}
+
+func hasTest(t *testing.T, dir, test string) bool {
+	t.Helper()
+	name, _, _ := strings.Cut(test, "/")
+	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(f string) bool {
+		data, err := os.ReadFile(f)
+		return err == nil && bytes.Contains(data, []byte("func "+name+"("))
+	})
+}
