@@ -110,6 +110,8 @@ func (n *Node) fillNetwork() {
 	}
 	n.fillCanal()
 	n.fillArchived()
+	n.fillLyftVPC()
+	n.fillRomana()
 	if w.Calico == nil {
 		return
 	}

@@ -23,11 +23,15 @@ type Networking struct {
 	Cilium     *Cilium     `json:"cilium,omitempty"`
 	CNI        *CNI        `json:"cni,omitempty"` // bring your own
 	Custom     *Custom     `json:"custom,omitempty"`
+	External   *Bare       `json:"external,omitempty"`
 	Flannel    *Flannel    `json:"flannel,omitempty"`
 	GCP        *GCP        `json:"gcp,omitempty"`
 	Kindnet    *Kindnet    `json:"kindnet,omitempty"`
+	Kopeio     *Bare       `json:"kopeio,omitempty"`
 	KubeRouter *KubeRouter `json:"kubeRouter,omitempty"`
 	Kubenet    *Kubenet    `json:"kubenet,omitempty"`
+	LyftVPC    *LyftVPC    `json:"lyftvpc,omitempty"`
+	Romana     *Romana     `json:"romana,omitempty"`
 	Weave      *Weave      `json:"weave,omitempty"`
 
 	Multus *Multus `json:"multus,omitempty"` // beside the one network, not counted as one

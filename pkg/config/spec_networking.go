@@ -1,15 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 )
-
-// otherNetworks are those that kOps has known at some time and we do not build yet.
-// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go
-var otherNetworks = [...]string{"external", "kopeio", "lyftvpc", "romana"}
 
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
@@ -31,13 +26,17 @@ func choices() []choice {
 		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return d.cilium(allocate(&w.Cilium)) }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
 		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return d.custom(allocate(&w.Custom)) }},
+		bare("external", func(w *Networking) **Bare { return &w.External }),
 		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return d.flannel(allocate(&w.Flannel)) }},
 		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
 		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return d.kindnet(allocate(&w.Kindnet)) }},
+		bare("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
 		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.KubeRouter); return nil }},
 		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
 			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
 		}},
+		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(d *decoder, w *Networking) []field { return d.lyftVPC(allocate(&w.LyftVPC)) }},
+		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(d *decoder, w *Networking) []field { return d.romana(allocate(&w.Romana)) }},
 		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return d.weave(allocate(&w.Weave)) }},
 	}, archived()...)
 }
@@ -69,9 +68,6 @@ func (d *decoder) networking(n *Node) set {
 			}})
 		}
 		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
-		for _, name := range otherNetworks {
-			fields = append(fields, field{name: name, set: d.unsupported(name), unlisted: true})
-		}
 		return fields
 	})
 }
@@ -82,14 +78,6 @@ func allocate[T any](p **T) *T {
 		*p = new(T)
 	}
 	return *p
-}
-
-func (d *decoder) unsupported(name string) set {
-	return func(_ *value, at string) {
-		o := d.origins[at]
-		d.doc.errorAt(pos{o.Line, o.Column}, Diagnostic{Summary: fmt.Sprintf("network %q is not supported yet by this version of netwright", name), Field: at,
-			Expected: oneOf(SupportedNetworks()), Hint: "a network of your own goes in as cni: {}"})
-	}
 }
 
 func (d *decoder) cni(c *CNI) []field {

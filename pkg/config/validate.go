@@ -99,6 +99,7 @@ func (v *validator) all() {
 	v.mtus()
 	v.calico()
 	v.canal()
+	v.romana()
 	v.cilium()
 	v.custom()
 	v.multus()
@@ -159,8 +160,8 @@ func sameFamily(c CIDRs, p netip.Prefix) netip.Prefix { return c.family(p.Addr()
 func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
 
 func (v *validator) topology() {
-	if v.node.Networking.Kubenet != nil && v.node.Topology.Nodes == "private" {
-		v.errorAt("spec.topology.nodes", Diagnostic{Summary: "kubenet does not support private topology",
+	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
+		v.errorAt("spec.topology.nodes", Diagnostic{Summary: name + " does not support private topology",
 			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
 	}
 }

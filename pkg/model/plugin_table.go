@@ -1,6 +1,9 @@
 package model
 
-import "github.com/netwright/netwright/pkg/config"
+import (
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/model/network"
+)
 
 // pluginRelease is a release of the reference plugins that we know by hash.
 type pluginRelease struct {
@@ -52,13 +55,30 @@ func pluginReleases() []pluginRelease {
 
 func kubernetes(minor int) config.Version { return config.Version{Major: 1, Minor: minor} }
 
-func (r pluginRelease) url(arch string) string {
+// lyftRelease is what kOps gave every Kubernetes from 1.15 on. https://github.com/kubernetes/kops/blob/v1.18.0/upup/pkg/fi/cloudup/networking.go
+func lyftRelease() pluginRelease {
+	return pluginRelease{kubernetes(15), "v0.6.0", map[string]string{
+		"amd64": "871757d381035f64020a523e7a3e139b6177b98eb7a61b547813ff25957fc566",
+		"arm64": "3aadcb32ffda53990153790203eb72898e55a985207aa5b4451357f9862286f0"}}
+}
+
+func (r pluginRelease) url(name, arch string) string {
+	if name == network.LyftPlugins {
+		return "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases/download/" + r.Version + "/cni-ipvlan-vpc-k8s-" + arch + "-" + r.Version + ".tar.gz"
+	}
 	return pluginBase + r.Version + "/cni-plugins-linux-" + arch + "-" + r.Version + ".tgz"
 }
 
-// releaseFor finds what a Kubernetes version gets; nil when it is too old for the table.
-func releaseFor(v config.Version) *pluginRelease {
-	for _, r := range pluginReleases() {
+// releaseFor finds what a Kubernetes version gets of an asset; nil when we know none.
+func releaseFor(name string, v config.Version) *pluginRelease {
+	var known []pluginRelease
+	switch name {
+	case network.CNIPlugins:
+		known = pluginReleases()
+	case network.LyftPlugins:
+		known = []pluginRelease{lyftRelease()}
+	}
+	for _, r := range known {
 		if v.AtLeast(r.Since.Major, r.Since.Minor) {
 			return &r
 		}

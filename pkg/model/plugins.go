@@ -12,7 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -96,14 +95,14 @@ func (b *builder) asset(name string) (config.Asset, error) {
 		}
 	}
 	v := b.in.Node.KubernetesVersion
-	release := releaseFor(v)
-	if name != network.CNIPlugins || release == nil {
+	release := releaseFor(name, v)
+	if release == nil {
 		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s: name it under spec.assets, with version, sha256 and urls", name, v)
 	}
 	out := config.Asset{Name: name, Version: release.Version, Arch: map[string]config.AssetFile{},
 		Origin: config.Origin{Default: "built-in table for Kubernetes " + v.String()}}
 	for arch, sum := range release.SHA256 {
-		out.Arch[arch] = config.AssetFile{SHA256: sum, URLs: []string{release.url(arch)}}
+		out.Arch[arch] = config.AssetFile{SHA256: sum, URLs: []string{release.url(name, arch)}}
 	}
 	return out, nil
 }

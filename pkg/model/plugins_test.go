@@ -1,6 +1,10 @@
 package model
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
 
 func TestMirrored(t *testing.T) {
 	for _, c := range [][3]string{
@@ -43,10 +47,10 @@ func TestPluginTable(t *testing.T) {
 			}
 		}
 	}
-	if r := releaseFor(kubernetes(33)); r == nil || r.Version != "v1.6.2" {
+	if r := releaseFor(network.CNIPlugins, kubernetes(33)); r == nil || r.Version != "v1.6.2" {
 		t.Errorf("Kubernetes 1.33 gets %v, want v1.6.2", r)
 	}
-	if r := releaseFor(kubernetes(14)); r != nil {
+	if r := releaseFor(network.CNIPlugins, kubernetes(14)); r != nil {
 		t.Errorf("Kubernetes 1.14 gets %s, want none: upstream has SHA-1 only", r.Version)
 	}
 }

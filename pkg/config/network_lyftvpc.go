@@ -1,0 +1,58 @@
+package config
+
+import "strings"
+
+// LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2 for or fixed.
+// https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go, LyftVPCNetworkingSpec
+type LyftVPC struct {
+	// SubnetTags choose the subnets of the pods' interfaces; default KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod.
+	SubnetTags map[string]string `json:"subnetTags"`
+	// SecGroupIDs are of the pods' interfaces, sg-…; the plugin makes no interface without.
+	SecGroupIDs []string `json:"secGroupIds,omitempty"`
+	// InterfaceIndex is the first interface whose addresses are for pods; default 1, the second.
+	InterfaceIndex int `json:"interfaceIndex"`
+}
+
+func (d *decoder) lyftVPC(l *LyftVPC) []field {
+	return []field{
+		{name: "subnetTags", set: d.tags(&l.SubnetTags)},
+		{name: "secGroupIds", set: d.texts(&l.SecGroupIDs, validSecurityGroup)},
+		{name: "interfaceIndex", set: d.number(&l.InterfaceIndex, 0, 14)},
+	}
+}
+
+// tags takes a mapping of strings to strings, which replaces what was there.
+func (d *decoder) tags(to *map[string]string) set {
+	return func(v *value, at string) {
+		if v.kind != kindMap {
+			d.wrongKind(v, at, "a mapping of tags to values")
+			return
+		}
+		*to = make(map[string]string, len(v.entries))
+		for i := range v.entries {
+			var text string
+			d.text(&text, nil)(v.entries[i].value, join(at, v.entries[i].key))
+			(*to)[v.entries[i].key] = text
+		}
+	}
+}
+
+func validSecurityGroup(s string) string {
+	if strings.HasPrefix(s, "sg-") && len(s) > len("sg-") && strings.Trim(s[len("sg-"):], "0123456789abcdef") == "" {
+		return ""
+	}
+	return "a security group such as sg-0a1b2c3d4e5f60718"
+}
+
+func (n *Node) fillLyftVPC() {
+	l := n.Networking.LyftVPC
+	if l == nil {
+		return
+	}
+	tags := map[string]string{"KubernetesCluster": n.Cluster}
+	if !n.KubernetesVersion.AtLeast(1, 18) {
+		tags = map[string]string{"Type": "pod"}
+	}
+	fill(n, "spec.networking.lyftvpc.subnetTags", KopsDefault, &l.SubnetTags, tags)
+	fill(n, "spec.networking.lyftvpc.interfaceIndex", KopsDefault, &l.InterfaceIndex, 1)
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the node are told since no DNS is there yet.
+// https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
+type Romana struct {
+	DaemonServiceIP string `json:"daemonServiceIP"` // default: the 99th of the services' range
+	EtcdServiceIP   string `json:"etcdServiceIP"`   // default: the 88th
+}
+
+func (d *decoder) romana(r *Romana) []field {
+	return []field{
+		{name: "daemonServiceIP", set: d.text(&r.DaemonServiceIP, validIPv4)},
+		{name: "etcdServiceIP", set: d.text(&r.EtcdServiceIP, validIPv4)},
+	}
+}
+
+func validIPv4(s string) string {
+	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
+		return "an IPv4 address such as 100.64.0.88"
+	}
+	return ""
+}
+
+// fillRomana: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go, WellKnownServiceIP.
+func (n *Node) fillRomana() {
+	r, services := n.Networking.Romana, n.ServiceClusterIPRange.V4()
+	if r == nil || !services.IsValid() || services.Bits() > 24 {
+		return
+	}
+	of := func(host byte) string {
+		four := services.Addr().As4()
+		four[3] += host
+		return netip.AddrFrom4(four).String()
+	}
+	fill(n, "spec.networking.romana.daemonServiceIP", KopsDefault, &r.DaemonServiceIP, of(99))
+	fill(n, "spec.networking.romana.etcdServiceIP", KopsDefault, &r.EtcdServiceIP, of(88))
+}
+
+// romana: its services are two, and services' addresses.
+func (v *validator) romana() {
+	r := v.node.Networking.Romana
+	if r == nil {
+		return
+	}
+	const at = "spec.networking.romana."
+	services := v.node.ServiceClusterIPRange.V4()
+	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", r.DaemonServiceIP}, {"etcdServiceIP", r.EtcdServiceIP}} {
+		if a, err := netip.ParseAddr(f.ip); err == nil && services.IsValid() && !services.Contains(a) {
+			v.errorAt(at+f.name, Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, v.node.Origin("spec.serviceClusterIPRange"))})
+		}
+	}
+	if r.DaemonServiceIP != "" && r.DaemonServiceIP == r.EtcdServiceIP {
+		v.errorAt(at+"etcdServiceIP", Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + r.EtcdServiceIP, Expected: "two addresses"})
+	}
+}

@@ -1,0 +1,32 @@
+package network
+
+import "fmt"
+
+// external is kubenet's conf_template where a DaemonSet of somebody's own makes the routes between nodes. Upstream: kOps up to 1.31
+// (pkg/apis/kops/networking.go, ExternalNetworkingSpec); it told the controller manager to allocate pod CIDRs and to make no routes.
+func external() Network {
+	n := kubenet()
+	n.Name, n.Title = "external", "containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
+	n.Docs = "https://github.com/kubernetes/kops/blob/v1.25.0/docs/networking.md"
+	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}, {Level: Removed, Kubernetes: "1.26"}}, First: version(1, 4), Instead: "cni, kubenet or bridge"}
+	n.Signs = []Sign{{What: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
+		Missing: "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and --configure-cloud-routes=false"}}
+	n.Leftovers.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins",
+		"routes of the DaemonSet, by which protocol it only knows: `ip route` shows those to other nodes' pod CIDRs"}
+	n.Build = buildExternal
+	return n
+}
+
+func buildExternal(in Input) (Built, error) {
+	var b Built
+	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
+		return b, fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another network, or make the topology public",
+			in.NetworkOrigin(), in.Origin("spec.topology"))
+	}
+	b.note(Info, in.NetworkOrigin(), "whoever brings the DaemonSet makes a route to every other node's pod CIDR: `ip route get` to a pod of another node shows whether it has")
+	if in.DockerKubelet() {
+		b.KubeletPlugin = "kubenet"
+		return b, nil
+	}
+	return b, b.addTemplate(in, 0)
+}

@@ -1,0 +1,53 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// kopeio is kubenet's conf_template where an agent in the cluster, and not the cloud, makes the routes between nodes: by VXLAN, or with its own configuration
+// by GRE, IPsec or none. Numbers: https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
+func kopeio() Network {
+	n := kubenet()
+	n.Name, n.Title = "kopeio", "containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
+	n.Docs = "https://github.com/kopeio/networking"
+	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.5"}}, First: version(1, 4),
+		Upstream: "asleep (its image is of 2018, its last commit of March 2024)", Instead: "kindnet, flannel or cilium"}
+	n.Modules = append(n.Modules,
+		Module{Name: "vxlan", Why: "vxlan1, in its default mode"},
+		Module{Name: "ip_gre", Why: "its mode gre", Optional: true})
+	n.Kubeconfig = "none on the host: its DaemonSet uses the service account"
+	n.Ports = []Port{{Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "mode gre"}, {Proto: "udp", Port: 4500, What: "mode ipsec"}}
+	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
+	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
+	n.Signs = []Sign{{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"}}
+	n.Leftovers = kopeioLeaves(n.Leftovers)
+	n.Build = buildKopeio
+	return n
+}
+
+// kopeioOverhead is what its agent takes off the smallest MTU of eth* and en* for vxlan1 (pkg/routing/vxlan). The wire needs 50.
+const kopeioOverhead = 100
+
+// kopeioLeaves: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told from another's.
+func kopeioLeaves(l tasks.Leftovers) tasks.Leftovers {
+	l.Routes = append(l.Routes, tasks.RouteMark{Link: "vxlan1", Pods: true}, tasks.RouteMark{Link: "k8s-*-*-*-*", Pods: true})
+	l.Links = append(l.Links, tasks.LinkMark{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, tasks.LinkMark{Name: "k8s-??-??-??-??", Kind: "gre"}, tasks.LinkMark{Name: "kopeio", Kind: "bridge"})
+	l.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins", "a conf at the cniConfigPath of its configuration",
+		"mode ipsec: its XFRM states and policies, which have no mark; it flushes those of everybody when it starts"}
+	return l
+}
+
+func buildKopeio(in Input) (Built, error) {
+	var b Built
+	if in.DockerKubelet() {
+		b.KubeletPlugin = "kubenet"
+		return b, nil
+	}
+	mtu, err := LinkMTU(in.Facts.Links, append(podLinks(in), "vxlan1")...)
+	if err != nil {
+		return b, fmt.Errorf("lay out kopeio for this node: %w", err)
+	}
+	return b, b.addTemplate(in, mtu-kopeioOverhead)
+}

@@ -1,0 +1,111 @@
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// LyftPlugins is the name of the asset with Lyft's plugins.
+const LyftPlugins = "cni-ipvlan-vpc-k8s"
+
+const (
+	lyftName = "cni-ipvlan-vpc-k8s"
+	lyftConf = "10-cni-ipvlan-vpc-k8s.conflist"
+)
+
+// lyftVPC has no daemon: three plugins ask EC2 for interfaces and addresses, and the node's agent writes all there is. Numbers:
+// https://github.com/lyft/cni-ipvlan-vpc-k8s v0.6.3 (README.md, plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
+func lyftVPC() Network {
+	return Network{
+		Name:  "lyftvpc",
+		Title: "pods have addresses of the VPC by ipvlan on further interfaces, and the node's own address to the rest by a veth; no daemon",
+		Docs:  "https://github.com/lyft/cni-ipvlan-vpc-k8s",
+		Lifecycle: Lifecycle{
+			Stages:   []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"}, {Level: Removed, Kops: "1.23"}},
+			First:    version(1, 11),
+			Upstream: "ended (last commit in October 2021)",
+			Instead:  "amazonVPC or cilium with ipam eni",
+		},
+		Conf:    Conf{Writer: WriterNetwright, File: lyftConf, Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}},
+		Kubelet: "cni",
+		Plugins: []Plugin{
+			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool", lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",
+				Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases"},
+			{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0", Source: "https://github.com/containernetworking/plugins"},
+		},
+		Modules: []Module{{Name: "ipvlan", Why: "the pods' links"}, {Name: "xt_connmark", Why: "answers of node ports find back", Optional: true}},
+		Sysctls: forwarding(),
+		MTU:     "that of the node's own interface (9001 in a VPC)",
+		Requires: Requires{Clouds: []string{"aws"}, Why: "its plugins ask EC2 for interfaces and addresses",
+			Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/blob/v0.6.3/README.md"},
+		SharedHost: leaveAlone("veth*").enis("", nil),
+		Signs: []Sign{{What: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
+			Missing: "normal before the first pod; else run `" + lyftName + "-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
+		Leftovers: lyftLeaves(),
+		Build:     buildLyftVPC,
+	}
+}
+
+// lyftLeaves: every pod's rule leads to a table of its own, from 256 up, whose routes go by its veth and with it.
+func lyftLeaves() tasks.Leftovers {
+	return tasks.Leftovers{
+		Units: []string{"cni-gc.timer", "cni-gc.service"},
+		Rules: []tasks.RuleMark{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
+		Chains: []tasks.ChainMark{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
+			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`}, {Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
+		Links: []tasks.LinkMark{{Name: "veth*", Kind: "veth", Pods: true}},
+		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/", "/tmp/cni-ipvlan-vpc-k8s.lock",
+			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service", "/etc/systemd/system/cni-gc.timer"},
+		Others: []string{"interfaces described `CNI-ENI <instance>` and their secondary addresses stay in EC2, and attached", "rp_filter=2 on the node's own interface",
+			"empty chains CNI-<24 hex> of table nat, which ptp, bridge and others name in the same way"},
+	}
+}
+
+type lyftIPAM struct {
+	CNIVersion       string            `json:"cniVersion"`
+	Type             string            `json:"type"`
+	InterfaceIndex   int               `json:"interfaceIndex"`
+	SkipDeallocation bool              `json:"skipDeallocation"`
+	SubnetTags       map[string]string `json:"subnetTags"`
+	SecGroupIDs      []string          `json:"secGroupIds"`
+}
+
+type lyftIPVlan struct {
+	CNIVersion string `json:"cniVersion"`
+	Type       string `json:"type"`
+	Mode       string `json:"mode"`
+}
+
+type lyftPTP struct {
+	CNIVersion         string `json:"cniVersion"`
+	Type               string `json:"type"`
+	HostInterface      string `json:"hostInterface"`
+	ContainerInterface string `json:"containerInterface"`
+	IPMasq             bool   `json:"ipMasq"`
+}
+
+func buildLyftVPC(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	l := in.Node.Networking.LyftVPC
+	if len(l.SecGroupIDs) == 0 {
+		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, and no document says them: write `secGroupIds: [sg-…]` (kOps took the node's: 169.254.169.254/latest/meta-data/network/interfaces/macs/MAC/security-group-ids)",
+			in.NetworkOrigin())
+	}
+	const v = "0.3.1" // the newest that its plugins answer
+	content, err := conflist{CNIVersion: v, Name: lyftName, Plugins: []any{
+		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, l.SecGroupIDs},
+		lyftIPVlan{v, lyftName + "-ipvlan", "l2"},
+		lyftPTP{v, lyftName + "-unnumbered-ptp", cmp.Or(in.Facts.Uplink, "eth0"), "veth0", true},
+	}}.render()
+	if err != nil {
+		return b, err
+	}
+	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "the CNI conf, last: with it the node takes pods"},
+		Path: path.Join(in.ConfDir, lyftConf), Content: content, Mode: 0o644}
+	b.Wait = in.waitConf(lyftConf, "netwright")
+	b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: kubelet needs --node-ip with the node's first address; we do not set it, add it where you start kubelet")
+	return b, nil
+}

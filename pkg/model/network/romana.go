@@ -1,0 +1,73 @@
+package network
+
+import "github.com/netwright/netwright/pkg/tasks"
+
+const romanaConf = "10-romana.conf"
+
+// romana is prepared for and waited for: its agent writes the conf, unless any other *.conf is in the directory. Numbers:
+// https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and https://github.com/romana/core (cmd/romana_agent, cni, agent/enforcer).
+func romana() Network {
+	return Network{
+		Name:  "romana",
+		Title: "routes between blocks of addresses with policy, by a DaemonSet and an etcd of its own; no overlay",
+		Docs:  "https://github.com/romana/romana",
+		Lifecycle: Lifecycle{
+			Stages:   []Stage{{Level: Experimental, Kops: "1.8"}, {Level: Deprecated, Kops: "1.18"}, {Level: Removed, Kops: "1.19"}},
+			First:    version(1, 7),
+			Upstream: "ended (last release 2.0.2 in February 2018)",
+			Instead:  "calico or cilium",
+		},
+		Conf:    Conf{Writer: WriterDaemonSet, File: romanaConf, Chain: []string{"romana"}}, // its ipam type romana-ipam is no program
+		Kubelet: "cni",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
+			Source: "https://github.com/containernetworking/plugins"}}, // its agent brings romana, and not loopback
+		Modules: []Module{
+			{Name: "dummy", Why: "romana-lo, the pods' gateway 172.142.0.1"},
+			{Name: "ip_set", Why: "policy"}, {Name: "xt_set", Why: "policy"},
+		},
+		Sysctls: append(forwarding(),
+			Sysctl{Key: "net.ipv4.conf.all.proxy_arp", Value: "1", Why: "pods ask for a gateway that no link has; its agent sets it too"},
+			Sysctl{Key: "net.ipv4.conf.default.proxy_arp", Value: "1", Why: "the same for links to come"}),
+		Kubeconfig: "/run/romana/kubeconfig, written by its DaemonSet with the service account's token",
+		Ports: []Port{
+			{Proto: "tcp", Port: 9600, What: "its daemon, by the service of daemonServiceIP"},
+			{Proto: "tcp", Port: 4001, What: "its etcd, by the service of etcdServiceIP on 12379, without TLS"},
+			{Proto: "tcp", Port: 9607, What: "metrics of its agent"},
+		},
+		MTU:        "that of the link with the node's address: nothing is encapsulated",
+		SharedHost: leaveAlone("romana-*"),
+		Signs: []Sign{
+			{What: "its link", Link: "romana-lo", Kind: "dummy"},
+			{What: "its plugin's way to the API", Path: "/run/romana/kubeconfig"},
+		},
+		Leftovers: romanaLeaves(),
+		Build:     buildRomana,
+	}
+}
+
+// romanaLeaves: its agent empties every ipset of the host when an update of its own fails, so it must be gone before anything else is
+// (agent/enforcer/ipsettools.go).
+func romanaLeaves() tasks.Leftovers {
+	return tasks.Leftovers{
+		Rules:  []tasks.RuleMark{{Table: 10}},
+		Routes: []tasks.RouteMark{{Table: 10}, {Link: "romana-*"}},
+		Chains: []tasks.ChainMark{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
+			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"}, {Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
+		IPSets: []string{"localBlocks", "ROMANA-*"},
+		Links:  []tasks.LinkMark{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
+		Sysctls: []tasks.SysctlMark{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
+			{Key: "net.ipv4.conf.default.proxy_arp", Wrote: "1", Default: "0"}},
+		Lines: []tasks.LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
+		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/", "/etc/rlog/romana.conf", "/run/romana/",
+			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log", "/var/lib/cni/results/romana-k8s-network-*"},
+		Others: []string{"the services' range by the node's own link in table main, where its agent added it", "/var/lib/romana/etcd-db on the control plane: its etcd, /romana/* with all blocks",
+			"on AWS: routes of the VPC to this node's blocks, and the source/destination check that is off"},
+	}
+}
+
+func buildRomana(in Input) (Built, error) {
+	b := Built{KubeletPlugin: "cni"}
+	b.note(Warning, in.NetworkOrigin(), "while romana's agent runs it empties every ipset of this node when an update of its own fails, kube-proxy's in mode ipvs too: run kube-proxy in mode iptables")
+	b.Wait = in.waitConf(romanaConf, "its DaemonSet writes it, and only while no other *.conf is there")
+	return b, nil
+}
