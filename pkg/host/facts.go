@@ -102,8 +102,15 @@ type RuntimeFacts struct {
 	// NetworkReady and its message are CRI's NetworkReady condition, when asked over the socket.
 	NetworkReady  *bool  `json:"networkReady,omitempty"`
 	NetworkReason string `json:"networkReason,omitempty"`
-	// LoadedConf is the file name of the conf that the runtime has loaded, when it says.
-	LoadedConf string `json:"loadedConf,omitempty"`
+	// LoadedNetwork is the name in the conf that the runtime has loaded, LoadedConf the file that it came from, and LoadedOld says that this list's
+	// text is another one by now. Only containerd tells.
+	LoadedNetwork string `json:"loadedNetwork,omitempty"`
+	LoadedConf    string `json:"loadedConf,omitempty"`
+	LoadedOld     bool   `json:"loadedOld,omitempty"`
+	// LoadError is why containerd could not load the confs when it last looked: it goes on with what it had.
+	LoadError string `json:"loadError,omitempty"`
+	// InternalLoopback says that containerd sets pods' loopback up by itself, without the plugin (2.x, use_internal_loopback).
+	InternalLoopback bool `json:"internalLoopback,omitempty"`
 }
 
 // SysctlLine is a key that a file of sysctl.d(5) sets.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +131,7 @@ func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
 			ConfDir      string   `json:"confDir"`
 			MaxConfNum   int      `json:"maxConfNum"`
 			ConfTemplate string   `json:"confTemplate"`
+			Loopback     bool     `json:"useInternalLoopback"`
 		} `json:"cni"`
 	}
 	if err := json.Unmarshal([]byte(s.info["config"]), &config); err != nil || config.CNI == nil {
@@ -143,58 +143,6 @@ func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
 		rt.BinDirs = []string{cni.BinDir}
 	}
 	rt.MaxConfNum, rt.ConfTemplate, rt.From = cni.MaxConfNum, cni.ConfTemplate, "cri status"
-	rt.LoadedConf = g.loadedConf(cni.ConfDir, s.info["cniconfig"])
-}
-
-// loadedConf finds the file that a runtime's network came from: CRI tells the
-// text and the name of the network, not the file.
-func (g gatherer) loadedConf(dir, loaded string) string {
-	var cni struct {
-		Networks []struct {
-			IFName string
-			Config struct {
-				Name   string
-				Source string
-			}
-		}
-	}
-	if json.Unmarshal([]byte(loaded), &cni) != nil {
-		return ""
-	}
-	for _, network := range cni.Networks {
-		if network.IFName == "lo" {
-			continue
-		}
-		return g.confWith(dir, network.Config.Name, network.Config.Source)
-	}
-	return ""
-}
-
-// confWith is the first conf in a directory with the given text, else with the
-// given network name.
-func (g gatherer) confWith(dir, name, text string) string {
-	files, err := g.ReadDir(dir)
-	if err != nil {
-		return ""
-	}
-	named := ""
-	for _, file := range files {
-		switch path.Ext(file) {
-		case ".conf", ".conflist", ".json":
-		default:
-			continue
-		}
-		raw, err := g.ReadFile(path.Join(dir, file))
-		if err != nil {
-			continue
-		}
-		if text != "" && bytes.Equal(bytes.TrimSpace(raw), bytes.TrimSpace([]byte(text))) {
-			return file
-		}
-		var conf struct{ Name string }
-		if named == "" && json.Unmarshal(raw, &conf) == nil && conf.Name == name && name != "" {
-			named = file
-		}
-	}
-	return named
+	rt.InternalLoopback = cni.Loopback
+	g.loadedConf(rt, s.info)
 }

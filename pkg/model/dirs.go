@@ -3,6 +3,7 @@ package model
 import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
 )
 
 // CNIDirs are the directories of confs and plugins that count on a node: those
@@ -11,4 +12,16 @@ import (
 func CNIDirs(n *config.Node, f *host.Facts) (confDir string, binDirs []string) {
 	v := view(Input{Node: n, Facts: f})
 	return v.ConfDir, v.BinDirs
+}
+
+// Signs are the network's signs of life that apply to a node.
+func Signs(net network.Network, n *config.Node, f *host.Facts) []network.Sign {
+	v := view(Input{Node: n, Facts: f})
+	var out []network.Sign
+	for _, s := range net.Signs {
+		if s.If == nil || s.If(v) {
+			out = append(out, s)
+		}
+	}
+	return out
 }

@@ -27,7 +27,7 @@ func findPaths(v host.View, patterns []string, what string) ([]Found, error) {
 	var out []Found
 	for _, pattern := range patterns {
 		tree := strings.HasSuffix(pattern, "/")
-		names, err := expand(v, strings.TrimSuffix(pattern, "/"))
+		names, err := Expand(v, strings.TrimSuffix(pattern, "/"))
 		if err != nil {
 			return nil, err
 		}
@@ -58,8 +58,8 @@ func absent(err error) bool {
 	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// expand lists the paths that a pattern names, part by part.
-func expand(v host.View, pattern string) ([]string, error) {
+// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern is taken as it is: it need not be there.
+func Expand(v host.View, pattern string) ([]string, error) {
 	found := []string{"/"}
 	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
 		var next []string

@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"statestore": middle,
 	"report":     middle,
 	"publish":    middle,
-	"verify":     middle,
+	"verify":     append([]string{"model"}, middle...), // what it holds a node to is a network
 	"checkpoint": middle,
 	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+func verifyCommand(f *flags, s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Say whether this node's network works, and what to do where it does not",
+		Long: `verify looks at what the node's network needs and shows: the CNI conf in force,
+the plugins that it calls, what the container runtime has loaded, the network's
+own signs of life. It changes nothing; each plugin is started once to ask which
+versions of CNI it knows.
+
+It ends with 0 when all is well, 1 when something is wrong, 3 when something is
+still awaited.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := f.checked(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !f.text() {
+				err = f.data(s, v)
+			} else {
+				err = v.write(s)
+			}
+			if err != nil {
+				return err
+			}
+			switch v.State {
+			case verify.Failed:
+				return exit(exitError)
+			case verify.Waiting:
+				return exit(exitWaiting)
+			}
+			return nil
+		},
+	}
+}
+
+// verifyVersion names the form of what verify prints for programs.
+const verifyVersion = "netwright.dev/verify/v1"
+
+// verified is what verify says, in its JSON form.
+type verified struct {
+	Version string          `json:"version"`
+	Cluster string          `json:"cluster"`
+	Node    string          `json:"node"`
+	Network string          `json:"network"`
+	State   verify.State    `json:"state"`
+	Checks  []verify.Result `json:"checks"`
+}
+
+// checked holds this host to the network that its documents want.
+func (f *flags) checked(ctx context.Context) (out *verified, err error) {
+	w, d, err := f.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.Open(ctx, w.pass.Host)
+	if err != nil {
+		return nil, fmt.Errorf("look at the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	g, _, err := d.Graph(h.Facts(), model.Discovered{}, w.pass.Assets)
+	if err != nil {
+		return nil, err
+	}
+	name := d.Node.Networking.Name()
+	net, ok := network.Find(name)
+	if !ok {
+		return nil, unknownNetwork(name)
+	}
+	want := verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), Minimums: verify.Minimums(net)}
+	for _, t := range g.Order() {
+		if conf, is := t.(tasks.WaitConf); is {
+			want.Conf = &conf
+		}
+	}
+	run := h
+	if f.root != "" && f.root != "/" {
+		run = nil // an image's programs are not for this machine
+	}
+	results, err := verify.Check(ctx, h, run, want)
+	if err != nil {
+		return nil, err
+	}
+	return &verified{Version: verifyVersion, Cluster: d.Node.Cluster, Node: d.Node.Name, Network: name, State: verify.Worst(results), Checks: results}, nil
+}
+
+// write is the text form: a line a check, and under it what to do.
+func (v *verified) write(s streams) error {
+	var b strings.Builder
+	marks := map[verify.State]string{verify.OK: "✓", verify.Failed: "✗", verify.Waiting: "…", verify.NotHere: "·"}
+	width := 0
+	for _, r := range v.Checks {
+		width = max(width, len(r.Check))
+	}
+	fmt.Fprintf(&b, "%s: network %s\n", v.Node, v.Network)
+	count := map[verify.State]int{}
+	for _, r := range v.Checks {
+		count[r.State]++
+		fmt.Fprintf(&b, "%s %-*s  %s\n", marks[r.State], width, r.Check, r.Seen)
+		if r.Next != "" {
+			fmt.Fprintf(&b, "  %-*s  → %s\n", width, "", r.Next)
+		}
+	}
+	fmt.Fprintf(&b, "%d ok, %d failed, %d waiting\n", count[verify.OK], count[verify.Failed], count[verify.Waiting])
+	if _, err := fmt.Fprint(s.out, b.String()); err != nil {
+		return fmt.Errorf("write the checks: %w", err)
+	}
+	return nil
+}

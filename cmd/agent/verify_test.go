@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// An image has no kernel and no runtime to ask: its files are looked at, and none of its programs is started.
+func TestVerifyImage(t *testing.T) {
+	root := t.TempDir()
+	put := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(want int) verified {
+		t.Helper()
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"verify", "--root", root, "--store", "../../examples/flannel", "--node", "node-1", "-o", "json"}, streams{out: &out, err: &errs})
+		if code != want {
+			t.Errorf("exit code %d, want %d\n%s%s", code, want, out.String(), errs.String())
+		}
+		var v verified
+		if err := json.Unmarshal([]byte(out.String()), &v); err != nil {
+			t.Fatal(err, errs.String())
+		}
+		return v
+	}
+	if v := ask(exitWaiting); v.State != verify.Waiting || v.Network != "flannel" || v.Node != "node-1" {
+		t.Errorf("an empty image: %+v", v)
+	}
+	put("etc/cni/net.d/10-flannel.conflist", `{"cniVersion":"0.3.1","name":"cbr0","plugins":[{"type":"flannel"},{"type":"portmap"}]}`, 0o644)
+	put("run/flannel/subnet.env", "", 0o644)
+	for _, name := range []string{"flannel", "bridge", "host-local", "portmap"} {
+		put("opt/cni/bin/"+name, "#!/bin/sh\ntouch "+root+"/started\n", 0o755)
+	}
+	if v := ask(exitOK); v.State != verify.OK {
+		t.Errorf("all is there: %+v", v)
+	}
+	put("etc/cni/net.d/00-old.conf", `{"name":"old","type":"ptp"}`, 0o644)
+	if v := ask(exitError); v.State != verify.Failed || !strings.Contains(v.Checks[0].Seen, "00-old.conf") {
+		t.Errorf("a conf that wins by its name: %+v", v)
+	}
+	if _, err := os.Stat(filepath.Join(root, "started")); err == nil {
+		t.Error("a program of the image was started")
+	}
+}

@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// conf looks for the conf in force: first in name order, and the one wanted.
+func (c *checker) conf() {
+	const check = "conf"
+	if c.want.Conf == nil {
+		c.add(check, NotHere, "kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
+		return
+	}
+	confs, err := c.want.Conf.InForce(c.view)
+	switch {
+	case graph.IsWait(err):
+		c.add(check, Waiting, err.Error(), c.wrote())
+		return
+	case err != nil:
+		c.add(check, Failed, err.Error(), "")
+		return
+	}
+	c.confs = confs
+	var words []string
+	for _, conf := range confs {
+		words = append(words, fmt.Sprintf("%s (network %q)", conf.File, conf.Name))
+	}
+	c.add(check, OK, strings.Join(words, ", then ")+": first in name order", "")
+}
+
+// wrote says what to do about a conf or a plugin that is not there, by who brings it.
+func (c *checker) wrote() string {
+	switch c.want.Network.Conf.Writer {
+	case network.WriterNetwright:
+		return "run `agent --once`"
+	case network.WriterContainerd:
+		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node -o jsonpath={.spec.podCIDR}`"
+	case network.WriterUser:
+		return "bring the network: apply its manifests"
+	}
+	return "look at the network's pod on this node: `kubectl get pods -A -o wide --field-selector spec.nodeName=NODE`"
+}

@@ -1,0 +1,119 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/containernetworking/cni/pkg/invoke"
+	"github.com/containernetworking/cni/pkg/version"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// plugins looks at each program that adding a pod calls.
+func (c *checker) plugins(ctx context.Context) {
+	if c.want.Conf == nil {
+		return
+	}
+	var programs []tasks.Program
+	for _, conf := range c.confs {
+		programs = append(programs, conf.Programs()...)
+	}
+	if rt := c.view.Facts().Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
+		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go: its own conf for loopback is of spec 0.3.1
+		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Versions: []string{"0.3.1"}})
+	}
+	seen := map[string]bool{}
+	for _, p := range programs {
+		if key := fmt.Sprint(p.Name, p.Versions); !seen[key] {
+			seen[key] = true
+			c.plugin(ctx, p)
+		}
+	}
+}
+
+func (c *checker) plugin(ctx context.Context, p tasks.Program) {
+	check := "plugin " + p.Name
+	by := ""
+	if p.CalledBy != "" {
+		by = ", which " + p.CalledBy + " calls,"
+	}
+	dirs := c.want.Conf.BinDirs
+	file, info := c.find(p.Name, dirs)
+	switch {
+	case file == "":
+		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by, strings.Join(dirs, ", ")), c.installs(p.Name))
+		return
+	case info.Type != host.Regular:
+		c.add(check, Failed, fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type), "remove it; then "+c.installs(p.Name))
+		return
+	case info.Mode&0o111 == 0:
+		c.add(check, Failed, fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode), fmt.Sprintf("`chmod 0755 %s`", file))
+		return
+	case c.run == nil:
+		c.add(check, OK, file+" is there; not started here", "")
+		return
+	}
+	answer, err := invoke.GetVersionInfo(ctx, file, plugins{c.run})
+	if err != nil {
+		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err), "it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))
+		return
+	}
+	c.judge(check, file, p, answer.SupportedVersions())
+}
+
+// judge holds what a plugin supports to what it is called with, and to the minimum.
+func (c *checker) judge(check, file string, p tasks.Program, supports []string) {
+	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
+	if !slices.ContainsFunc(p.Versions, func(v string) bool { return slices.Contains(supports, v) }) {
+		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, strings.Join(p.Versions, " or ")), "a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
+		return
+	}
+	if least := c.want.Minimums[p.Name]; least != "" && !slices.ContainsFunc(supports, func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
+		c.add(check, Failed, fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least), "it is too old: "+c.installs(p.Name))
+		return
+	}
+	c.add(check, OK, fmt.Sprintf("%s, called with %s", says, strings.Join(p.Versions, " or ")), "")
+}
+
+// find is the first file of a name in the directories, as libcni looks.
+func (c *checker) find(name string, dirs []string) (string, host.FileInfo) {
+	for _, dir := range dirs {
+		file := path.Join(dir, name)
+		info, err := c.view.Lstat(file)
+		if err != nil {
+			continue
+		}
+		if info.Type == host.Symlink { // calico-ipam is a link to calico
+			target, err := c.view.Readlink(file)
+			if err != nil {
+				continue
+			}
+			if !path.IsAbs(target) {
+				target = path.Join(dir, target)
+			}
+			if info, err = c.view.Lstat(target); errors.Is(err, host.ErrNotExist) {
+				continue
+			}
+		}
+		return file, info
+	}
+	return "", host.FileInfo{}
+}
+
+// installs says who installs a plugin.
+func (c *checker) installs(name string) string {
+	for _, p := range c.want.Network.Plugins {
+		if slices.Contains(p.Members, name) {
+			return "run `agent --once`: it installs " + p.Asset
+		}
+	}
+	if name == "loopback" {
+		return "install the reference plugins, or let the network's DaemonSet copy it"
+	}
+	return c.wrote()
+}

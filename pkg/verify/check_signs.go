@@ -1,0 +1,117 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// signs looks for the network's own signs of life. One that is missing is waited for until the conf is in force, which says that the network is
+// ready; from then on it is a failure.
+func (c *checker) signs(ctx context.Context) error {
+	for _, s := range c.want.Signs {
+		seen, there, err := c.sign(ctx, s)
+		switch {
+		case errors.Is(err, host.ErrNotHere):
+			c.add("sign of life", NotHere, s.What+": not told below an image's root", "")
+		case err != nil:
+			return fmt.Errorf("look whether %s: %w", s.What, err)
+		case there:
+			c.add("sign of life", OK, s.What+": "+seen, "")
+		default:
+			state := Waiting
+			if len(c.confs) > 0 {
+				state = Failed
+			}
+			c.add("sign of life", state, s.What+": "+seen, cmp.Or(s.Missing, c.wrote()))
+		}
+	}
+	return nil
+}
+
+// sign says what is seen of all that a sign names.
+func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there bool, err error) {
+	var parts []string
+	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table} {
+		part, ok, err := look(ctx, s)
+		if err != nil {
+			return "", false, err
+		}
+		if !ok {
+			return part, false, nil
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", "), true, nil
+}
+
+func (c *checker) path(_ context.Context, s network.Sign) (string, bool, error) {
+	if s.Path == "" {
+		return "", true, nil
+	}
+	names, err := tasks.Expand(c.view, s.Path)
+	if err != nil {
+		return "", false, err
+	}
+	for _, name := range names {
+		_, err := c.view.Lstat(name)
+		switch {
+		case err == nil:
+			return name, true, nil
+		case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", false, err
+		}
+	}
+	return s.Path + " is not there", false, nil
+}
+
+func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error) {
+	if s.Link == "" {
+		return "", true, nil
+	}
+	links, err := c.view.Links(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	seen := s.Link + " is not there"
+	for _, l := range links {
+		match, err := path.Match(s.Link, l.Name)
+		switch {
+		case err != nil || !match:
+		case s.Kind != "" && l.Kind != s.Kind:
+			seen = fmt.Sprintf("%s is of kind %q, not %s", l.Name, l.Kind, s.Kind)
+		case !l.Up:
+			seen = l.Name + " is down"
+		default:
+			return l.Name + " is up", true, nil
+		}
+	}
+	return seen, false, nil
+}
+
+func (c *checker) table(ctx context.Context, s network.Sign) (string, bool, error) {
+	family, name, ok := strings.Cut(s.Table, " ")
+	if !ok {
+		return "", true, nil
+	}
+	tables, err := c.view.Tables(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, t := range tables {
+		if t.Family == family && t.Name == name {
+			return "table " + s.Table, true, nil
+		}
+	}
+	return "nft table " + s.Table + " is not there", false, nil
+}

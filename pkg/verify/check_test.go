@@ -1,0 +1,228 @@
+package verify
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// withRuntime is a host whose container runtime says what a test wants.
+type withRuntime struct {
+	host.View
+	facts host.Facts
+}
+
+func (v withRuntime) Facts() *host.Facts { return &v.facts }
+
+// lab is a conf directory and a directory of plugins: the real reference plugins, and what a test adds.
+type lab struct {
+	t         *testing.T
+	conf, bin string
+	host      *host.Host
+	runtime   host.RuntimeFacts
+}
+
+func newLab(t *testing.T) *lab {
+	h, err := host.Open(t.Context(), host.Options{Root: "/"})
+	ok(t, err)
+	t.Cleanup(func() { h.Close() })
+	l := &lab{t: t, conf: t.TempDir(), bin: t.TempDir(), host: h}
+	for _, name := range []string{"bridge", "host-local", "portmap", "loopback"} {
+		data, err := os.ReadFile(filepath.Join(assets.CNIPlugins(t), name))
+		ok(t, err)
+		ok(t, os.WriteFile(filepath.Join(l.bin, name), data, 0o755))
+	}
+	l.write("10-flannel.conflist", `{"cniVersion":"1.0.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"host-local"}},{"type":"portmap"}]}`)
+	return l
+}
+
+func (l *lab) write(name, text string) {
+	l.t.Helper()
+	ok(l.t, os.WriteFile(filepath.Join(l.conf, name), []byte(text), 0o600))
+}
+
+// plugin is a program that answers VERSION with the given specs.
+func (l *lab) plugin(name, supports string) {
+	l.t.Helper()
+	text := "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[" + supports + "]}'\n"
+	ok(l.t, os.WriteFile(filepath.Join(l.bin, name), []byte(text), 0o755))
+}
+
+func (l *lab) check(signs ...network.Sign) []Result {
+	l.t.Helper()
+	net, _ := network.Find("flannel")
+	view := withRuntime{l.host, host.Facts{Runtime: l.runtime}}
+	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
+		Conf: &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}})
+	ok(l.t, err)
+	return results
+}
+
+func (l *lab) bad(results []Result) (out []string) {
+	for _, r := range results {
+		if r.State == Failed || r.State == Waiting {
+			out = append(out, fmt.Sprintf("%s %s: %s → %s", r.Check, r.State, r.Seen, r.Next))
+		}
+	}
+	return out
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*lab)
+		want  []string // each in one complaint, in order; none: all is well
+	}{
+		{"all is well", func(*lab) {}, nil},
+		{"no conf", func(l *lab) { ok(l.t, os.Remove(l.conf+"/10-flannel.conflist")) }, []string{"conf waiting: flannel: no 10-flannel.conflist"}},
+		{"half a conf", func(l *lab) { l.write("10-flannel.conflist", `{"name":"cbr0",`) }, []string{"conf waiting: flannel: "}},
+		{"an earlier name", func(l *lab) { l.write("05-old.conf", `{"name":"old","type":"ptp"}`) }, []string{"conf failed: " + "05-old.conf"}},
+		{"an earlier one, broken", func(l *lab) { l.write("05-old.json", `{`) }, []string{"repair it or remove it"}},
+		{"no plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/portmap")) }, []string{"plugin portmap failed: portmap is not in /nowhere, "}},
+		{"no IPAM plugin", func(l *lab) { ok(l.t, os.Remove(l.bin+"/host-local")) }, []string{"plugin host-local failed: host-local, which bridge calls, is not in"}},
+		{"not executable", func(l *lab) { ok(l.t, os.Chmod(l.bin+"/bridge", 0o644)) }, []string{"is not executable (mode 0644) → `chmod 0755 "}},
+		{"a directory", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Mkdir(l.bin+"/bridge", 0o755)) }, []string{"is a directory, no program"}},
+		{"a link to one", func(l *lab) {
+			ok(l.t, os.Rename(l.bin+"/bridge", l.bin+"/b"))
+			ok(l.t, os.Symlink("b", l.bin+"/bridge"))
+		}, nil},
+		{"a link to nothing", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Symlink("gone", l.bin+"/bridge")) }, []string{"plugin bridge failed: bridge is not in"}},
+		{"damaged", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("\x7fELF damaged"), 0o755)) }, []string{"does not answer VERSION"}},
+		{"no plugin at all", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\necho hello\n"), 0o755)) }, []string{"does not answer VERSION"}},
+		{"conf asks for too much", func(l *lab) { l.plugin("bridge", `"0.1.0","0.2.0","0.4.0"`) }, []string{"supports spec 0.1.0, 0.2.0, 0.4.0, and is called with 1.0.0"}},
+		{"too old", func(l *lab) {
+			l.write("10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"bridge"}]}`)
+			l.plugin("bridge", `"0.1.0"`)
+		}, []string{"supports spec 0.1.0, and flannel needs at least 0.2.0"}},
+		{"one of several versions will do", func(l *lab) {
+			l.write("10-flannel.conflist", `{"cniVersions":["0.4.0","1.1.0"],"name":"cbr0","plugins":[{"type":"bridge"}]}`)
+			l.plugin("bridge", `"0.4.0"`)
+		}, nil},
+		{"a marker of IPAM", func(l *lab) {
+			l.write("10-flannel.conflist", `{"cniVersion":"0.4.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"romana-ipam"}}]}`)
+		}, nil},
+		{"a delegate that is missing", func(l *lab) {
+			l.write("10-flannel.conflist", `{"cniVersion":"0.4.0","name":"cbr0","plugins":[{"type":"flannel"}]}`)
+			l.plugin("flannel", `"0.4.0"`)
+			ok(l.t, os.Remove(l.bin+"/bridge"))
+		}, []string{"bridge, which flannel calls, is not in"}},
+		{"Multus in front", func(l *lab) {
+			l.write("00-multus.conf", `{"cniVersion":"0.3.1","name":"m","type":"multus","delegates":[{"cniVersion":"0.3.1","name":"x","type":"macvlan"}]}`)
+			l.plugin("multus", `"0.3.1"`)
+		}, []string{"macvlan, which multus calls, is not in"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLab(t)
+			c.spoil(l)
+			got := l.bad(l.check())
+			if len(got) != len(c.want) {
+				t.Fatalf("%d complaints, want %d:\n%s", len(got), len(c.want), strings.Join(got, "\n"))
+			}
+			for i, want := range c.want {
+				if !strings.Contains(strings.ReplaceAll(got[i], l.conf+"/", ""), want) {
+					t.Errorf("%s\nwant %s", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestRuntimeCheck(t *testing.T) {
+	yes, no := true, false
+	loaded := host.RuntimeFacts{Name: "containerd", Socket: "/x", NetworkReady: &yes, LoadedNetwork: "cbr0", LoadedConf: "10-flannel.conflist", ConfDir: "/etc/cni/net.d"}
+	change := func(do func(*host.RuntimeFacts)) host.RuntimeFacts { rt := loaded; do(&rt); return rt }
+	for _, c := range []struct {
+		name    string
+		runtime host.RuntimeFacts
+		want    string
+	}{
+		{"loaded", loaded, "runtime ok: containerd has loaded network \"cbr0\" of 10-flannel.conflist"},
+		{"none", host.RuntimeFacts{}, "runtime not here"},
+		{"silent", host.RuntimeFacts{Name: "containerd", Socket: "/x"}, "runtime waiting: containerd does not answer"},
+		{"CRI-O does not say", host.RuntimeFacts{Name: "cri-o", Socket: "/x", NetworkReady: &yes}, "runtime ok: cri-o says"},
+		{"not ready", change(func(r *host.RuntimeFacts) {
+			r.NetworkReady, r.NetworkReason, r.LoadedNetwork = &no, "cni plugin not initialized", ""
+		}), "runtime failed: containerd has no network: cni plugin not initialized"},
+		{"could not load", change(func(r *host.RuntimeFacts) { r.LoadError = "no network config found" }), "runtime failed: containerd has loaded network \"cbr0\", and could not load"},
+		{"another one", change(func(r *host.RuntimeFacts) { r.LoadedConf, r.LoadedNetwork = "05-old.conf", "old" }), "of 05-old.conf, and 10-flannel.conflist is in force"},
+		{"gone", change(func(r *host.RuntimeFacts) { r.LoadedConf = "" }), "which no file in /etc/cni/net.d has any more"},
+		{"older", change(func(r *host.RuntimeFacts) { r.LoadedOld = true }), "as it was before its last change"},
+	} {
+		l := newLab(t)
+		l.runtime = c.runtime
+		var got []string
+		for _, r := range l.check() {
+			if r.Check == "runtime" {
+				got = append(got, fmt.Sprintf("%s %s: %s", r.Check, r.State, r.Seen))
+			}
+		}
+		if len(got) != 1 || !strings.Contains(got[0], c.want) {
+			t.Errorf("%s: %q, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Links and tables are the kernel's own, in a namespace; paths real files.
+func TestSigns(t *testing.T) {
+	node := netns.New(t)
+	node.Run("ip", "link", "add", "br-up", "type", "bridge")
+	node.Run("ip", "link", "set", "br-up", "up")
+	node.Run("ip", "link", "add", "br-down", "type", "bridge")
+	node.Run("nft", "add", "table", "inet", "kindnet-ipmasq")
+	dir := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(dir, "cilium_calls"), nil, 0o600))
+	node.Do(func() {
+		l := newLab(t)
+		for _, c := range []struct {
+			sign network.Sign
+			want string
+		}{
+			{network.Sign{Link: "br-up", Kind: "bridge"}, "ok: x: br-up is up"},
+			{network.Sign{Link: "br-u*"}, "ok: x: br-up is up"},
+			{network.Sign{Link: "br-up", Kind: "vxlan"}, `failed: x: br-up is of kind "bridge", not vxlan`},
+			{network.Sign{Link: "br-down"}, "failed: x: br-down is down"},
+			{network.Sign{Link: "br-none", Missing: "make it"}, "failed: x: br-none is not there → make it"},
+			{network.Sign{Path: dir + "/cilium_*"}, "ok: x: " + dir + "/cilium_calls"},
+			{network.Sign{Path: dir + "/calico_*"}, "failed: x: " + dir + "/calico_* is not there → look at the network's pod"},
+			{network.Sign{Path: dir + "/cilium_calls/below"}, "below is not there"},
+			{network.Sign{Path: dir, Link: "br-down"}, "failed: x: br-down is down"},
+			{network.Sign{Table: "inet kindnet-ipmasq"}, "ok: x: table inet kindnet-ipmasq"},
+			{network.Sign{Table: "ip kindnet-ipmasq"}, "failed: x: nft table ip kindnet-ipmasq is not there"},
+		} {
+			c.sign.What = "x"
+			results := l.check(c.sign)
+			last := results[len(results)-1]
+			if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); last.Check != "sign of life" || !strings.Contains(got, c.want) {
+				t.Errorf("%+v: %s, want %s", c.sign, got, c.want)
+			}
+		}
+		// Before there is a conf the network has not said that it is ready.
+		ok(t, os.Remove(filepath.Join(l.conf, "10-flannel.conflist")))
+		results := l.check(network.Sign{What: "x", Link: "br-none"})
+		if last := results[len(results)-1]; last.State != Waiting || Worst(results) != Waiting {
+			t.Errorf("%+v", results)
+		}
+	})
+}
+
+func TestMinimums(t *testing.T) {
+	flannel, _ := network.Find("flannel")
+	got := Minimums(flannel)
+	for name, want := range map[string]string{"bridge": "0.4.0", "loopback": "0.4.0", "host-local": "0.4.0", "ptp": ""} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	calico, _ := network.Find("calico")
+	if got := Minimums(calico); got["loopback"] != "0.2.0" || got["portmap"] != "" {
+		t.Errorf("%v", got)
+	}
+}

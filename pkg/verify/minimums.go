@@ -1,0 +1,37 @@
+package verify
+
+import (
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// Minimums are the oldest spec versions that a network's plugins must support, by the releases of assets that it names. Kubernetes' own minimum
+// of loopback, bridge and host-local is release 0.2.0, of spec 0.2.0.
+// https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
+func Minimums(n network.Network) map[string]string {
+	out := map[string]string{"loopback": "0.2.0", "bridge": "0.2.0", "host-local": "0.2.0"}
+	for _, p := range n.Plugins {
+		least, err := config.ParseVersion(p.Minimum)
+		if p.Asset != network.CNIPlugins || err != nil {
+			continue
+		}
+		for _, member := range p.Members {
+			out[member] = specOf(least)
+		}
+	}
+	return out
+}
+
+// specOf is the newest spec that a release of the reference plugins knows, by the version of libcni that it is built with.
+// https://github.com/containernetworking/plugins/releases
+func specOf(release config.Version) string {
+	switch {
+	case release.AtLeast(1, 0):
+		return "1.0.0"
+	case release.AtLeast(0, 8):
+		return "0.4.0"
+	case release.AtLeast(0, 6):
+		return "0.3.1"
+	}
+	return "0.2.0"
+}
