@@ -23,8 +23,11 @@ import (
 // cluster is the name of the cluster of all tests here.
 const cluster = "e2e.example.com"
 
+// scratch is where programs are built. It goes when all tests have run.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "netwright-e2e-") })
+
 var buildAgent = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "netwright-e2e-")
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}

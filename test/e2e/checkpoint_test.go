@@ -28,7 +28,7 @@ const (
 )
 
 var buildCutoff = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "netwright-e2e-")
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
@@ -196,6 +196,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	n.Shell(ctx, "netwright --once || netwright --once")
 	n.Shell(ctx, "rm -rf /var/lib/netwright/checkpoint /run/acted")
 	n.Write("/etc/netwright/agent.yaml", agentFile(cmp.Or(c.window, "3s")), 0o644)
+	c.settled(t, n)
 	before, claimed := n.Snapshot(), claims(t, n)
 
 	if c.run == "" && !strings.Contains(good, c.edit[0]) && c.node == "" {
@@ -222,9 +223,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	until(t, n, "the checkpoint is over", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "nothing of it is left to do", "! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
 	idle(t, n) // a service of one shot is not active while it runs
-	if c.networkd {
-		until(t, n, "networkd has set the routes again", "ip -4 route show default | grep -q . && ip -6 route show default | grep -q .")
-	}
+	c.settled(t, n)
 
 	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
 	if bad := strings.Contains(verdict, `"bad":true`); bad != (f.name != "rebooted") {
@@ -268,6 +267,15 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 			t.Errorf("a reset after the undo left traces:\n%s\n%s", strings.Join(left, "\n"), out)
 		}
 	}
+}
+
+// settled waits until the uplink is what it stays: who manages it acts late, and an address of IPv6 is looked for on the link before it is used.
+func (c cut) settled(t *testing.T, n *node.Node) {
+	t.Helper()
+	if c.networkd {
+		until(t, n, "networkd is done with the uplink", "! networkctl --no-legend list host0 | grep -qE 'pending|configuring|initialized' && ip -4 route show default | grep -q . && ip -6 route show default | grep -q .")
+	}
+	until(t, n, "the addresses are in use", "! ip -6 address show tentative | grep -q .")
 }
 
 // until waits for a condition of the shell.
@@ -328,6 +336,7 @@ func refused(t *testing.T, f *node.Fabric) int {
 // A store that cannot be reached after the change says nothing of the change: the daemon takes it back, says so once, and makes it again when the store is back.
 // The lines that keep it: pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs); pkg/agent/health.go, pass and plan (said once).
 func TestStoreOutageBansNothing(t *testing.T) {
+	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)

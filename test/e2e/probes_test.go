@@ -61,12 +61,17 @@ func serveAll(t *testing.T) *node.Fabric {
 // Without a list of the user's the probes are what the node itself relies on, each of them: what cuts off only one is undone, and names it.
 // The lines that keep it: pkg/checkpoint/candidates.go, candidates (each add).
 func TestDefaultProbes(t *testing.T) {
+	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serveAll(t)
 	s, good := goodStore(t)
+	// Long for what must pass, and for what must fail long enough that a slow machine has tried each of them.
+	conf := func(window string) string {
+		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
+	}
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
 		Files: map[string]string{
-			"/etc/netwright/agent.yaml":   "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: 3s\n",
+			"/etc/netwright/agent.yaml":   conf("1m"),
 			"/etc/resolv.conf":            "nameserver " + dnsAddress + "\n",
 			"/var/lib/kubelet/kubeconfig": "clusters:\n- cluster:\n    server: https://" + serverAddress + ":" + serverPort + "\n",
 		},
@@ -81,6 +86,8 @@ func TestDefaultProbes(t *testing.T) {
 		return []string{"bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: [" + prefix + "]}]}"}
 	}
 	n.Shell(ctx, "netwright --once || netwright --once")
+	n.Write("/etc/netwright/agent.yaml", conf("6s"), 0o644)
+	cut{}.settled(t, n)
 	before := n.Snapshot()
 	for _, c := range []struct {
 		probe string
@@ -109,6 +116,7 @@ func TestDefaultProbes(t *testing.T) {
 			if !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.probe+" (") || strings.Count(verdict, " (") != 1 {
 				t.Errorf("want a verdict by %s alone: %s", c.probe, verdict)
 			}
+			cut{}.settled(t, n)
 			if left := lasting(before, n.Snapshot()); len(left) > 0 {
 				t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
 			}

@@ -20,6 +20,7 @@ const far = "10.88.0.20"
 // The lines that keep it: pkg/tasks/cutoff.go, TakingBack; pkg/agent/reset_halves.go, guardReset and do (guard.settle); for the trace of the checkpoint
 // itself pkg/agent/custody.go, intend (around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
+	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serve(t)
 	command(t, "ip", "-n", strings.TrimPrefix(f.Netns(), "/run/netns/"), "addr", "add", far+"/32", "dev", "br0")

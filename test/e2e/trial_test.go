@@ -16,6 +16,7 @@ const fussy = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=no\nExecStart
 // and names the unit, and does not try again until the documents change. Red without bringBack in pkg/agent/trial_judge.go:judge (the file and
 // containerd), without held (it is tried again), without open in run.go (both).
 func TestContainerdIsTakenBack(t *testing.T) {
+	t.Parallel() // it waits for units
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))
@@ -73,6 +74,7 @@ func TestContainerdIsTakenBack(t *testing.T) {
 // A unit of the documents gets a program that does not exist, then one that dies: the unit's file comes back and it runs; when the unit itself was made
 // to work, by hand, the change is tried again.
 func TestHookIsTakenBack(t *testing.T) {
+	t.Parallel() // it waits for units
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))
@@ -86,6 +88,7 @@ func TestHookIsTakenBack(t *testing.T) {
 	}
 	n.Write(doc, hook("/bin/sleep infinity"), 0o644)
 	n.Must(ctx, "netwright", "--once")
+	until(t, n, "the unit runs, and so is a judge of its changes", "systemctl is-active -q stay && ! systemctl list-jobs --no-legend | grep -q .")
 	good := n.Read("/etc/systemd/system/stay.service")
 	for _, bad := range []string{"/no/such/program", "/bin/false", "not-a-path/x"} {
 		n.Write(doc, hook(bad), 0o644)

@@ -22,6 +22,9 @@ const cluster = "torture.example.com"
 
 var binaries sync.Map // build tags → path
 
+// scratch is where programs are built. It goes when all tests have run.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "netwright-torture-") })
+
 // agent is the binary as it ships; tags build another.
 func agent(t testing.TB, tags ...string) string {
 	t.Helper()
@@ -29,11 +32,11 @@ func agent(t testing.TB, tags ...string) string {
 	if path, ok := binaries.Load(key); ok {
 		return path.(string)
 	}
-	dir, err := os.MkdirTemp("", "netwright-torture-")
+	dir, err := scratch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "agent")
+	path := filepath.Join(dir, "agent"+key)
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+key, "-ldflags=-s -w", "-o", path, "./cmd/agent")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -16,6 +16,13 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	printTable()
+	dir, err := scratch()
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "remove what was built:", err)
+	}
 	os.Exit(code)
 }
 
