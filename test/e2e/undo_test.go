@@ -44,6 +44,7 @@ func badRoute(good string) (text, made string) {
 // The timer, the boot unit and the agent itself, all at once: one of them undoes the change, the others find nothing to do.
 // The lines that keep it: pkg/checkpoint/undo.go, Undo (Lock, and Pending after it); pkg/host/process.go, EndProcess.
 func TestUndosAtOnce(t *testing.T) {
+	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
@@ -82,6 +83,7 @@ wait`)
 // Then a daemon that comes up neither applies it again nor fights the undo: it says that the generation is bad, and follows the next one.
 // The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/agent/run.go, converge (heldBack).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
+	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
@@ -132,4 +134,20 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	n.Write(document, strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
 	until(t, n, "the next generation is applied", "test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1 && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
+
+	// An upgrade in the middle: the daemon is told to end, and decides before it goes; the version that takes over keeps to the verdict.
+	// The line that keeps it: pkg/checkpoint/undo.go, Settle (WithoutCancel).
+	n.Write("/etc/netwright/agent.yaml", agentFile("5s")+"interval: 5s\n", 0o644)
+	n.Shell(ctx, "systemctl restart netwright-agent; cp /run/good /run/other; echo >>/run/other")
+	until(t, n, "the daemon is content again", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
+	before, claimed = n.Snapshot(), claims(t, n)
+	n.Start(ctx, "upgrading", "/bin/sh", "-c", "until "+made+"; do sleep 0.01; done; mv /run/other /usr/bin/other; mv /usr/bin/other /usr/bin/netwright; systemctl restart --no-block netwright-agent && touch /run/upgraded")
+	n.Write(document, strings.Replace(bad, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
+	until(t, n, "the other version runs", "test -e /run/upgraded && cmp /usr/bin/netwright /proc/$(systemctl show -p MainPID --value netwright-agent)/exe")
+	until(t, n, "it says that it does not apply it", "systemctl show -p StatusText netwright-agent | grep -q 'is bad: probe tcp:'")
+	check("after the upgrade")
+	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent -u netwright-undo-now")
+	if strings.Count(log, "checkpoint taken") != 3 || strings.Count(log, "the change was undone") != 2 || strings.Count(log, "was not confirmed and is undone") != 1 {
+		t.Errorf("want three checkpoints, of which the stored copy undid the first and the daemon that was told to end the last:\n%s", log)
+	}
 }
