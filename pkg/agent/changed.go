@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/netwright/netwright/pkg/config"
+import (
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 // changedPolicy says who wants that things of ours go although somebody changed them since: "cluster.yaml:12:5" or a flag. "" is nobody: they are
 // reported and stay.
@@ -28,4 +32,13 @@ func (p changedPolicy) reason(changed bool) string {
 		return ""
 	}
 	return "somebody changed it, and it goes all the same by " + string(p)
+}
+
+// notOurs is what is said of a key of ours in whose place somebody has put something of their own: whoever wants what was changed to go, too, does not mean that.
+const notOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
+
+// foreign says that what is at a key of ours cannot be ours any more.
+func foreign(e ledger.Entry, k tasks.Keeper, live string) bool {
+	c, ok := k.(tasks.Claimer)
+	return ok && e.Mode != ledger.Found && c.Foreign(live)
 }

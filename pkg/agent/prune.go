@@ -106,6 +106,9 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
+	case c.changed != "" && foreign(e, k, live):
+		e.Mode = ledger.Found
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, notOurs))
 	case live != e.Last && !c.leftBy(ctx, v, e) && c.changed == "":
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))

@@ -157,6 +157,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
 		switch {
 		case live == "":
+		case foreign(e, k, live) && r.custody.changed != "":
+			stays(notOurs)
 		case !ours:
 			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with --changed=remove")
 		case holds != "":

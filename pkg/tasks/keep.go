@@ -30,6 +30,12 @@ type Presenter interface {
 	Present(ctx context.Context, v host.View) (bool, error)
 }
 
+// Claimer tells whether what is there may be ours at all. The kernel holds who made a route or a rule, and Remove leaves those of others alone.
+type Claimer interface {
+	// Foreign says so of what Live said.
+	Foreign(live string) bool
+}
+
 // Restorer can bring back what was at its key before the agent came.
 type Restorer interface {
 	Keeper

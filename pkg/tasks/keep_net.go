@@ -26,6 +26,10 @@ var (
 	_ Remover  = Table{}
 	_ Restorer = Table{}
 	_ Remover  = ForwardAccept{}
+
+	_ Claimer = Address{}
+	_ Claimer = Route{}
+	_ Claimer = Rule{}
 )
 
 // Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at any time.
@@ -118,6 +122,9 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
+// Foreign implements [Claimer]: with another length of its network it is another address.
+func (t Address) Foreign(live string) bool { return live != "" && live != "set" }
+
 // Remove implements [Remover]. Others of its network, which the kernel takes along, stay ([host.Host.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
 	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
@@ -168,6 +175,11 @@ func (t Route) Live(ctx context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s src %s mtu %d proto %d", way(r), address(r.Source), r.MTU, r.Protocol), nil
 }
 
+// Foreign implements [Claimer].
+func (t Route) Foreign(live string) bool {
+	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", host.RouteProtocol))
+}
+
 // Remove implements [Remover]. The host leaves routes of another protocol alone.
 func (t Route) Remove(ctx context.Context, h *host.Host) error {
 	return passing(h.DelRoute(ctx, t.Route))
@@ -208,6 +220,11 @@ func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Foreign implements [Claimer].
+func (t Rule) Foreign(live string) bool {
+	return live != "" && live != fmt.Sprintf("proto %d", host.RouteProtocol)
 }
 
 // Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of others alone.

@@ -57,6 +57,9 @@ func TestMain(m *testing.M) {
 		plan, err = p.Converge(ctx, agent.Given("n", want))
 	case "prune":
 		plan, err = p.Converge(ctx, agent.Given("n", nil))
+	case "forced": // --changed=remove
+		p.RemoveChanged = true
+		fallthrough
 	case "reset":
 		plan, err = p.Reset(ctx)
 	}
@@ -89,7 +92,7 @@ func everything() []tasks.Task {
 
 // Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
 //
-// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort; agent/holds.go.
+// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort (holds after ours); agent/holds.go.
 func TestKindsInANode(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")
@@ -147,6 +150,20 @@ func TestKindsInANode(t *testing.T) {
 	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy")
 	l.each("before, once more", func(s scenario) string { return s.before })
 	l.meddle("prune all")
+	l.n.Run(t.Context(), "/bin/sh", "/run/lab/tidy")
+	l.force()
+}
+
+// force resets over what somebody changed meanwhile: that goes or comes back as it was, but for what holds something of theirs.
+func (l lab) force() {
+	l.t.Helper()
+	l.each("before, at last", func(s scenario) string { return s.before })
+	l.pass("converge all")
+	l.each("a person", func(s scenario) string { return s.person })
+	said := l.pass("forced all")
+	l.each("forced", func(s scenario) string { return s.forced })
+	contains(l.t, "forced", said, []string{"mount:/srv/ours10/mnt stays: it holds data", "link:ours14 stays: somebody put the address 10.14.2.7/24 on it",
+		"address:ours15/10.15.2.1/24 stays: somebody has put their own", "route:254/10.16.100.0/24 stays: somebody has put their own", "rule:ipv4 717 from 10.17.2.0/24 lookup 1017 stays: somebody has put their own"})
 }
 
 // lose empties the journal: then reset refuses; and after the next pass it names every key that stays, and all do.
@@ -171,10 +188,10 @@ func (l lab) lose() {
 }
 
 // tidy takes away what the scenarios have left.
-const tidy = `for i in $(seq 1 30); do
+const tidy = `for i in $(seq 1 31); do
 	systemctl disable --now ours$i theirs$i vendor$i static$i; systemctl unmask vendor$i absent$i
 	umount /srv/ours$i/mnt /srv/theirs$i
-	ip link del ours$i; ip link del theirs$i; ip rule del pref $((700 + i)); ip route flush table $((1000 + i)); nft delete table inet ours$i
+	ip link del ours$i; ip link del theirs$i; ip rule del pref $((700 + i)); ip route flush table $((1000 + i)); nft delete table inet ours$i; nft delete table ip theirs$i
 	rm -rf /srv/ours$i /srv/theirs$i /etc/ours$i /etc/theirs$i /etc/modules-load.d/ours$i.conf /opt/theirs$i /opt/ours$i
 	cd /etc/systemd/system && rm -rf ours$i.* theirs$i.* static$i.* absent$i.* srv-ours$i* */theirs$i.service /usr/lib/systemd/system/vendor$i.service
 done

@@ -29,6 +29,7 @@ type scenario struct {
 	person   string   // a script of somebody who changes something of it meanwhile
 	stays    string   // a script that succeeds while that is as somebody left it
 	kept     []string
+	forced   string // a script that succeeds when the person's change did not keep it, or something of theirs in it did
 }
 
 func meta(then ...graph.Key) tasks.Meta { return tasks.Meta{From: "test", Then: then} }
@@ -128,6 +129,7 @@ var scenarios = []scenario{
 		unpruned: []string{"mount:/srv/ours10/mnt is no longer wanted and stays as it is"},
 		person:   "echo data >/srv/ours10/mnt/data",
 		stays:    "grep data /srv/ours10/mnt/data",
+		forced:   "grep data /srv/ours10/mnt/data",
 		kept:     []string{"mount:/srv/ours10/mnt"},
 	},
 	{
@@ -156,6 +158,7 @@ var scenarios = []scenario{
 		is:     "ip link show ours13",
 		person: "ip link set ours13 mtu 1300",
 		stays:  "ip link show ours13 | grep 'mtu 1300'",
+		forced: "! ip link show ours13",
 		kept:   []string{"link:ours13"},
 	},
 	{
@@ -164,6 +167,7 @@ var scenarios = []scenario{
 		is:     "ip link show ours14",
 		person: "ip address add 10.14.2.7/24 dev ours14",
 		stays:  "ip address show ours14 | grep 10.14.2.7/24",
+		forced: "ip address show ours14 | grep 10.14.2.7/24",
 		kept:   []string{"link:ours14"},
 	},
 	{
@@ -196,6 +200,7 @@ var scenarios = []scenario{
 		is:     "nft list table inet ours18",
 		person: "nft add rule inet ours18 post counter",
 		stays:  "nft list table inet ours18 | grep counter",
+		forced: "! nft list table inet ours18",
 		kept:   []string{"nft:inet/ours18"},
 	},
 	{
@@ -270,6 +275,7 @@ var scenarios = []scenario{
 		unpruned: []string{"file:/etc/theirs26 is no longer wanted and stays: it was there before netwright"},
 		person:   "echo changed >/etc/theirs26",
 		stays:    "grep changed /etc/theirs26",
+		forced:   "grep theirs26 /etc/theirs26",
 		kept:     []string{"file:/etc/theirs26"},
 	},
 	{
@@ -292,6 +298,7 @@ var scenarios = []scenario{
 		unpruned: []string{"file:/opt/bin/two is no longer wanted and stays: it was there before netwright"},
 		person:   "echo changed >/opt/bin/one",
 		stays:    "grep changed /opt/bin/one",
+		forced:   "! test -e /opt/bin/one",
 		kept:     []string{"file:/opt/bin/one"},
 	},
 	{
@@ -299,6 +306,22 @@ var scenarios = []scenario{
 		is:   "test $(stat -c %a /etc/ours29/pki/key.pem) = 600", person: "echo >>/etc/ours29/pki/key.pem",
 		stays: "test -e /etc/ours29/pki/key.pem",
 		kept:  []string{"file:/etc/ours29/pki/key.pem"},
+	},
+	{ // in a node it is the machine's: neither loaded nor ever unloaded
+		name:     "module",
+		want:     []tasks.Task{tasks.Module{Meta: meta(), Name: "bridge"}},
+		is:       "test -e /sys/module/bridge || grep -q bridge /lib/modules/*/modules.builtin",
+		unpruned: []string{"module:bridge"},
+	},
+	{
+		name: "forwarding in a chain of theirs that drops",
+		before: "nft delete table ip theirs31 2>/dev/null || true; nft add table ip theirs31; nft 'add chain ip theirs31 chain31 { type filter hook forward priority 0; policy drop; }'; " +
+			"nft add rule ip theirs31 chain31 ip daddr 10.31.113.1 accept",
+		want:   []tasks.Task{tasks.ForwardAccept{Meta: meta(), Link: "ours31", Families: []int{4}}},
+		is:     "nft list chain ip theirs31 chain31 | grep 'iifname \"ours31\".*accept'; nft list chain ip theirs31 chain31 | grep 10.31.113.1",
+		person: "nft add rule ip theirs31 chain31 ip daddr 10.31.113.2 accept",
+		stays:  "nft list chain ip theirs31 chain31 | grep 10.31.113.2; nft list chain ip theirs31 chain31 | grep 10.31.113.1",
+		forced: "! nft list chain ip theirs31 chain31 | grep ours31",
 	},
 }
 
