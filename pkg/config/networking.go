@@ -4,6 +4,10 @@ import "path"
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
 type Networking struct {
+	// BridgeNetfilter is who decides whether bridged packets go through iptables: "" is the network's own value, "1" and "0" are written
+	// (net.bridge.bridge-nf-call-iptables and -ip6tables), [Unmanaged] leaves both keys to somebody else.
+	BridgeNetfilter string `json:"bridgeNetfilter,omitempty"`
+
 	ACI       *ACI      `json:"aci,omitempty"`
 	Classic   *Bare     `json:"classic,omitempty"`
 	CNIGenie  *Bare     `json:"cniGenie,omitempty"`
@@ -36,6 +40,9 @@ type Networking struct {
 
 	Multus *Multus `json:"multus,omitempty"` // beside the one network, not counted as one
 }
+
+// Unmanaged is the bridgeNetfilter that is not ours.
+const Unmanaged = "unmanaged"
 
 // Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; "" when none is set.
 func (n *Networking) Name() string {

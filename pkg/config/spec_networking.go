@@ -68,8 +68,22 @@ func (d *decoder) networking(n *Node) set {
 			}})
 		}
 		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
+		if d.doc.dialect != &kops { // kOps has no word for it
+			fields = append(fields, field{name: "bridgeNetfilter", set: d.bridgeNetfilter(&w.BridgeNetfilter)})
+		}
 		return fields
 	})
+}
+
+// bridgeNetfilter takes the kernel's own numbers, in quotes or not, or that they are not ours.
+func (d *decoder) bridgeNetfilter(to *string) set {
+	return func(v *value, at string) {
+		if v.kind == kindInt && (v.text == "0" || v.text == "1") {
+			*to = v.text
+			return
+		}
+		d.choice(to, "1", "0", Unmanaged)(v, at)
+	}
 }
 
 // allocate gives the struct behind a pointer, made when there is none yet: a later document adds to what an earlier one said.

@@ -41,6 +41,9 @@ func (b *builder) modules() error {
 	for _, m := range b.net.Modules {
 		add(m, tasks.Meta{From: b.view.NetworkOrigin()})
 	}
+	for _, m := range b.bridgeModule() {
+		add(m, tasks.Meta{From: b.view.Origin(bridgePolicyPath)})
+	}
 	for _, m := range nodeModules() {
 		add(m, nodeDefault(""))
 	}

@@ -89,16 +89,23 @@ func (b *builder) decide() ([]sysctl, error) {
 	for _, s := range b.networkSysctls() {
 		put(sysctl{Sysctl: s, origin: b.view.NetworkOrigin()})
 	}
+	for _, s := range b.bridgePolicy() {
+		put(sysctl{Sysctl: s, origin: b.view.Origin(bridgePolicyPath)})
+	}
 	var errs []string
 	for _, u := range b.in.Node.SysctlParameters {
+		if why := b.againstBridgePolicy(u); why != "" {
+			errs = append(errs, why)
+			continue
+		}
 		old, seen := index[tasks.SysctlKey(u.Key)]
 		if !seen || !out[old].Required {
 			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: "sysctlParameters"}, origin: u.Origin.String()})
 			continue
 		}
 		if need := out[old]; need.Value != u.Value {
-			errs = append(errs, fmt.Sprintf("set %s to %q (%s): %s (%s) needs %q, because %s: remove the parameter, or choose another network",
-				u.Key, u.Value, u.Origin, b.net.Name, need.origin, need.Value, need.Why))
+			errs = append(errs, fmt.Sprintf("set %s to %q (%s): %s (%s) needs %q, because %s: remove the parameter, or %s",
+				u.Key, u.Value, u.Origin, b.net.Name, need.origin, need.Value, need.Why, bridgeHint(u.Key)))
 		}
 	}
 	if len(errs) > 0 {
@@ -110,7 +117,7 @@ func (b *builder) decide() ([]sysctl, error) {
 func (b *builder) networkSysctls() []network.Sysctl {
 	var out []network.Sysctl
 	for _, s := range b.net.Sysctls {
-		if s.If == nil || s.If(b.view) {
+		if (s.If == nil || s.If(b.view)) && !b.leftToOthers(s.Key) {
 			out = append(out, s)
 		}
 	}
