@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -84,6 +85,9 @@ func describe(w io.Writer, n network.Network) {
 	for _, words := range n.Lifecycle.Words() {
 		row("lifecycle", words)
 	}
+	for _, f := range config.NetworkFields(n.Name) {
+		row("field", f.Path, f.Takes, byDefault(f.Default))
+	}
 	row("requires", n.Requires.Words()...)
 	row("conf", n.Conf.File, "written by "+n.Conf.Writer, strings.Join(n.Conf.Chain, " → "))
 	row("kubelet", n.Kubelet)
@@ -120,6 +124,17 @@ func describe(w io.Writer, n network.Network) {
 	for _, words := range n.Leftovers.Words() {
 		row("leaves", words)
 	}
+	for _, p := range n.Proved {
+		row("proved", p.What, p.Test)
+	}
+	row("not proved", n.Unproved)
+}
+
+func byDefault(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "default " + value
 }
 
 func join(parts ...string) string {

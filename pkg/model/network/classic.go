@@ -22,7 +22,7 @@ func classic() Network {
 			Chains: []tasks.ChainMark{{Table: "nat", Chain: "POSTROUTING", Comment: "kubelet: SNAT outbound cluster traffic"}},
 			Others: []string{"docker's option --bridge=cbr0 (DOCKER_OPTS): without cbr0 docker does not start with it", "the cloud's route to this node's pod CIDR"},
 		},
-		Unproved: "no kubelet of that time runs here",
+		Unproved: "that a kubelet of that time makes the bridge: none runs here",
 		Build:    gone,
 	}
 }

@@ -29,7 +29,7 @@ func cniGenie() Network {
 			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
 				"what the networks behind it leave: each by its own row"},
 		},
-		Unproved: "the plugin cannot be built from a module proxy: it is of before Go modules (GOPATH and vendor)",
+		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
 		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),
 	}
 }

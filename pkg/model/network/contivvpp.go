@@ -36,7 +36,7 @@ func contivVPP() Network {
 			Shared{Service: "every service", Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by its PCI address)"}),
 		Signs:     []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
 		Leftovers: contivLeaves(),
-		Unproved:  "no plugin is built (its module's replace lines are not for a module proxy) and no pod talks: VPP wants huge pages and a card to itself",
+		Unproved:  "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), and VPP wants huge pages and a card to itself",
 		Build:     buildContivVPP,
 	}
 }

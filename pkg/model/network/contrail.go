@@ -33,7 +33,7 @@ func contrail() Network {
 		SharedHost: contrailHost(),
 		Signs:      []Sign{{What: "vRouter has the node's address", Link: "vhost0"}, {What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
 		Leftovers:  contrailLeaves(),
-		Unproved:   "no plugin is built (SCons, no Go module) and no pod talks: vrouter.ko is built for each kernel, of sources that are no package",
+		Unproved:   "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is built for each kernel",
 		Build:      buildContrail,
 	}
 }

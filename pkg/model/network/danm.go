@@ -35,7 +35,7 @@ func danm() Network {
 			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and may be anybody's",
 				"the network that was there first becomes the default again, and what it leaves is by its own row"},
 		},
-		Unproved: "the plugin cannot be built from a module proxy: its tag v4.3.0 is no version of its module, and it has many replace lines",
+		Unproved: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, and is not built here",
 		Build:    awaited(danmConf, "its installer writes it, or a person"),
 	}
 }

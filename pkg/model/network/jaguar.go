@@ -21,7 +21,7 @@ func jaguar() Network {
 			Others: []string{"Open vSwitch: bridge br0, if it has ports vxlan-<address with dashes> (the name is anybody's): `ovs-vsctl --if-exists del-br br0`",
 				"Open vSwitch: the manager that lets the controller in: `ovs-vsctl get-manager` says ptcp:6641, `ovs-vsctl del-manager` closes it", "the link vxlan_sys_4789, which keeps its UDP port until the bridge is gone"},
 		},
-		Unproved: "nothing: there is no program of it to run, and its CNI files were never found",
+		Unproved: "anything: no program of it is to be had, and how its plugin and conf are called was never found",
 		Build:    gone,
 	}
 }

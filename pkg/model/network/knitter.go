@@ -36,7 +36,7 @@ func knitter() Network {
 				"/root/nwnode/data-dir/", "/root/info/logs/nwnode/", "/etc/paasnw/paasnw_drivers.conf"},
 			Others: []string{"/dev/shm/bridge, br0Bridge, brintBridge and recycle: gone with the next reboot", "what its manager holds in etcd"},
 		},
-		Unproved: "the plugin cannot be built from a module proxy: it is of before Go modules (GOPATH and vendor), and its agent needs an API without authentication",
+		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), is not built here, and its agent needs an API without authentication",
 		Build:    awaited(knitterConf, "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"),
 	}
 }

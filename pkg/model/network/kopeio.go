@@ -23,6 +23,7 @@ func kopeio() Network {
 	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
 	n.Signs = []Sign{{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"}}
 	n.Leftovers = kopeioLeaves(n.Leftovers)
+	n.Proved = nil
 	n.Build = buildKopeio
 	return n
 }

@@ -37,7 +37,7 @@ func kVSwitch() Network {
 			Files:  []string{"/etc/cni/net.d/" + kVSwitchConf, "/opt/cni/bin/k-vswitch-cni", "/var/lib/cni/networks/k-vswitch-cni/", "/var/lib/cni/results/k-vswitch-cni-*"},
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no traffic at all"},
 		},
-		Unproved: "the plugin cannot be built from a module proxy (its version is not to be had), and runs only with ovs-vswitchd and k-vswitchd",
+		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd and k-vswitchd beside it",
 		Build:    awaited(kVSwitchConf, "its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),
 	}
 }

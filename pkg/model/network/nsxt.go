@@ -22,7 +22,7 @@ func nsxT() Network {
 		SharedHost: leaveAlone("br-int").besides(ovsInPods(), Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
 		Signs:      []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
 		Leftovers:  nsxLeaves(),
-		Unproved:   "nothing of it can be built or run here: its plugin and agents are closed, and it works below an NSX hypervisor only",
+		Unproved:   "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text of its conf is not known",
 		Build:      buildNSXT,
 	}
 }

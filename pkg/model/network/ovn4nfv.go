@@ -38,7 +38,7 @@ func ovn4nfv() Network {
 				"bridges br-<name> of provider networks, and their VLAN links: their names are the documents' own",
 				"a conf.db that stays in /etc/origin/openvswitch gives the next start its old bridges"},
 		},
-		Unproved: "the plugin cannot be built from a module proxy (its version is not to be had), and runs only with OVN's pods and cert-manager",
+		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods and cert-manager beside it",
 		Build:    awaited(ovn4nfvConf, "its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
 	}
 }
