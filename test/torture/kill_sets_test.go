@@ -20,11 +20,3 @@ func (b *bench) recovered(t testing.TB, s scenario, w want, n int) (broken []str
 	}
 	return broken
 }
-
-// restartedByReset: a reset that is killed plans anew what is left, and may ask for a restart of its own for that.
-func (b *bench) restartedByReset(t testing.TB) string {
-	if n := b.starts(t); n < 1 || n > 2 {
-		return fmt.Sprintf("containerd was restarted %d times, want once or twice", n)
-	}
-	return ""
-}

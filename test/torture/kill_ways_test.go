@@ -33,7 +33,7 @@ func ways(t testing.TB) []scenario {
 		{name: "prune", from: []documents{bridge}, store: nothing},
 		{name: "rollback", from: []documents{bridge, moved}, store: moved, args: []string{"rollback", "1"}, needs: confNeeds("/etc/cni/net.d"),
 			alone: []string{"--once"}, ready: (*bench).held},
-		{name: "reset", theirs: theirs, from: []documents{moved}, store: moved, begin: (*bench).enable, args: []string{"reset"}, after: "config.toml", fresh: true, ready: (*bench).restartedByReset},
+		{name: "reset", theirs: theirs, from: []documents{moved}, store: moved, begin: (*bench).enable, args: []string{"reset"}, after: "config.toml", fresh: true, ready: (*bench).restarted},
 		{name: "change under a checkpoint", from: []documents{bridge}, store: risky, alone: []string{"--once"}, clear: (*bench).acquit},
 		{name: "undo", from: []documents{bridge}, store: risky, begin: (*bench).unconfirmed, args: []string{"undo"},
 			ready: func(b *bench, t testing.TB) string { return b.quietWith(t, bridge) }},
