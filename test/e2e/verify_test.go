@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+const stale = "/etc/cni/net.d/00-stale.conflist"
+
+// With the real containerd and the real plugins `agent verify` finds all well, names each thing that is spoilt, and finds all well again.
+func TestVerify(t *testing.T) {
+	ctx := t.Context()
+	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
+	if res := n.Run(ctx, "netwright", "verify"); res.Code != 3 || !strings.Contains(res.Stdout, "no 05-netwright-bridge.conflist") {
+		t.Errorf("before the first run: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	n.Must(ctx, "netwright", "--once")
+	verified(ctx, t, n, 0, "containerd has loaded network")
+
+	plugin := func(supports string) string {
+		return "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[" + supports + "]}'\n"
+	}
+	const conf = "/etc/cni/net.d/05-netwright-bridge.conflist"
+	for _, c := range []struct {
+		name  string
+		spoil func()
+		says  string
+		mend  func()
+	}{
+		{"a stale conf that wins by its name", func() { n.Write(stale, `{"cniVersion":"1.0.0","name":"stale","plugins":[{"type":"ptp"}]}`, 0o644) },
+			stale, func() { n.Must(ctx, "rm", stale) }},
+		{"a plugin that is not executable", func() { n.Must(ctx, "chmod", "0644", "/opt/cni/bin/portmap") },
+			"/opt/cni/bin/portmap is not executable (mode 0644)", func() { n.Must(ctx, "chmod", "0755", "/opt/cni/bin/portmap") }},
+		{"a plugin that knows less than the conf asks for", func() { n.Write("/opt/cni/bin/bridge", plugin(`"0.3.1","0.4.0"`), 0o755) },
+			"/opt/cni/bin/bridge supports spec 0.3.1, 0.4.0, and is called with", nil},
+		{"a plugin too old for the runtime", func() { n.Write("/opt/cni/bin/loopback", plugin(`"0.1.0"`), 0o755) },
+			"/opt/cni/bin/loopback supports spec 0.1.0, and is called with 0.3.1", nil},
+		{"no plugin at all", func() { n.Must(ctx, "rm", "/opt/cni/bin/host-local") }, "host-local, which bridge calls, is not in", nil},
+		{"the bridge is down", func() { n.Must(ctx, "ip", "link", "set", "cbr0", "down") }, "cbr0 is down", nil},
+		// containerd does not see a file that is moved in from elsewhere.
+		{"a conf that containerd has not seen change", func() {
+			n.Shell(ctx, "sed 's/portMappings/portMapping/' "+conf+" >/etc/cni/moved && mv /etc/cni/moved "+conf)
+		}, "as it was before its last change", nil},
+	} {
+		c.spoil()
+		verified(ctx, t, n, 1, c.says)
+		if c.mend == nil {
+			c.mend = func() { n.Must(ctx, "netwright", "--once", "--verify") }
+		}
+		c.mend()
+		verified(ctx, t, n, 0, "containerd has loaded network")
+		if t.Failed() {
+			t.Fatalf("%s: see above", c.name)
+		}
+	}
+}
+
+// verified waits until verify ends with a code and says something: containerd loads a conf a moment after it is there.
+func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	for {
+		res := n.Run(ctx, "netwright", "verify")
+		if res.Code == code && strings.Contains(res.Stdout, says) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("exit %d, want %d and %q\n%s%s", res.Code, code, says, res.Stdout, res.Stderr)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// A host that cannot carry its network is told so by every command, and nothing of it is touched: not even the same written again.
+func TestRefusedHostIsNotTouched(t *testing.T) {
+	ctx := t.Context()
+	s := newStore(t, strings.Replace(bridgeSpec, "bridge: {}", "amazonVPC: {}", 1)+"  cloudProvider: gce\n", nil)
+	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
+	n.Must(ctx, "true") // systemd makes a directory for the units of commands
+	before := n.Snapshot()
+	for _, args := range [][]string{{"--dry-run"}, {"--once"}, {"verify"}} {
+		res := n.Run(ctx, "netwright", args...)
+		if res.Code != 1 || !strings.Contains(res.Stderr, "works on aws only") || !strings.Contains(res.Stderr, "the cloud is gce") {
+			t.Errorf("%q: exit %d\n%s%s", args, res.Code, res.Stdout, res.Stderr)
+		}
+	}
+	touched := slices.DeleteFunc(node.Diff(before, n.Snapshot()), func(line string) bool {
+		return strings.Contains(line, " file /run/netwright") || strings.Contains(line, "~ file /run: ")
+	})
+	if len(touched) > 0 {
+		t.Errorf("a refused host was touched:\n%s", strings.Join(touched, "\n"))
+	}
+}
