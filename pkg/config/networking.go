@@ -39,6 +39,8 @@ type Networking struct {
 	Weave      *Weave      `json:"weave,omitempty"`
 
 	Multus *Multus `json:"multus,omitempty"` // beside the one network, not counted as one
+
+	Switch *Switch `json:"switch,omitempty"` // no network: how to leave the one that the node has
 }
 
 // Unmanaged is the bridgeNetfilter that is not ours.

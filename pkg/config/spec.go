@@ -144,6 +144,8 @@ func homeOf(key string) string {
 		return "changed belongs under spec.prune"
 	case "binDir", "confDir":
 		return key + " belongs under spec.networking.cni"
+	case "allow", "from":
+		return key + " belongs under spec.networking.switch"
 	case "mtu":
 		return "mtu belongs under the network: spec.networking.bridge.mtu"
 	}

@@ -103,6 +103,7 @@ func (v *validator) all() {
 	v.cilium()
 	v.custom()
 	v.multus()
+	v.networkSwitch()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
 	}

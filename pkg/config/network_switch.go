@@ -1,0 +1,36 @@
+package config
+
+// Switch is spec.networking.switch: what a node may do when the documents name another network than it has. Without it a
+// switch that is disruptive is not made, and the node keeps the network that it has.
+type Switch struct {
+	// Allow lets a disruptive switch happen. The flag --allow-disruptive says the same once.
+	Allow bool `json:"allow"`
+	// From is the network that the node is expected to have: with another one there the switch is not made. Where the ledger knows of no
+	// network it is what allows the leftovers of one to be taken away that was here before us. "": whatever the ledger says.
+	From string `json:"from,omitempty"`
+	// Pods says what becomes of the pods with an address of the old network: Remove (the default; kubelet makes them again) or Wait.
+	Pods string `json:"pods"`
+}
+
+// Wait is the policy of [Switch].Pods that leaves it to others to drain the node.
+const Wait = "wait"
+
+func (d *decoder) networkSwitch(s *Switch) []field {
+	if s.Pods == "" {
+		s.Pods = Remove
+	}
+	return []field{
+		{name: "allow", set: d.boolean(&s.Allow)},
+		{name: "from", set: d.choice(&s.From, SupportedNetworks()...)},
+		{name: "pods", set: d.choice(&s.Pods, Remove, Wait)},
+	}
+}
+
+// networkSwitch refuses an expectation that can never be met.
+func (v *validator) networkSwitch() {
+	s, name := v.node.Networking.Switch, v.node.Networking.Name()
+	if s != nil && s.From == name {
+		v.errorAt("spec.networking.switch.from", Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
+	}
+}
