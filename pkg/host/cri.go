@@ -31,21 +31,11 @@ type criStatus struct {
 func askCRI(ctx context.Context, socket string, limit time.Duration) (criStatus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
 	defer cancel()
-	var protocols http.Protocols
-	protocols.SetUnencryptedHTTP2(true)
-	var dialer net.Dialer
-	transport := &http.Transport{
-		Protocols: &protocols,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", socket)
-		},
-	}
-	defer transport.CloseIdleConnections()
-
-	c := criClient{transport: transport, service: "/runtime.v1.RuntimeService/"}
+	c, done := dialCRI(socket)
+	defer done()
 	version, err := c.call(ctx, "Version", nil)
-	if errors.Is(err, errUnimplemented) { // containerd before 1.6, CRI-O before 1.23
-		c.service = "/runtime.v1alpha2.RuntimeService/"
+	if errors.Is(err, errUnimplemented) {
+		c.service = criAlpha
 		version, err = c.call(ctx, "Version", nil)
 	}
 	if err != nil {
@@ -136,6 +126,29 @@ type criClient struct {
 	service   string
 }
 
+// The services by which a runtime answers.
+const (
+	criV1    = "/runtime.v1.RuntimeService/"
+	criAlpha = "/runtime.v1alpha2.RuntimeService/" // containerd before 1.6, CRI-O before 1.23
+)
+
+// dialCRI is a client of the runtime at a socket, which is connected to when it is first called; done ends it.
+func dialCRI(socket string) (c criClient, done func()) {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	var dialer net.Dialer
+	transport := &http.Transport{
+		Protocols: &protocols,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}
+	return criClient{transport: transport, service: criV1}, transport.CloseIdleConnections
+}
+
+// errNoSandbox is gRPC's NotFound.
+var errNoSandbox = errors.New("the runtime knows no such pod")
+
 var errUnimplemented = errors.New("the runtime does not serve this version of CRI")
 
 // call is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
@@ -167,6 +180,8 @@ func (c criClient) call(ctx context.Context, method string, message []byte) ([]b
 	switch {
 	case code == "12":
 		return nil, fmt.Errorf("%w: %s", errUnimplemented, text)
+	case code == "5":
+		return nil, fmt.Errorf("%w: %s", errNoSandbox, text)
 	case code != "0":
 		return nil, fmt.Errorf("it answered HTTP %d, gRPC code %q: %s", response.StatusCode, code, text)
 	case len(body) < 5 || body[0] != 0 || uint64(len(body)-5) != uint64(binary.BigEndian.Uint32(body[1:])):

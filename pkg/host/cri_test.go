@@ -39,6 +39,12 @@ func (f *fakeRuntime) Status(_ context.Context, r *cri.StatusRequest) (*cri.Stat
 
 func (f *fakeRuntime) serve(t *testing.T, services ...*grpc.ServiceDesc) (socket string) {
 	t.Helper()
+	return serveCRI(t, f, services...)
+}
+
+// serveCRI serves a runtime, in the versions of CRI that the services are.
+func serveCRI(t *testing.T, f any, services ...*grpc.ServiceDesc) (socket string) {
+	t.Helper()
 	socket = socketDir(t) + "/cri.sock"
 	l, err := net.Listen("unix", socket)
 	if err != nil {

@@ -27,6 +27,7 @@ type View interface {
 	Kernel
 	Network
 	Units
+	Runtime
 	Upcoming
 }
 

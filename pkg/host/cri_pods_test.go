@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// podRuntime is a runtime with pods. It answers with the real messages over the real gRPC.
+type podRuntime struct {
+	fakeRuntime
+	pods  []*cri.PodSandbox
+	modes map[string]cri.NamespaceMode
+	calls []string
+}
+
+func (f *podRuntime) ListPodSandbox(context.Context, *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
+	return &cri.ListPodSandboxResponse{Items: f.pods}, nil
+}
+
+func (f *podRuntime) PodSandboxStatus(_ context.Context, r *cri.PodSandboxStatusRequest) (*cri.PodSandboxStatusResponse, error) {
+	mode, known := f.modes[r.PodSandboxId]
+	if !known {
+		return nil, status.Error(codes.NotFound, "no such sandbox")
+	}
+	return &cri.PodSandboxStatusResponse{Info: map[string]string{"info": "{}"}, Status: &cri.PodSandboxStatus{Id: r.PodSandboxId,
+		Network: &cri.PodSandboxNetworkStatus{Ip: "10.244.1.2"}, Labels: map[string]string{"a": "b"},
+		Linux: &cri.LinuxPodSandboxStatus{Namespaces: &cri.Namespace{Options: &cri.NamespaceOption{Network: mode, Pid: cri.NamespaceMode_NODE, Ipc: cri.NamespaceMode_NODE}}}}}, nil
+}
+
+func (f *podRuntime) ListContainers(context.Context, *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
+	container := func(pod, name string, state cri.ContainerState) *cri.Container {
+		return &cri.Container{Id: pod + name, PodSandboxId: pod, Metadata: &cri.ContainerMetadata{Name: name, Attempt: 3}, State: state}
+	}
+	return &cri.ListContainersResponse{Containers: []*cri.Container{
+		container("1", "kube-flannel", cri.ContainerState_CONTAINER_RUNNING), container("1", "install-cni", cri.ContainerState_CONTAINER_EXITED),
+		container("2", "web", cri.ContainerState_CONTAINER_RUNNING), container("unknown", "web", cri.ContainerState_CONTAINER_RUNNING),
+	}}, nil
+}
+
+func (f *podRuntime) StopPodSandbox(_ context.Context, r *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
+	f.calls = append(f.calls, "stop "+r.PodSandboxId)
+	if _, known := f.modes[r.PodSandboxId]; !known {
+		return nil, status.Error(codes.NotFound, "no such sandbox")
+	}
+	return &cri.StopPodSandboxResponse{}, f.err
+}
+
+func (f *podRuntime) RemovePodSandbox(_ context.Context, r *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
+	f.calls = append(f.calls, "remove "+r.PodSandboxId)
+	return &cri.RemovePodSandboxResponse{}, nil
+}
+
+func TestPodsOfTheRuntime(t *testing.T) {
+	sandbox := func(id, name string, state cri.PodSandboxState) *cri.PodSandbox {
+		return &cri.PodSandbox{Id: id, Metadata: &cri.PodSandboxMetadata{Name: name, Namespace: "ns", Uid: "u"}, State: state, Labels: map[string]string{"a": "b"}}
+	}
+	f := &podRuntime{
+		pods: []*cri.PodSandbox{sandbox("1", "flannel", cri.PodSandboxState_SANDBOX_READY), sandbox("2", "web", cri.PodSandboxState_SANDBOX_READY),
+			sandbox("3", "ended", cri.PodSandboxState_SANDBOX_NOTREADY), sandbox("gone", "gone", cri.PodSandboxState_SANDBOX_READY)},
+		modes: map[string]cri.NamespaceMode{"1": cri.NamespaceMode_NODE, "2": cri.NamespaceMode_POD, "3": cri.NamespaceMode_POD},
+	}
+	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Name: "containerd", Socket: serveCRI(t, f, &cri.RuntimeService_ServiceDesc)}}}
+	got, err := l.Pods(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Pod{
+		{ID: "1", Namespace: "ns", Name: "flannel", Ready: true, HostNetwork: true, Running: []string{"kube-flannel"}},
+		{ID: "2", Namespace: "ns", Name: "web", Ready: true, Running: []string{"web"}},
+		{ID: "3", Namespace: "ns", Name: "ended"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+
+	h := &Host{Live: l}
+	for _, id := range []string{"2", "gone"} {
+		if err := h.RemovePod(t.Context(), id); err != nil {
+			t.Errorf("remove %s: %v", id, err)
+		}
+	}
+	if want := []string{"stop 2", "remove 2", "stop gone", "remove gone"}; !slices.Equal(f.calls, want) {
+		t.Errorf("called %q, want %q", f.calls, want)
+	}
+	f.err = status.Error(codes.Unknown, "plugin type=\"flannel\" failed (delete)")
+	if err := h.RemovePod(t.Context(), "2"); err == nil {
+		t.Error("a pod whose network could not be taken away counts as removed")
+	}
+}
+
+// Where no runtime is to be asked, it is said so: an image, a sandbox, a node without one.
+func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
+	for name, l := range map[string]*Live{
+		"image":    {opt: Options{Root: "/srv/image"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
+		"sandbox":  {opt: Options{Root: "/", Sandbox: true}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
+		"none":     {opt: Options{Root: "/"}, facts: &Facts{}},
+		"disabled": {opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
+	} {
+		if _, err := l.Pods(t.Context()); !errors.Is(err, ErrNotHere) {
+			t.Errorf("%s: %v, want ErrNotHere", name, err)
+		}
+	}
+	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: socketDir(t) + "/none.sock"}}}
+	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, ErrNotHere) {
+		t.Errorf("a runtime that does not answer: %v, want an error of its own", err)
+	}
+}
