@@ -136,6 +136,13 @@ func (b *builder[N]) connect() {
 				b.before(id, at, Need)
 			}
 		}
+		if b.opt.After != nil {
+			for _, k := range b.opt.After(g.name(id)) {
+				if at, ok := g.index[k]; ok {
+					b.before(id, at, Need)
+				}
+			}
+		}
 		if b.opt.Parent != nil {
 			for i := g.spans[id].from; i < g.spans[id].to; i++ {
 				if at := b.ancestor(g.keys[i]); at >= 0 {

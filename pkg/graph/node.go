@@ -26,6 +26,9 @@ type Options struct {
 	// that nobody writes out: of each owned key the ancestors are walked until one is owned, whose owner comes first.
 	// It must be pure; New calls it at most once for each ancestor that nobody owns. Nil: no derived edges. PathParent fits paths.
 	Parent func(Key) (Key, bool)
+	// After names, by a node's first key, keys that it needs in this set besides its own [Node.Needs]: what only who puts the set together
+	// can know, as that links are made after those of another network went. Nil: none.
+	After func(first Key) []Key
 }
 
 // Reason says why an edge exists, and by that whether failure travels along it.
