@@ -38,7 +38,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	switch {
 	case planErr != nil:
 		return exit(exitError) // the plan says what failed
-	case plan.Summary.Changes() > 0:
+	case plan.Summary.Changes() > 0, plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
 		return exit(exitChanges)
 	}
 	return nil
@@ -66,7 +66,7 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 		return err
 	}
 	p := newProgress(f, s, false)
-	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target()}
+	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive}
 	var here func(context.Context, agent.Hooks) ending
 	return f.converge(ctx, p, func(ctx context.Context) ending {
 		return f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending {

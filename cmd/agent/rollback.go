@@ -14,7 +14,7 @@ import (
 )
 
 func rollbackCommand(f *flags, s streams) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "rollback [N]",
 		Short: "Apply an earlier revision again and hold the node there",
 		Long: `rollback applies revision N (default: the one before the current; see history)
@@ -29,7 +29,7 @@ keep it until resume.`,
 					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
 				}
 			}
-			req := control.Request{Command: control.Rollback, Revision: number}
+			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive}
 			return f.show(cmd.Context(), s, req, func(ctx context.Context, h agent.Hooks) (*report.Plan, error) {
 				pass := f.localThatChanges()
 				pass.Hooks = h
@@ -37,6 +37,8 @@ keep it until resume.`,
 			})
 		},
 	}
+	f.addDisruptive(cmd)
+	return cmd
 }
 
 func resumeCommand(f *flags, s streams) *cobra.Command {

@@ -19,6 +19,7 @@ type flags struct {
 	confRead                          bool
 
 	once, dryRun, sandbox, verify bool
+	disruptive                    bool
 	wait, interval                time.Duration
 
 	probes      []checkpoint.Probe // said by the agent's own file only
@@ -89,10 +90,16 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
 	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
+	f.addDisruptive(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s))
 	return cmd
+}
+
+// addDisruptive gives a command the flag that lets a switch of networks happen.
+func (f *flags) addDisruptive(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.disruptive, "allow-disruptive", false, "let a switch to another network happen although pods notice (spec.networking.switch.allow)")
 }
 
 // complete names the values of a flag to the shell.

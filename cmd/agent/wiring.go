@@ -74,6 +74,8 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Host:   host.Options{Root: f.root, Verify: f.verify},
 		Assets: assets.New(store),
 		Log:    log,
+
+		AllowDisruptive: f.disruptive,
 		Checkpoint: checkpoint.Settings{
 			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(),
 		},
@@ -98,7 +100,7 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 
 // local is a pass that needs no store: for what the ledger alone knows.
 func (f *flags) local() agent.Pass {
-	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), Checkpoint: checkpoint.Settings{Means: means()}}
+	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means()}}
 }
 
 // localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive: what is known of the store it gets all the same.

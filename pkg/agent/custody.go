@@ -211,6 +211,7 @@ type ending struct {
 	removed []graph.Result[tasks.Task] // of the removals
 	by      string
 	desired *Desired
+	halfway bool // the set is not what the host has, although nothing of it failed
 }
 
 // settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in
@@ -238,8 +239,9 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
 		return err
 	}
-	if failure(out.rep) == nil {
+	if failure(out.rep) == nil && !out.halfway {
 		b.Head.Print = c.print
+		b.Head.Network = out.desired.has(b.Head.Network)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err

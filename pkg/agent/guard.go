@@ -46,9 +46,13 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
+	trees, err := below(h, r)
+	if err != nil {
+		return nil, ctx, err
+	}
 	return p.take(ctx, h, r, checkpoint.Change{
 		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), links),
+		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), links, trees),
 		Memory: before,
 	})
 }
@@ -126,8 +130,8 @@ func (g *guard) before(ctx context.Context, c *tasks.Change) error {
 	return g.err
 }
 
-// settle keeps the change or undoes it. ctx is that of the run.
-func (g *guard) settle(ctx context.Context) error {
+// settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun is of no use as it is.
+func (g *guard) settle(ctx context.Context, unfinished error) error {
 	if g == nil {
 		return nil
 	}
@@ -136,7 +140,7 @@ func (g *guard) settle(ctx context.Context) error {
 		return g.point.Drop(context.WithoutCancel(ctx))
 	}
 	g.limit.Stop()
-	var late error
+	late := unfinished
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
 		late = cause
 	}

@@ -52,7 +52,9 @@ type Pass struct {
 	Hooks  Hooks
 	// Checkpoint is how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
-	By         string // who makes the pass, for the history; "" is the agent itself
+	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents say.
+	AllowDisruptive bool
+	By              string // who makes the pass, for the history; "" is the agent itself
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 

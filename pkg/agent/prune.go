@@ -17,6 +17,7 @@ import (
 
 // pruning is what of the ledger nobody wants any more.
 type pruning struct {
+	sw    *switching
 	graph *graph.Graph[tasks.Task] // of tasks.Removal; nil when there is nothing to remove
 	// released stay on the host, and are no longer looked after.
 	released []ledger.Entry
@@ -27,8 +28,8 @@ type pruning struct {
 }
 
 // prune sorts out what nobody wants any more. It reads the host and changes nothing.
-func (c *custody) prune(ctx context.Context, v host.View) (*pruning, error) {
-	p := &pruning{}
+func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruning, error) {
+	p := &pruning{sw: sw}
 	if c.inStep() || c.led.Unreadable {
 		return p, c.arrangeOwed(p)
 	}
@@ -62,11 +63,11 @@ func (c *custody) owed() []tasks.Task {
 // arrangeOwed makes a graph of nothing but owed effects, if there are any.
 func (c *custody) arrangeOwed(p *pruning) error {
 	list := c.owed()
-	if len(list) == 0 {
+	if len(list)+len(p.sw.tail()) == 0 {
 		return nil
 	}
 	var err error
-	p.graph, err = graph.New(list, graph.Options{})
+	p.graph, err = lay(list, p.sw.tail())
 	if err != nil {
 		return fmt.Errorf("order what is owed: %w", err)
 	}
@@ -182,17 +183,17 @@ func rebuildEntry(r ledger.Reader, e ledger.Entry) (tasks.Task, error) {
 func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
 	p.order(c, v, list)
 	var err error
-	p.graph, err = arrangeGone(list, effects)
+	p.graph, err = arrangeGone(list, effects, p.sw.tail()...)
 	return err
 }
 
-// arrangeGone makes a graph of removals that were ordered, or of some of them.
-func arrangeGone(list []tasks.Removal, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
+// arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes last.
+func arrangeGone(list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
 		all = append(all, list[i])
 	}
-	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
+	g, err := lay(append(all, withEffects(effects, all)...), last)
 	if err != nil {
 		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
 	}
@@ -230,6 +231,19 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	}
 }
 
+// lay makes the graph of what goes, with what a switch does when all of it is gone.
+func lay(list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
+	var keys []graph.Key
+	for _, t := range list {
+		keys = append(keys, t.Owns()...)
+	}
+	after := map[graph.Key][]graph.Key{}
+	for _, t := range last {
+		after[t.Owns()[0]] = keys
+	}
+	return graph.New(append(list, last...), graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
+}
+
 // guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a conf.
 func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 	var links []string
@@ -243,6 +257,9 @@ func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 			confs[dir] = append(confs[dir], path.Base(r.Key.Name()))
 			p.gone = append(p.gone, host.Fact{Key: string(r.Key), Gone: true})
 		}
+	}
+	if p.sw.begins() {
+		return // no pod lives by the time
 	}
 	for i := range list {
 		switch list[i].Key.Kind() {

@@ -98,7 +98,7 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	planned := r.report(report.Planned)
 	p.Hooks.guard = guard
 	err := r.risky.do(guarded, r, p, h)
-	if undone := guard.settle(guarded); undone != nil {
+	if undone := guard.settle(guarded, nil); undone != nil {
 		return notApplied(planned, undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
 	p.Hooks.guard = nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -56,18 +57,35 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err == nil {
 			err = target.available(ctx, h)
 		}
+		if err == nil {
+			err = p.mayLeave(ctx, target, h, led)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
 		head := led.Head()
 		if head.Held == nil || head.Held.Revision != rev.Number { // else it is held since then, by whom it was
-			head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second)}
+			head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second), Disruptive: p.AllowDisruptive}
 			if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
 				return nil, err
 			}
 		}
 		return p.converge(ctx, nil, h, led)
 	})
+}
+
+// mayLeave refuses a revision with another network than the node has, where that is disruptive and nobody allowed it: the pin would hold the
+// node at what it does not become.
+func (p Pass) mayLeave(ctx context.Context, target *Desired, h *host.Host, led *ledger.Ledger) error {
+	g, _, err := target.Graph(h.Facts(), model.Discovered{}, p.Assets)
+	if err != nil {
+		return err
+	}
+	s, err := p.leave(ctx, target, g, h, led)
+	if s != nil && err == nil && !s.waits {
+		err = s.held
+	}
+	return err
 }
 
 // available proves that all archives that are not installed any more can be had.

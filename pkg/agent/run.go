@@ -18,6 +18,7 @@ import (
 // run is one pass under way: what is wanted, then what nobody wants any more.
 type run struct {
 	desired *Desired
+	sw      *switching
 	led     *ledger.Ledger
 	custody *custody
 	pruning *pruning
@@ -28,6 +29,7 @@ type run struct {
 
 	trials  *trials
 	refused map[graph.Key]error // by a task's first key: its unit did not come up with it
+	halfway bool                // a switch of networks was begun and is not made
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
@@ -44,25 +46,60 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if r.graph, r.notes, err = d.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
 		return nil, err
 	}
-	if r.custody, err = takeCustody(r.graph, led); err != nil {
+	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {
 		return nil, err
 	}
-	r.custody.changed = d.changedPolicy()
-	if r.pruning, err = r.custody.prune(ctx, v); err != nil {
-		return nil, err
+	if r.sw.begins() {
+		if r.graph, err = r.sw.order(r.graph, v); err != nil {
+			return nil, err
+		}
 	}
-	if err = payDone(ctx, v, led); err != nil {
-		return nil, err
+	if r.sw == nil || r.sw.held == nil {
+		if err := r.plan(ctx, p, v); err != nil {
+			return nil, err
+		}
+	}
+	if r.sw.begins() {
+		r.sw.held, r.sw.waits = r.sw.unfit(r.rep)
+	}
+	if r.sw != nil && r.sw.held != nil {
+		return r, r.keep(ctx, p, v)
+	}
+	return r, nil
+}
+
+// plan plans what the graph wants, and then what nobody wants any more.
+func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
+	if r.custody, err = takeCustody(r.graph, r.led); err != nil {
+		return err
+	}
+	r.custody.changed = r.desired.changedPolicy()
+	if r.pruning, err = r.custody.prune(ctx, v, r.sw); err != nil {
+		return err
+	}
+	if err = payDone(ctx, v, r.led); err != nil {
+		return err
 	}
 	r.trials = loadTrials(v, p.Log)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
-	r.changes, r.rep = plan(ctx, r.graph, v, led.Owed(), r.refused, r.pruning.gone...)
+	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)
+	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil)
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil, r.ahead()...)
 	}
-	return r, nil
+	return nil
+}
+
+// ahead is what the removals of a switch find when their turn comes: what the old network left is gone.
+func (r *run) ahead() (facts []host.Fact) {
+	if r.sw.begins() {
+		for _, c := range r.changes.byKey {
+			facts = append(facts, c.Pending...)
+		}
+	}
+	return facts
 }
 
 // owedLate are the effects that are owed and that no wanted task asks for: those of removals that were interrupted.
@@ -78,8 +115,10 @@ func (r *run) owedLate() map[string][]string {
 
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
-	list := append(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed)...)
-	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results))
+	waits := r.sw.step()
+	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
+	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
+	p.Switch = r.sw.report()
 	p.Notes = append(p.Notes, r.pruning.notes...)
 	for _, n := range r.trials.notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
@@ -101,6 +140,9 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	h.ClearLeftovers(directories(r.graph, r.pruning.graph))
 	before := r.report(report.Planned)
+	if r.sw != nil && r.sw.stuck {
+		return before, r.sw.failure()
+	}
 	if before.Summary.Changes() > 0 {
 		if why := heldBack(h, r.desired); why != nil {
 			return notApplied(before, why), why
@@ -110,7 +152,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		return before, r.end(ctx, p, h)
+		return before, errors.Join(r.end(ctx, p, h), r.sw.failure())
 	}
 	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
@@ -119,15 +161,15 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	p.Hooks.guard = guard
 	if err := r.custody.intend(ctx, h, r.changes, r.removals.any()); err != nil {
-		return before, errors.Join(err, guard.settle(ctx))
+		return before, errors.Join(err, guard.settle(ctx, nil))
 	}
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
-		return before, errors.Join(err, guard.settle(ctx))
+		return before, errors.Join(err, guard.settle(ctx, nil))
 	}
 	p.Hooks.refused = r.refused
 	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
 	if err != nil {
-		return before, errors.Join(err, guard.settle(ctx))
+		return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
 	}
 	// The ledger made its own directory when it wrote down what was to come.
 	if own := tasks.FileKey(ledger.Dir); done.get(own) == nil && r.changes.get(own) != nil {
@@ -136,17 +178,22 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	r.changes, r.rep = done, rep
 	planned := r.removals
 	r.removals, r.pruneRep.Results = newChanges(), nil
-	if r.pruning.graph != nil && failure(rep) == nil {
+	if r.pruning.graph != nil && failure(rep) == nil && r.sw.unfinished(rep) == nil {
 		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
-			return before, errors.Join(err, guard.settle(ctx))
+			return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
 		}
 	}
-	if err := guard.settle(ctx); err != nil { // of what is undone nothing is on trial
+	late := r.sw.unfinished(rep, r.pruneRep)
+	if r.sw.begins() && late == nil {
+		late = r.sw.arrive(ctx, h, led)
+	}
+	r.halfway = late != nil
+	if err := guard.settle(ctx, late); err != nil { // of what is undone nothing is on trial
 		return notApplied(before, err), errors.Join(err, r.trials.drop(context.WithoutCancel(whole), h, func(t ledger.Trial) bool { return t.State == ledger.TrialOpen }))
 	}
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
-	err = errors.Join(r.end(ctx, p, h), tried)
+	err = errors.Join(r.end(ctx, p, h), tried, r.sw.failure())
 	return r.report(report.Done), err
 }
 
@@ -154,6 +201,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
+		halfway: r.halfway,
 	})
 	all := r.rep
 	if len(r.pruneRep.Results) > 0 {

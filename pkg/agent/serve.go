@@ -88,6 +88,7 @@ func (l *life) finish(ctx context.Context, job *control.Job, out outcome) {
 func (l *life) passFor(job *control.Job) Pass {
 	pass := l.Pass
 	pass.By = job.By
+	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
 	pass.Hooks = Hooks{
 		OnPlan:  func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
 		OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },

@@ -18,6 +18,7 @@ import (
 type memory struct {
 	By, Network string
 	Tasks       int
+	Had         ledger.Network
 	Print       string
 	Settled     bool
 	Owed        map[string][]string
@@ -33,7 +34,7 @@ type remembered struct {
 // remember takes down what the ledger says of all that intend will write. What an undo leaves where it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.order), Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, t := range r.custody.order {
 		change := r.changes.get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !effectual(t.Owns()[0]) {
@@ -87,7 +88,7 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 // restore brings the entries back. It may be killed and done again.
 func (m memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	b := ledger.Batch{Head: led.Head()}
-	b.Head.Print, b.Head.Settled = m.Print, m.Settled
+	b.Head.Print, b.Head.Settled, b.Head.Network = m.Print, m.Settled, m.Had
 	mine, back := map[string]bool{}, map[graph.Key]bool{}
 	for _, one := range m.Keys {
 		mine[string(one.Key)] = true

@@ -127,6 +127,11 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 	case err != nil:
 		return err
 	}
+	for _, chain := range was.Chains {
+		if slices.ContainsFunc(chain.Rules, func(r host.NFRule) bool { return r.Unknown != "" }) {
+			return nil // somebody else's, which is removed: nobody here could make it again
+		}
+	}
 	j.Tables = append(j.Tables, Table{family, table, &was})
 	return nil
 }

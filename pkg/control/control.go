@@ -50,6 +50,8 @@ type Request struct {
 	Revision int     `json:"revision,omitempty"` // of a rollback; 0: the one before the current
 	Verify   bool    `json:"verify,omitempty"`   // read every installed byte
 	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
+	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
+	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
 }
 
 // Target is where documents come from. What is empty is not said.

@@ -86,7 +86,7 @@ func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
 		return err
 	}
 	l, err := h.link(ctx, was.Name)
-	if errors.Is(err, ErrNotExist) && ours {
+	if errors.Is(err, ErrNotExist) && ours && (was.Kind == "bridge" || was.Kind == "dummy") {
 		if err := h.AddLink(ctx, was); err != nil {
 			return fmt.Errorf("bring link %s back: %w", was.Name, err)
 		}

@@ -56,8 +56,19 @@ type Head struct {
 	Settled bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
 	Held    *Pin `json:"held,omitempty"`
+	// Network is the one that the node has: that of the last set that was right, or that a switch has come to.
+	Network Network `json:"network,omitzero"`
 	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
 	Lost bool `json:"lost,omitempty"`
+}
+
+// Network is what must be known of a node's network when it is to leave it.
+type Network struct {
+	Name string `json:"name"`
+	// PodCIDRs are where its pods have their addresses, on all nodes, as spec.podCIDR says them: with a comma between families.
+	PodCIDRs string `json:"podCIDRs,omitempty"`
+	// Leftovers of a network that only its documents knew, as the JSON of tasks.Leftovers.
+	Leftovers string `json:"leftovers,omitempty"`
 }
 
 // Pin holds a node at a revision until somebody resumes.
@@ -65,6 +76,8 @@ type Pin struct {
 	Revision int       `json:"revision"`
 	By       string    `json:"by"`
 	Since    time.Time `json:"since"`
+	// Disruptive says that whoever pinned it allowed a disruptive switch of networks on the way.
+	Disruptive bool `json:"disruptive,omitempty"`
 }
 
 // Batch is what one commit changes.

@@ -26,6 +26,8 @@ type Plan struct {
 	Digest     string `json:"digest"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
+	// Switch is set where the documents want another network than the node has.
+	Switch *Switch `json:"switch,omitempty"`
 	// Steps in the order in which they would run.
 	Steps   []Step  `json:"steps"`
 	Notes   []Note  `json:"notes,omitempty"`

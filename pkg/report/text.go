@@ -33,6 +33,7 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &text{opt: opt}
 	if !opt.Quiet {
 		t.header(p)
+		t.switchOf(p.Switch)
 		t.changes(p)
 		t.groups(p, NotHere, dim)
 		t.notes(p)

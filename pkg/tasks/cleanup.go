@@ -16,6 +16,7 @@ import (
 type Cleanup struct {
 	Meta
 	Network   string
+	Part      string // of what it left, where several tasks share it: "files"; "" is all
 	Leftovers Leftovers
 	Scope     Scope
 }
@@ -29,7 +30,9 @@ const KindCleanup = "cleanup"
 func CleanupKey(network string) graph.Key { return graph.MakeKey(KindCleanup, network) }
 
 // Owns implements [Task].
-func (t Cleanup) Owns() []graph.Key { return []graph.Key{CleanupKey(t.Network)} }
+func (t Cleanup) Owns() []graph.Key {
+	return []graph.Key{CleanupKey(strings.TrimSpace(t.Network + " " + t.Part))}
+}
 
 // Plan implements [Task]: a line for each thing that is there.
 func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {

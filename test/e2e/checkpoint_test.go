@@ -110,7 +110,7 @@ var cuts = []cut{
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
 	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
 		edit: [2]string{"  networking:\n    bridge: {}\n  assets:\n  - name: cni-plugins\n",
-			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
+			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},

@@ -15,6 +15,7 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
   nonMasqueradeCIDR: 10.0.0.0/8
   networking:
     cni: {}
+    switch: {allow: true}
 `
 
 // A switch of network takes with it what the old one had, as the dry run said, and nothing else. A rollback brings it back without the store, and
@@ -42,10 +43,12 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 		}
 	}
 	conf := slices.IndexFunc(gone, func(key string) bool { return strings.HasPrefix(key, "file:/etc/cni/net.d/") })
-	link, address := slices.Index(gone, "link:cbr0"), slices.Index(gone, "address:cbr0/10.244.1.1/24")
-	route := slices.Index(gone, "route:254/10.244.2.0/24")
-	if conf < 0 || link < 0 || address < 0 || route < 0 || conf > address || address > link {
-		t.Errorf("the dry run lists %v: want the conf, then the address, then the link", gone)
+	link, table := slices.Index(gone, "link:cbr0"), slices.Index(gone, "nft:ip/netwright")
+	route := slices.IndexFunc(gone, func(key string) bool {
+		return strings.HasPrefix(key, "route:") && strings.Contains(key, "10.244.2.0/24")
+	})
+	if conf < 0 || link < 0 || route < 0 || table < 0 || route > link || link > conf {
+		t.Errorf("the dry run lists %v: want the route, then the link, then the conf", gone)
 	}
 	before := n.Snapshot()
 	n.Must(ctx, "netwright", "--once")
@@ -96,8 +99,8 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	}
 }
 
-// While a pod is on the bridge, neither it nor the conf by which the runtime could remove the pod goes; when the pod is gone, they do.
-// The lines that keep it: pkg/tasks/removal.go, inUse and ConfGuard.check.
+// Without leave a pod on the bridge keeps its network, and the conf by which the runtime could remove it; with leave both go.
+// The lines that keep it: pkg/agent/switch.go, hold; pkg/agent/switch_report.go, keep.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	ctx := t.Context()
 	s := bridgeStore(t)
@@ -105,19 +108,19 @@ func TestPodsKeepTheirNetwork(t *testing.T) {
 	n.Must(ctx, "netwright", "--once")
 	n.Shell(ctx, `mkdir -p /var/lib/cni/results && echo '{}' > /var/lib/cni/results/netwright-pod-eth0 &&
 		ip link add veth-pod type veth peer name veth-in && ip link set veth-pod master cbr0`)
-	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, ownNetwork+s.pluginSpec(t)), 0o644)
-	out := n.Must(ctx, "netwright", "--once")
-	if !strings.Contains(out, "pods live here") {
-		t.Errorf("nothing was said of the pod:\n%s", out)
+	plugins := s.pluginSpec(t)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, strings.Replace(ownNetwork, "allow: true", "allow: false", 1)+plugins), 0o644)
+	if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "the node keeps bridge") {
+		t.Errorf("nothing was said of the pod: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	n.Must(ctx, "ip", "link", "show", "cbr0")
 	if out := n.Shell(ctx, "ls /etc/cni/net.d; ip -4 address show cbr0; nft list ruleset"); !strings.Contains(out, "conflist") || !strings.Contains(out, "10.244.1.1/24") || !strings.Contains(out, "masquerade") {
 		t.Errorf("a pod lost its network:\n%s", out)
 	}
-	n.Shell(ctx, "rm -r /var/lib/cni; ip link del veth-pod")
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, ownNetwork+plugins), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	if out := n.Shell(ctx, "ip link show cbr0 2>&1 || ls /etc/cni/net.d"); !strings.Contains(out, "does not exist") || strings.Contains(out, "conflist") {
-		t.Errorf("after the pod went, its network stays:\n%s", out)
+		t.Errorf("with leave the network stays:\n%s", out)
 	}
 }
 

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -23,14 +24,18 @@ func ways(t testing.TB) []scenario {
 	}
 	bridge := spec("one", "  networking:\n    bridge: {}\n")
 	moved := spec("two", "  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n")
+	own := spec("one", "  networking:\n    cni: {}\n")
 	nothing := nodeDocuments(t, "v1", baseSpec+"  networking:\n    cni: {}\n")
 	nothing["cluster.yaml"] = strings.Replace(nothing["cluster.yaml"], "- name: cni-plugins\n", "- name: cni-plugins\n    members: [portmap, loopback]\n", 1)
+	allowed := maps.Clone(nothing)
+	allowed["cluster.yaml"] = strings.Replace(allowed["cluster.yaml"], "    cni: {}\n", "    cni: {}\n    switch: {allow: true}\n", 1)
 	risky := spec("two", "  networking:\n    bridge: {mtu: 1400}\n")
 	risky["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "sysctlParameters: [", "sysctlParameters: [net.ipv4.conf.host0.arp_announce=1, ", 1)
 	// containerd makes the directory of its confs when it starts, if nobody has.
 	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
 	return []scenario{
-		{name: "prune", from: []documents{bridge}, store: nothing},
+		{name: "prune", from: []documents{own}, store: nothing},
+		{name: "switch", from: []documents{bridge}, store: allowed, alone: []string{"--once"}, clear: (*bench).acquit},
 		{name: "rollback", from: []documents{bridge, moved}, store: moved, args: []string{"rollback", "1"}, needs: confNeeds("/etc/cni/net.d"),
 			alone: []string{"--once"}, ready: (*bench).held},
 		{name: "reset", theirs: theirs, from: []documents{moved}, store: moved, begin: (*bench).enable, args: []string{"reset"}, after: "config.toml", fresh: true, ready: (*bench).restarted},

@@ -34,6 +34,7 @@ func amazonVPC() Network {
 		Signs: []Sign{{What: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
 			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
 		Leftovers: amazonVPCLeaves(),
+		Agents:    []string{"aws-node"},
 		Build:     buildAmazonVPC,
 	}
 }

@@ -59,7 +59,8 @@ func flannel() Network {
 			XFRM:   []tasks.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
 			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		}),
-		Build: buildFlannel,
+		Agents: []string{"kube-flannel"},
+		Build:  buildFlannel,
 	}
 }
 

@@ -44,7 +44,8 @@ func kindnet() Network {
 			XFRM:  []tasks.XFRMMark{{IfID: 1001}}, // --ipsec-overlay
 			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
 		},
-		Build: buildKindnet,
+		Agents: []string{"kindnet-cni"},
+		Build:  buildKindnet,
 	}
 }
 

@@ -60,6 +60,7 @@ func kubenet() Network {
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
 		}),
 		Proved: []Proof{{"containerd 2 renders the template, and a pod gets an address", "test/e2e TestKubenetOnContainerd2"}},
+		Yields: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
 		Build:  buildKubenet,
 	}
 }

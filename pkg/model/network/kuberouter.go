@@ -46,6 +46,7 @@ func kubeRouter() Network {
 		},
 		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*"),
 		Leftovers:  kubeRouterLeaves(),
+		Agents:     []string{"kube-router"},
 		Build:      buildKubeRouter,
 	}
 }

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// below are the paths in the directories that a switch takes away whole: an undo brings back what was in them, too.
+func below(v host.View, r *run) (keys []graph.Key, err error) {
+	for first, c := range r.changes.byKey {
+		if first.Kind() != tasks.KindCleanup {
+			continue
+		}
+		for _, it := range c.Items {
+			if it.Key.Kind() != tasks.KindFile {
+				continue
+			}
+			if keys, err = walk(v, it.Key.Name(), keys); err != nil {
+				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
+			}
+		}
+	}
+	return keys, nil
+}
+
+// walk adds what is below a directory, a directory before what is in it.
+func walk(v host.View, dir string, keys []graph.Key) ([]graph.Key, error) {
+	info, err := v.Lstat(dir)
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Directory {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := v.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if keys, err = walk(v, file, append(keys, tasks.FileKey(file))); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}

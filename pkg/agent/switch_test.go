@@ -1,0 +1,254 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are those of a directory.
+type runningNode struct {
+	host.View
+	pods    []host.Pod
+	kubelet host.UnitState
+	facts   host.Facts
+}
+
+func (v runningNode) Facts() *host.Facts                       { return &v.facts }
+func (v runningNode) Pods(context.Context) ([]host.Pod, error) { return slices.Clone(v.pods), nil }
+func (v runningNode) Unit(context.Context, string) (host.UnitState, error) {
+	return v.kubelet, nil
+}
+
+// nodeOver is a running node over a directory with these files.
+func nodeOver(t *testing.T, files map[string]string, pods ...host.Pod) runningNode {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range files {
+		put(t, root, path, content)
+	}
+	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { view.Close() })
+	return runningNode{View: view, pods: pods, kubelet: host.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+}
+
+// knows is a ledger that knows of a network, and nothing else.
+func knows(t *testing.T, name string) *ledger.Ledger {
+	t.Helper()
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	led := ledger.Load(h)
+	if name != "" {
+		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return led
+}
+
+// wants is a node whose documents want flannel, and say this of the switch.
+func wants(t *testing.T, spec string) *Desired {
+	t.Helper()
+	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
+	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return &Desired{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
+}
+
+func TestLeave(t *testing.T) {
+	web := host.Pod{ID: "1", Namespace: "default", Name: "web", Ready: true}
+	ended := host.Pod{ID: "2", Namespace: "default", Name: "job"}
+	agent := host.Pod{ID: "3", Namespace: "kube-system", Name: "calico-node-x", Ready: true, HostNetwork: true, Running: []string{"calico-node"}}
+	const flannel = "flannel: {backend: vxlan}"
+	calicoConf := map[string]string{"/etc/cni/net.d/10-calico.conflist": "{}"}
+	for name, c := range map[string]struct {
+		had   string // by the ledger
+		spec  string
+		flag  bool
+		files map[string]string
+		pods  []host.Pod
+
+		none    bool
+		kind    string
+		held    string // part of why it is not made
+		waits   bool
+		allowed string
+	}{
+		"the same":                     {had: "flannel", spec: flannel, none: true},
+		"a fresh node":                 {spec: flannel, none: true},
+		"not allowed":                  {had: "bridge", spec: flannel, kind: "disruptive", held: "the switch of networks from bridge to flannel is disruptive and not allowed, so the node keeps bridge: allow it with"},
+		"allowed by the documents":     {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"allowed by the flag":          {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
+		"as expected":                  {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"another than expected":        {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
+		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
+		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []host.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; it would put back what is taken away: delete its DaemonSet"},
+		"kubenet gives way":            {had: "kubenet", spec: flannel, kind: "safe"},
+		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []host.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
+		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []host.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
+		"handed over":                  {had: "calico", spec: "cni: {}", pods: []host.Pod{agent, web}, kind: "safe"},
+		"bridge is not handed over":    {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
+		"somebody's, unused":           {spec: flannel, files: calicoConf, none: true},
+		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []host.Pod{web}, kind: "disruptive", held: "netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: calico}"},
+		"somebody's is not the flag's": {spec: flannel, flag: true, files: calicoConf, pods: []host.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
+		"somebody's, only expected":    {spec: flannel + "\n    switch: {allow: true, from: calico}", none: true},
+		"the one that is wanted":       {spec: "calico: {}", files: calicoConf, pods: []host.Pod{web}, none: true},
+		"brought, and named":           {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []host.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
+		"a network that nobody knows":  {had: "weft", spec: flannel, kind: "disruptive", held: "from weft to flannel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := wants(t, c.spec)
+			v := nodeOver(t, c.files, c.pods...)
+			g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Pass{AllowDisruptive: c.flag}.leave(t.Context(), d, g, v, knows(t, c.had))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.none {
+				if s != nil {
+					t.Fatalf("a switch from %s to %s, want none", s.From.Name, s.To.Name)
+				}
+				return
+			}
+			if s == nil {
+				t.Fatal("no switch")
+			}
+			rep := s.report()
+			if rep.Kind != c.kind || s.waits != c.waits || rep.Allowed != c.allowed {
+				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.waits, rep.Allowed, c.kind, c.waits, c.allowed)
+			}
+			if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
+				t.Errorf("held by: %v; want %q", s.held, c.held)
+			}
+			if s.waits != (s.failure() == nil && s.held != nil) {
+				t.Errorf("what waits is an error: %v", s.failure())
+			}
+		})
+	}
+}
+
+// The order is that of the graph: pause, evict, kernel, the next network, its conf, the old files; and what is early is before all of it.
+func TestOrderOfASwitch(t *testing.T) {
+	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
+		d := wants(t, spec)
+		d.Node.PodCIDRs = d.Node.PodCIDR
+		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := nodeOver(t, nil)
+		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, v, knows(t, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.order(g, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[graph.Key]int{}
+		for i, task := range out.Order() {
+			at[task.Owns()[0]] = i
+		}
+		before := func(a, b graph.Key) {
+			t.Helper()
+			if _, known := at[a]; !known {
+				t.Errorf("%s → %s: no %s", from, d.network(), a)
+			}
+			if _, known := at[b]; known && at[a] >= at[b] {
+				t.Errorf("%s → %s: %s is not before %s", from, d.network(), a, b)
+			}
+		}
+		kernel, disk := tasks.CleanupKey(from), tasks.CleanupKey(from+" files")
+		before("pause:kubelet.service", tasks.EvictKey(from))
+		before(tasks.EvictKey(from), kernel)
+		before(kernel, disk)
+		for _, key := range []graph.Key{"link:cbr0", "nft:ip/netwright", "forward:cbr0", "file:/etc/cni/net.d/05-netwright-bridge.conflist"} {
+			before(kernel, key)
+			if _, known := at[key]; known {
+				before(key, disk)
+			}
+		}
+		for _, key := range []graph.Key{"sysctl:net.ipv4.ip_forward", "module:br_netfilter", "file:/etc/sysctl.d/99-netwright.conf"} {
+			before(key, "pause:kubelet.service")
+		}
+		tail := s.tail()
+		if len(tail) != 1 || tail[0].Owns()[0] != "resume:kubelet.service" {
+			t.Errorf("%s → %s ends with %v", from, d.network(), tail)
+		}
+	}
+}
+
+// A declared network is known by the ledger when its documents are gone.
+func TestLeftoversOfADeclaredNetwork(t *testing.T) {
+	left := tasks.Leftovers{Links: []tasks.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
+	text, err := json.Marshal(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	led := knows(t, "custom")
+	head := led.Head()
+	head.Network.Leftovers = string(text)
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := led.Commit(t.Context(), h, ledger.Batch{Head: head}); err != nil {
+		t.Fatal(err)
+	}
+	d := wants(t, "flannel: {backend: vxlan}")
+	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, nil), led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.kernel().Leftovers.Links, s.disk().Leftovers.Files); got != fmt.Sprint(left.Links, left.Files) {
+		t.Errorf("it leaves %s", got)
+	}
+}
+
+// What did not come to its end is undone, whatever kept it.
+func TestUnfinished(t *testing.T) {
+	s := &switching{}
+	done := graph.Result[tasks.Task]{Node: file("/a", "1"), State: graph.Done}
+	skipped := graph.Result[tasks.Task]{Node: file("/b", "1"), State: graph.Waiting, Err: graph.Wait("the moon")}
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done}}); err != nil {
+		t.Errorf("finished: %v", err)
+	}
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
+		t.Errorf("with a task that waits: %v", err)
+	}
+	s.Stays = true
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {
+		t.Errorf("a network that is handed over: %v", err)
+	}
+}

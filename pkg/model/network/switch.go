@@ -1,0 +1,52 @@
+package network
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Switch is what it means that a node leaves one network for another.
+type Switch struct {
+	From, To Network
+	// Safe says that it needs nobody's leave: it is made as soon as no pod on the node has an address of From.
+	Safe   bool
+	Reason string // why it is safe, or what it disrupts
+	// Stays says that what From has on the node is not taken away: its own agent goes on with it.
+	Stays bool
+}
+
+// Between judges a switch. A network that this version does not know has only its name.
+//
+// kOps calls kubenet → CNI safe, and CNI ↔ CNI usually disruptive: https://kops.sigs.k8s.io/networking/#switching-between-networking-providers
+func Between(from, to string) Switch {
+	s := Switch{From: rowOf(from), To: rowOf(to)}
+	switch {
+	case to == "cni" && s.From.Conf.Writer == WriterDaemonSet:
+		s.Safe, s.Stays = true, true
+		s.Reason = fmt.Sprintf("from now on the network is yours, and %s's own DaemonSet goes on with it", from)
+	case s.From.Yields != "":
+		s.Safe, s.Reason = true, s.From.Yields
+	case from == "cni":
+		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is yours to take away (or name it: switch.from)"
+	default:
+		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of nodes that still have %s do not reach each other", from, from)
+	}
+	return s
+}
+
+// rowOf is a network's data, or its name alone.
+func rowOf(name string) Network {
+	n, _ := Find(name)
+	n.Name = cmp.Or(n.Name, name)
+	return n
+}
+
+// WithConf names the network whose conf has this base name, "" if none of those that are known has.
+func WithConf(file string) string {
+	for _, n := range All() {
+		if file != "" && n.Conf.File == file {
+			return n.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The kinds of a [Switch].
+const (
+	Safe       = "safe"
+	Disruptive = "disruptive"
+)
+
+// Switch is a node that has one network and whose documents want another. It stands beside the steps: those of a switch
+// that is made, or, where it is not, those that keep the network which the node has.
+type Switch struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Known is what says that the node has From: "the ledger", "10-calico.conflist in /etc/cni/net.d".
+	Known  string `json:"known"`
+	Kind   string `json:"kind"`   // Safe or Disruptive
+	Reason string `json:"reason"` // why it is safe, or what it disrupts
+	// Allowed says by whom a disruptive switch is allowed; "": by nobody.
+	Allowed string `json:"allowed,omitempty"`
+	// Held says why the switch is not made now, and what to do about it; "": it is made, or was.
+	Held string `json:"held,omitempty"`
+	// Generation of the documents that want To.
+	Generation int64  `json:"generation"`
+	Removes    []Left `json:"removes"` // what From left here and the switch takes away
+	// Pods that have an address of From, as namespace/name: they are removed, and made again by kubelet.
+	Pods    []string `json:"pods"`
+	Notices []string `json:"notices"` // what pods notice
+	Order   []string `json:"order"`   // what happens, in order
+	// Stays is what nobody here takes away, and who can.
+	Stays []string `json:"stays,omitempty"`
+}
+
+// Left is one thing that a network left on the node.
+type Left struct {
+	Key  string `json:"key"`
+	What string `json:"what"`
+}
+
+// switchOf writes the heading of a switch.
+func (t *text) switchOf(s *Switch) {
+	if s == nil {
+		return
+	}
+	color := yellow
+	if s.Kind == Safe {
+		color = green
+	}
+	t.line("switch of networks: %s → %s, %s", t.paint(bold, clean(s.From)), t.paint(bold, clean(s.To)), t.paint(color, s.Kind))
+	t.indent("", s.Reason)
+	if s.Held != "" {
+		t.indent(t.paint(yellow, "not made:")+" ", s.Held)
+	}
+	if s.Allowed != "" {
+		t.indent("", "allowed by "+s.Allowed)
+	}
+	t.indent("", "the node has "+s.From+" by "+s.Known)
+	for _, notice := range s.Notices {
+		t.indent(t.paint(dim, "pods:")+" ", notice)
+	}
+	for i, step := range s.Order {
+		t.indent(t.paint(dim, fmt.Sprintf("%d.", i+1))+" ", step)
+	}
+	if s.Held != "" && len(s.Removes) > 0 { // else they stand below, as what is done
+		t.indent("", "it would take away, of what "+s.From+" has here:")
+		for _, left := range s.Removes {
+			t.line("    %s %s  %s", t.paint(red, "-"), clean(left.Key), t.paint(dim, clean(left.What)))
+		}
+	}
+	for _, stays := range s.Stays {
+		t.indent(t.paint(dim, "stays:")+" ", stays)
+	}
+	t.gap()
+}
+
+// podList names pods, the first few of many.
+func podList(pods []string) string {
+	const most = 5
+	if len(pods) <= most {
+		return strings.Join(pods, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(pods[:most], ", "), len(pods)-most)
+}
+
+// Notice says what becomes of the pods of a switch; to be put into Notices.
+func (s *Switch) Notice() []string {
+	out := []string{"no pod with an address of " + s.From + " is here"}
+	if n := len(s.Pods); n == 1 {
+		out[0] = "1 is removed, and made again by kubelet with " + s.To + "'s network: " + s.Pods[0]
+	} else if n > 1 {
+		out[0] = fmt.Sprintf("%d are removed, and made again by kubelet with %s's network: %s", n, s.To, podList(s.Pods))
+	}
+	return append(out, "those on the node's own network (hostNetwork) go on; nothing is started here while kubelet is stopped")
+}

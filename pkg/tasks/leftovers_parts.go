@@ -1,0 +1,33 @@
+package tasks
+
+import (
+	"path"
+	"strings"
+)
+
+// Kernel is what of it lives until the next boot, and the units that would make it again.
+func (l Leftovers) Kernel() Leftovers {
+	l.Files, l.Lines = nil, nil
+	return l
+}
+
+// OnDisk is what of it outlives a boot: files, the CNI conf among them.
+func (l Leftovers) OnDisk() Leftovers { return Leftovers{Files: l.Files, Lines: l.Lines} }
+
+// In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network has in the usual directories is
+// looked for in these as well.
+func (l Leftovers) In(confDir string, binDirs ...string) Leftovers {
+	files := l.Files[:len(l.Files):len(l.Files)]
+	for _, file := range l.Files {
+		if name, ok := strings.CutPrefix(file, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {
+			files = append(files, confDir+"/"+name)
+		}
+		for _, dir := range binDirs {
+			if name, ok := strings.CutPrefix(file, "/opt/cni/bin/"); ok && path.Clean(dir) != "/opt/cni/bin" {
+				files = append(files, dir+"/"+name)
+			}
+		}
+	}
+	l.Files = files
+	return l
+}

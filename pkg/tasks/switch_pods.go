@@ -1,0 +1,140 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Evict takes the pods off the node that have an address of a network which goes. The runtime does it, and calls the plugins of the
+// conf that it has: so it comes while the old conf and plugins are there. Kubelet is to be stopped by then, and makes the pods again
+// when it starts. Pods on the node's own network stay.
+type Evict struct {
+	Meta
+	Network string
+	// Agents are the names of containers that put back what is taken away: while one runs nothing is done.
+	Agents []string
+}
+
+var _ Task = Evict{}
+
+// The kinds of keys of a switch's pods: evict:flannel is the task, pod:default/web-1 one that goes.
+const (
+	KindEvict = "evict"
+	KindPod   = "pod"
+)
+
+// EvictKey is the key of what takes a network's pods off the node.
+func EvictKey(network string) graph.Key { return graph.MakeKey(KindEvict, network) }
+
+// Owns implements [Task].
+func (t Evict) Owns() []graph.Key { return []graph.Key{EvictKey(t.Network)} }
+
+// Plan implements [Task]: a line for each pod.
+func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
+	pods, err := PodsWithAddress(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Running(ctx, v); err != nil {
+		return nil, err
+	}
+	if len(pods) == 0 {
+		return nil, nil
+	}
+	change := &Change{Reason: "its address is of " + t.Network, Disruption: MayCutOff, Unknown: "until kubelet makes no more of them"}
+	for _, p := range pods {
+		change.Items = append(change.Items, Item{Key: graph.MakeKey(KindPod, p.String()), Op: Remove})
+	}
+	return change, nil
+}
+
+// abreast is how many pods are removed at a time: a plugin's DEL takes a second or so, and a node has a hundred.
+const abreast = 8
+
+// Apply implements [Task].
+func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	pods, err := PodsWithAddress(ctx, h)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(pods))
+	var all sync.WaitGroup
+	free := make(chan struct{}, abreast)
+	for i, p := range pods {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			if err := h.RemovePod(ctx, p.ID); err != nil {
+				errs[i] = graph.Transient(fmt.Errorf("remove pod %s: %w", p, err))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// PodsWithAddress are the pods that are not on the node's own network, those included whose processes have ended. A runtime that cannot be asked
+// is an error only where a pod lives.
+func PodsWithAddress(ctx context.Context, v host.View) ([]host.Pod, error) {
+	pods, err := v.Pods(ctx)
+	if err == nil {
+		return slices.DeleteFunc(pods, func(p host.Pod) bool { return p.HostNetwork }), nil
+	}
+	sign, signErr := livingPod(v)
+	if signErr != nil || sign == "" {
+		return nil, signErr
+	}
+	if errors.Is(err, host.ErrNotHere) {
+		return nil, fmt.Errorf("pods live here (%s), and there is no runtime that could be asked for them over CRI: drain the node and reboot it", sign)
+	}
+	return nil, graph.Transient(fmt.Errorf("pods live here (%s): %w: start the runtime", sign, err))
+}
+
+// livingPod is the network namespace of a pod: it is gone after a boot, when no pod lives.
+func livingPod(v host.View) (string, error) {
+	const dir = "/run/netns"
+	names, err := v.ReadDir(dir)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return "", fmt.Errorf("look for living pods: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "cni-") {
+			return dir + "/" + name, nil
+		}
+	}
+	return "", nil
+}
+
+// AgentRunsError is a network's own agent that still runs on the node.
+type AgentRunsError struct {
+	Network, Container string
+	Pod                host.Pod
+}
+
+func (e *AgentRunsError) Error() string {
+	return fmt.Sprintf("the agent of %s still runs here: container %s of pod %s; it would put back what is taken away: delete its DaemonSet (kubectl -n %s get daemonsets), and wait until the pod is gone",
+		e.Network, e.Container, e.Pod, e.Pod.Namespace)
+}
+
+// Running is an [AgentRunsError] while one of the agents runs here, nil if none does or no runtime can be asked.
+func (t Evict) Running(ctx context.Context, v host.View) error {
+	pods, err := v.Pods(ctx)
+	if err != nil {
+		return nil // whoever needs to know whether pods live has asked before
+	}
+	for _, p := range pods {
+		for _, name := range p.Running {
+			if slices.Contains(t.Agents, name) {
+				return &AgentRunsError{Network: t.Network, Container: name, Pod: p}
+			}
+		}
+	}
+	return nil
+}

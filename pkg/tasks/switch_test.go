@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// between is a host with a unit and pods, as a switch of networks looks at it.
+type between struct {
+	host.View
+	unit  host.UnitState
+	pods  []host.Pod
+	err   error
+	netns []string
+}
+
+func (v between) Unit(context.Context, string) (host.UnitState, error) { return v.unit, nil }
+func (v between) Pods(context.Context) ([]host.Pod, error)             { return slices.Clone(v.pods), v.err }
+func (v between) ReadDir(string) ([]string, error)                     { return v.netns, nil }
+
+func TestPauseAndResume(t *testing.T) {
+	for name, c := range map[string]struct {
+		unit          host.UnitState
+		pause, resume bool
+	}{
+		"runs":            {host.UnitState{Active: "active"}, true, false},
+		"comes up":        {host.UnitState{Active: "activating"}, true, false},
+		"about to":        {host.UnitState{Active: "inactive", Job: true, JobType: "start"}, true, false},
+		"its job ended":   {host.UnitState{Active: "inactive", Job: true}, true, false},
+		"off":             {host.UnitState{Active: "inactive"}, false, true},
+		"about to end":    {host.UnitState{Active: "deactivating", Job: true, JobType: "stop"}, false, true},
+		"did not come up": {host.UnitState{Active: "failed"}, false, true},
+	} {
+		pause, err := Pause{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit})
+		if err != nil || (pause != nil) != c.pause || pause != nil && pause.Disruption != MayCutOff {
+			t.Errorf("%s: pause plans %+v, %v", name, pause, err)
+		}
+		resume, err := Resume{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit})
+		if err != nil || (resume != nil) != c.resume {
+			t.Errorf("%s: resume plans %+v, %v", name, resume, err)
+		}
+	}
+}
+
+func TestEvict(t *testing.T) {
+	web, agent := host.Pod{Namespace: "default", Name: "web"}, host.Pod{Namespace: "kube-system", Name: "flannel", HostNetwork: true, Running: []string{"kube-flannel"}}
+	task := Evict{Network: "flannel", Agents: []string{"kube-flannel"}}
+
+	change, err := task.Plan(t.Context(), between{pods: []host.Pod{web, {Namespace: "kube-system", Name: "proxy", HostNetwork: true, Running: []string{"kube-proxy"}}}})
+	if err != nil || change == nil || len(change.Items) != 1 || change.Items[0].Key != "pod:default/web" || change.Disruption != MayCutOff {
+		t.Errorf("it plans %+v, %v; want the pod that has an address, and nothing on the node's own network", change, err)
+	}
+	var runs *AgentRunsError
+	if _, err := task.Plan(t.Context(), between{pods: []host.Pod{web, agent}}); !errors.As(err, &runs) || runs.Pod.Name != "flannel" {
+		t.Errorf("while its agent runs: %v", err)
+	}
+	if change, err := task.Plan(t.Context(), between{pods: []host.Pod{{Namespace: "kube-system", Name: "flannel", HostNetwork: true}}}); change != nil || err != nil {
+		t.Errorf("when its agent ended: %+v, %v", change, err)
+	}
+
+	silent := errors.New("connection refused")
+	if change, err := task.Plan(t.Context(), between{err: silent, netns: []string{"theirs"}}); change != nil || err != nil {
+		t.Errorf("without a runtime and without pods: %+v, %v", change, err)
+	}
+	if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{"cni-1"}}); !graph.IsTransient(err) || !errors.Is(err, silent) {
+		t.Errorf("with a runtime that is silent, and a pod: %v", err)
+	}
+	if _, err := task.Plan(t.Context(), between{err: host.ErrNotHere, netns: []string{"cni-1"}}); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
+		t.Errorf("with a pod and no runtime: %v", err)
+	}
+}
+
+func TestPartsOfLeftovers(t *testing.T) {
+	all := Leftovers{Links: []LinkMark{{Name: "cni0"}}, Files: []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/"}}
+	if k := all.Kernel(); len(k.Links) != 1 || len(k.Files) != 0 {
+		t.Errorf("of the kernel: %+v", k)
+	}
+	if d := all.OnDisk(); len(d.Links) != 0 || len(d.Files) != 3 {
+		t.Errorf("on disk: %+v", d)
+	}
+	want := []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/", "/srv/net.d/10-x.conflist", "/srv/bin/x"}
+	if got := all.In("/srv/net.d", "/srv/bin", "/opt/cni/bin").Files; !slices.Equal(got, want) {
+		t.Errorf("elsewhere: %q, want %q", got, want)
+	}
+	if got := all.In("", "/opt/cni/bin").Files; !slices.Equal(got, all.Files) {
+		t.Errorf("where it usually is: %q", got)
+	}
+}

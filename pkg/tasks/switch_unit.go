@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand for no state that anybody wants to last, and
+// are in nobody's ledger: a run that ends between them is undone by its checkpoint, which starts the unit.
+type Pause struct {
+	Meta
+	Unit string // "kubelet.service"
+}
+
+// Resume starts a unit that [Pause] stopped in the same pass.
+type Resume struct {
+	Meta
+	Unit string
+}
+
+var (
+	_ Task = Pause{}
+	_ Task = Resume{}
+)
+
+// The kinds of their keys: pause:kubelet.service, resume:kubelet.service.
+const (
+	KindPause  = "pause"
+	KindResume = "resume"
+)
+
+// Owns implements [Task].
+func (t Pause) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindPause, t.Unit)} }
+
+// Owns implements [Task].
+func (t Resume) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindResume, t.Unit)} }
+
+// Runs says that a unit runs or is about to.
+func Runs(u host.UnitState) bool {
+	switch u.Active {
+	case "active", "activating", "reloading", "refreshing":
+		return true
+	}
+	return u.Job && u.JobType != "stop" // "": the job ended while it was looked at
+}
+
+// Plan implements [Task]. It arms the checkpoint: from here on the node is between two networks.
+func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
+	key := graph.MakeKey(KindUnit, t.Unit)
+	have, err := v.Unit(ctx, t.Unit)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !Runs(have):
+		return nil, nil
+	}
+	after := have
+	after.Active, after.Job = "inactive", false
+	return &Change{
+		Items:      []Item{{Key: key, Op: Update, Fields: []Field{{"state", have.Active, "inactive"}}}},
+		Reason:     "no pod is made while the network changes",
+		Pending:    []host.Fact{{Key: string(key), Unit: &after}},
+		Disruption: MayCutOff,
+	}, nil
+}
+
+// Apply implements [Task].
+func (t Pause) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return h.StopUnit(ctx, t.Unit, true)
+}
+
+// Plan implements [Task].
+func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
+	have, err := v.Unit(ctx, t.Unit)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case Runs(have):
+		return nil, nil
+	}
+	return &Change{Items: []Item{{Key: t.Owns()[0], Op: Run}}, Reason: "it was stopped for the switch"}, nil
+}
+
+// Apply implements [Task]. Nobody waits for it: it may be ordered after the agent, and what it does comes up with its pods.
+func (t Resume) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return h.StartUnit(ctx, t.Unit, false)
+}
