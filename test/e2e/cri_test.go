@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/netwright/netwright/test/node"
@@ -153,7 +154,9 @@ func removePod(ctx context.Context, t *testing.T, n *node.Node, pod criPod) {
 // podsOf are the names of the pods that containerd has.
 func podsOf(ctx context.Context, t *testing.T, n *node.Node) map[string]bool {
 	t.Helper()
-	res, err := runtimeClient(t, n).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	res, err := runtimeClient(t, n).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{}, grpc.WaitForReady(true)) // it may be restarting
 	if err != nil {
 		t.Fatal(err)
 	}
