@@ -109,6 +109,7 @@ func (n *Node) fillNetwork() {
 		w.Custom.fillCertificates()
 	}
 	n.fillCanal()
+	n.fillUpstream()
 	n.fillArchived()
 	n.fillLyftVPC()
 	n.fillRomana()

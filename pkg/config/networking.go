@@ -20,6 +20,13 @@ type Networking struct {
 	NSXT      *Bare     `json:"nsxT,omitempty"`
 	OVN4NFV   *Bare     `json:"ovn4nfv,omitempty"`
 
+	Antrea        *Antrea        `json:"antrea,omitempty"`
+	Azure         *Azure         `json:"azure,omitempty"`
+	Coil          *Coil          `json:"coil,omitempty"`
+	Hybridnet     *Hybridnet     `json:"hybridnet,omitempty"`
+	KubeOVN       *KubeOVN       `json:"kubeOVN,omitempty"`
+	OVNKubernetes *OVNKubernetes `json:"ovnKubernetes,omitempty"`
+
 	AmazonVPC  *AmazonVPC  `json:"amazonVPC,omitempty"`
 	Bridge     *Bridge     `json:"bridge,omitempty"`
 	Calico     *Calico     `json:"calico,omitempty"`

@@ -38,7 +38,7 @@ func choices() []choice {
 		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(d *decoder, w *Networking) []field { return d.lyftVPC(allocate(&w.LyftVPC)) }},
 		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(d *decoder, w *Networking) []field { return d.romana(allocate(&w.Romana)) }},
 		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return d.weave(allocate(&w.Weave)) }},
-	}, archived()...)
+	}, append(archived(), upstream()...)...)
 }
 
 // SupportedNetworks are the keys that choose a network, by name.

@@ -100,6 +100,7 @@ func (v *validator) all() {
 	v.calico()
 	v.canal()
 	v.romana()
+	v.upstream()
 	v.cilium()
 	v.custom()
 	v.multus()

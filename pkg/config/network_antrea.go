@@ -1,0 +1,57 @@
+package config
+
+// Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its own.
+// https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
+type Antrea struct {
+	TrafficEncapMode      string `json:"trafficEncapMode"`           // what carries pods' packets between nodes: tunnels, routes, routes within a segment, or another network
+	TunnelType            string `json:"tunnelType"`                 // of encap and hybrid
+	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // between nodes, in encap mode
+	ProxyAll              bool   `json:"proxyAll,omitempty"`         // replaces kube-proxy
+	DefaultMTU            int    `json:"defaultMTU,omitempty"`       // 0: the link's less the encapsulation
+	SecondaryNetwork      bool   `json:"secondaryNetwork,omitempty"` // bridges a link of the node for VLANs of pods
+}
+
+// Tunnels says that nodes talk to each other by Open vSwitch's tunnels.
+func (a *Antrea) Tunnels() bool {
+	return (a.TrafficEncapMode == "encap" || a.TrafficEncapMode == "hybrid") && !a.WireGuard()
+}
+
+// WireGuard says that nodes talk to each other by WireGuard, in place of a tunnel.
+func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard" }
+
+func (d *decoder) antrea(a *Antrea) []field {
+	return []field{
+		{name: "trafficEncapMode", set: d.choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
+		{name: "tunnelType", set: d.choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
+		{name: "trafficEncryptionMode", set: d.choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
+		{name: "proxyAll", set: d.boolean(&a.ProxyAll)},
+		{name: "defaultMTU", set: d.autoMTU(&a.DefaultMTU)},
+		{name: "secondaryNetwork", set: d.boolean(&a.SecondaryNetwork)},
+	}
+}
+
+func (n *Node) fillAntrea() {
+	if a := n.Networking.Antrea; a != nil {
+		const at = "spec.networking.antrea."
+		fill(n, at+"trafficEncapMode", NodeDefault, &a.TrafficEncapMode, "encap")
+		fill(n, at+"tunnelType", NodeDefault, &a.TunnelType, "geneve")
+		fill(n, at+"trafficEncryptionMode", NodeDefault, &a.TrafficEncryptionMode, "none")
+	}
+}
+
+// antrea refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
+func (v *validator) antrea() {
+	a := v.node.Networking.Antrea
+	if a == nil {
+		return
+	}
+	const at = "spec.networking.antrea."
+	switch encrypts := a.TrafficEncryptionMode != "none"; {
+	case encrypts && a.TrafficEncapMode != "encap":
+		v.errorAt(at+"trafficEncryptionMode", Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+	case a.TrafficEncryptionMode == "ipsec" && v.node.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
+		v.errorAt(at+"tunnelType", Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && v.node.Origin(at+"tunnelType").File != "":
+		v.warnAt(at+"tunnelType", Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+	}
+}

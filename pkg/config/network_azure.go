@@ -1,0 +1,38 @@
+package config
+
+// Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking (cni, cns/configuration)
+type Azure struct {
+	// Scenario is "nodeSubnet" (default: addresses of the node's own interface, no daemon), or one of the daemon CNS: its CNIConflistScenario.
+	Scenario string `json:"scenario"`
+	// Mode of the plugin on a node subnet: "transparent" (default: routes), "bridge" (azure0, which takes the interface's addresses).
+	Mode string `json:"mode"`
+	// IPsToRouteViaHost are addresses that pods reach by the node although they are on a link of their own: that of node-local DNS.
+	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
+}
+
+func (d *decoder) azure(a *Azure) []field {
+	return []field{
+		{name: "scenario", set: d.choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
+		{name: "mode", set: d.choice(&a.Mode, "transparent", "bridge")},
+		{name: "ipsToRouteViaHost", set: d.texts(&a.IPsToRouteViaHost, validIPv4)},
+	}
+}
+
+func (n *Node) fillAzure() {
+	if a := n.Networking.Azure; a != nil {
+		fill(n, "spec.networking.azure.scenario", NodeDefault, &a.Scenario, "nodeSubnet")
+		fill(n, "spec.networking.azure.mode", NodeDefault, &a.Mode, "transparent")
+	}
+}
+
+func (v *validator) azure() {
+	a := v.node.Networking.Azure
+	if a == nil || a.Scenario == "nodeSubnet" {
+		return
+	}
+	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
+		if at := "spec.networking.azure." + name; v.node.Origin(at).File != "" {
+			v.errorAt(at, Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package config
+
+import "strings"
+
+// Coil holds what of coild matters to the node; kOps never had it. https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
+type Coil struct {
+	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
+	Egress       bool `json:"egress"`                 // pods leave by NAT servers, over FoU
+	CompatCalico bool `json:"compatCalico,omitempty"` // names of the pods' links as Calico makes them
+}
+
+func (d *decoder) coil(c *Coil) []field {
+	return []field{
+		{name: "ipam", set: d.boolean(&c.IPAM)},
+		{name: "egress", set: d.boolean(&c.Egress)},
+		{name: "compatCalico", set: d.boolean(&c.CompatCalico)},
+	}
+}
+
+// Hybridnet holds what of its daemon matters to the node; kOps never had it. https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
+type Hybridnet struct {
+	NetworkType string `json:"networkType"` // of the network that most pods are in
+	ConfName    string `json:"cniConfName"` // in the conf directory
+	Policy      bool   `json:"policy"`      // Felix keeps network policy
+}
+
+func (d *decoder) hybridnet(h *Hybridnet) []field {
+	return []field{
+		{name: "networkType", set: d.choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
+		{name: "cniConfName", set: d.text(&h.ConfName, validConflist)},
+		{name: "policy", set: d.boolean(&h.Policy)},
+	}
+}
+
+func validConflist(s string) string {
+	if strings.HasSuffix(s, ".conflist") && validConfName(s) == "" {
+		return ""
+	}
+	return "the name of a file, such as 06-hybridnet.conflist"
+}
+
+func (n *Node) fillCoil() {
+	if c := n.Networking.Coil; c != nil {
+		fill(n, "spec.networking.coil.ipam", NodeDefault, &c.IPAM, true)
+		fill(n, "spec.networking.coil.egress", NodeDefault, &c.Egress, true)
+	}
+	if h := n.Networking.Hybridnet; h != nil {
+		const at = "spec.networking.hybridnet."
+		fill(n, at+"networkType", NodeDefault, &h.NetworkType, "vxlan")
+		fill(n, at+"cniConfName", NodeDefault, &h.ConfName, "06-hybridnet.conflist")
+		fill(n, at+"policy", NodeDefault, &h.Policy, true)
+	}
+}
+
+// coil without its two halves is nothing.
+func (v *validator) coil() {
+	if c := v.node.Networking.Coil; c != nil && !c.IPAM && !c.Egress {
+		v.errorAt("spec.networking.coil.egress", Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
+	}
+}

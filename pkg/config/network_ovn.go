@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it. https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
+type KubeOVN struct {
+	NetworkType  string `json:"networkType"`         // between nodes; vlan is an underlay, without tunnels
+	Interface    string `json:"interface,omitempty"` // underlay: the link that joins br-<provider>, with its addresses
+	MTU          int    `json:"mtu,omitempty"`       // 0: the link's less the encapsulation
+	IPsec        bool   `json:"ipsec,omitempty"`
+	TProxy       bool   `json:"tproxy,omitempty"`  // probes of pods in VPCs
+	ConfPriority string `json:"cniConfigPriority"` // the first characters of the conf's name
+}
+
+func (d *decoder) kubeOVN(k *KubeOVN) []field {
+	return []field{
+		{name: "networkType", set: d.choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
+		{name: "interface", set: d.text(&k.Interface, validLink)},
+		{name: "mtu", set: d.autoMTU(&k.MTU)},
+		{name: "ipsec", set: d.boolean(&k.IPsec)},
+		{name: "tproxy", set: d.boolean(&k.TProxy)},
+		{name: "cniConfigPriority", set: d.text(&k.ConfPriority, validPriority)},
+	}
+}
+
+// validLink accepts what the kernel takes for a link's name (net/core/dev.c, dev_valid_name).
+func validLink(s string) string {
+	if s != "" && len(s) < 16 && s != "." && s != ".." && !strings.ContainsAny(s, "/: \t\n") {
+		return ""
+	}
+	return "the name of a link such as eth1, at most 15 characters"
+}
+
+func validPriority(s string) string {
+	if len(s) == 2 && s[0] >= '0' && s[0] <= '9' && s[1] >= '0' && s[1] <= '9' {
+		return ""
+	}
+	return `two digits in quotes, such as "01"`
+}
+
+// OVNKubernetes holds what of ovnkube matters to the node; kOps never had it. https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
+type OVNKubernetes struct {
+	GatewayMode string `json:"gatewayMode"`                // how pods leave the node: by OVN, by the host's own routes, not at all
+	Interface   string `json:"gatewayInterface,omitempty"` // that becomes the bridge br<name>, with its addresses; "": the default route's
+	MTU         int    `json:"mtu"`                        // of the pods
+	EncapPort   int    `json:"encapPort"`                  // of Geneve
+	HostOVS     bool   `json:"hostOVS,omitempty"`          // Open vSwitch runs on the host, and not in the DaemonSet ovs-node
+	IPsec       bool   `json:"ipsec,omitempty"`
+}
+
+func (d *decoder) ovnKubernetes(o *OVNKubernetes) []field {
+	return []field{
+		{name: "gatewayMode", set: d.choice(&o.GatewayMode, "shared", "local", "disabled")},
+		{name: "gatewayInterface", set: d.text(&o.Interface, validLink)},
+		{name: "mtu", set: d.mtu(&o.MTU)},
+		{name: "encapPort", set: d.port(&o.EncapPort)},
+		{name: "hostOVS", set: d.boolean(&o.HostOVS)},
+		{name: "ipsec", set: d.boolean(&o.IPsec)},
+	}
+}
+
+func (n *Node) fillOVN() {
+	if k := n.Networking.KubeOVN; k != nil {
+		fill(n, "spec.networking.kubeOVN.networkType", NodeDefault, &k.NetworkType, "geneve")
+		fill(n, "spec.networking.kubeOVN.cniConfigPriority", NodeDefault, &k.ConfPriority, "01")
+	}
+	if o := n.Networking.OVNKubernetes; o != nil {
+		fill(n, "spec.networking.ovnKubernetes.gatewayMode", NodeDefault, &o.GatewayMode, "shared")
+		fill(n, "spec.networking.ovnKubernetes.mtu", NodeDefault, &o.MTU, 1400)
+		fill(n, "spec.networking.ovnKubernetes.encapPort", NodeDefault, &o.EncapPort, 6081)
+	}
+}
+
+func (v *validator) ovn() {
+	if k := v.node.Networking.KubeOVN; k != nil {
+		switch {
+		case k.NetworkType == "vlan" && k.Interface == "":
+			v.errorAt("spec.networking.kubeOVN.interface", Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
+		case k.NetworkType != "vlan" && k.Interface != "":
+			v.errorAt("spec.networking.kubeOVN.interface", Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
+		case k.IPsec && k.NetworkType == "vlan":
+			v.errorAt("spec.networking.kubeOVN.ipsec", Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
+		}
+	}
+	if o := v.node.Networking.OVNKubernetes; o != nil && o.GatewayMode == "disabled" && o.Interface != "" {
+		v.errorAt("spec.networking.ovnKubernetes.gatewayInterface", Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
+	}
+}
