@@ -121,6 +121,8 @@ func describe(w io.Writer, n network.Network) {
 	for _, sign := range n.Signs {
 		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link, sign.Table), sign.When)
 	}
+	row("gives way", n.Yields)
+	row("agent", strings.Join(n.Agents, ", "))
 	for _, words := range n.Leftovers.Words() {
 		row("leaves", words)
 	}

@@ -35,6 +35,7 @@ func aci() Network {
 		Signs:      []Sign{{What: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
 		Leftovers:  aciLeaves(),
 		Unproved:   "the plugin's answers and that pods talk: its module builds from a checkout only (relative replace lines), and it works with an APIC and its leaf switches only",
+		Agents:     []string{"aci-containers-host", "opflex-agent"},
 		Build:      buildACI,
 	}
 }

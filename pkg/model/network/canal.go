@@ -43,6 +43,7 @@ func canal() Network {
 			{What: "Calico knows its node", Path: "/var/lib/calico/nodename"},
 		},
 		Leftovers: canalLeaves(),
+		Agents:    []string{"calico-node", "kube-flannel"},
 		Build:     buildCanal,
 	}
 }

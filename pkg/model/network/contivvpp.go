@@ -37,6 +37,7 @@ func contivVPP() Network {
 		Signs:     []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
 		Leftovers: contivLeaves(),
 		Unproved:  "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), and VPP wants huge pages and a card to itself",
+		Agents:    []string{"contiv-vswitch"},
 		Build:     buildContivVPP,
 	}
 }

@@ -38,6 +38,7 @@ func kVSwitch() Network {
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no traffic at all"},
 		},
 		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd and k-vswitchd beside it",
+		Agents:   []string{"k-vswitchd"},
 		Build:    awaited(kVSwitchConf, "its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),
 	}
 }

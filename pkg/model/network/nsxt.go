@@ -23,6 +23,7 @@ func nsxT() Network {
 		Signs:      []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
 		Leftovers:  nsxLeaves(),
 		Unproved:   "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text of its conf is not known",
+		Agents:     []string{"nsx-node-agent"},
 		Build:      buildNSXT,
 	}
 }

@@ -41,6 +41,7 @@ func romana() Network {
 			{What: "its plugin's way to the API", Path: "/run/romana/kubeconfig"},
 		},
 		Leftovers: romanaLeaves(),
+		Agents:    []string{"romana-agent"},
 		Build:     buildRomana,
 	}
 }

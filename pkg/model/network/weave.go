@@ -45,6 +45,7 @@ func weave() Network {
 			{What: "its share of the addresses", Path: "/var/lib/weave/*.db"},
 		},
 		Leftovers: weaveLeaves(),
+		Agents:    []string{"weave"},
 		Build:     buildWeave,
 	}
 }
