@@ -102,7 +102,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case live == "" && (e.Baseline == nil || !removable || e.Mode != ledger.Found), c.goesAlong(e.Key):
 		p.dropped = append(p.dropped, e.Key)
 	case e.Mode == ledger.Retained:
-		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it is kept for who may still use it", e.Key))
+		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: a former network's pods may still run on it, and to take it away would be an outage; remove it by hand when nobody does", e.Key))
 	case e.Mode == ledger.Found && removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:
