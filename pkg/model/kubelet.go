@@ -103,7 +103,7 @@ func (b *builder) kubeletPlugin() error {
 	case name == "":
 	case !b.view.DockerKubelet():
 		b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path, b.in.Node.ContainerRuntime)
-	case b.net.Name != "cni" && name != b.built.KubeletPlugin:
+	case b.in.Node.Networking.Name() != "cni" && name != b.built.KubeletPlugin:
 		return fmt.Errorf("use %s: %s (%s): %s needs %s: remove it", path, name, b.view.Origin(path), b.net.Name, b.built.KubeletPlugin)
 	}
 	return nil

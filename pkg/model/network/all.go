@@ -21,6 +21,7 @@ func All() []Network {
 		contrail(),
 		custom(nil),
 		danm(),
+		exec(execDir, "*/*"),
 		external(),
 		flannel(),
 		gcp(),
@@ -35,6 +36,7 @@ func All() []Network {
 		kubenet(),
 		lyftVPC(),
 		multus(nil),
+		noop(),
 		nsxT(),
 		ovn4nfv(),
 		ovnKubernetes(),
@@ -51,6 +53,9 @@ func All() []Network {
 // the one place that knows.
 func Of(n *config.Node) (Network, bool) {
 	net, known := Find(n.Networking.Name())
+	if old, is := legacy(n); is {
+		net = old
+	}
 	if c := n.Networking.Custom; c != nil {
 		net, known = custom(c), true
 	}

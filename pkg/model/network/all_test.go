@@ -16,7 +16,7 @@ func TestAll(t *testing.T) {
 		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Build == nil {
 			t.Errorf("%s leaves a term out that every network has: %+v", n.Name, n)
 		}
-		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser {
+		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser && n.Conf.Writer != WriterNobody {
 			t.Errorf("%s does not say who writes which conf", n.Name)
 		}
 		for _, s := range n.Sysctls {

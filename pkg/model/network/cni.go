@@ -9,13 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
-const (
-	noopPlugin = "noop"                // how our documents write it
-	noopName   = "kubernetes.io/no-op" // how kubelet names it to itself
-	execLast   = "1.5"                 // removed in 1.6, kubernetes/kubernetes#39254
-	docsBYO    = "https://kops.sigs.k8s.io/networking/#byo-cni"
-)
+const docsBYO = "https://kops.sigs.k8s.io/networking/#byo-cni"
 
 // basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps installs for everybody.
 func basePlugins() []string {
@@ -75,10 +69,6 @@ func buildCNI(in Input) (Built, error) {
 		case noopPlugin, noopName:
 			b.KubeletPlugin = ""
 		default:
-			if in.Node.KubernetesVersion.AtLeast(1, 6) {
-				return b, fmt.Errorf("use %s: %s (%s): exec plugins ended with Kubernetes %s and this node runs %s: use a CNI plugin",
-					path, name, in.Origin(path), execLast, in.Node.KubernetesVersion)
-			}
 			b.KubeletPlugin = name
 		}
 	}

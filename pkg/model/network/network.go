@@ -49,6 +49,7 @@ const (
 	WriterDaemonSet  = "DaemonSet"  // the network's own; its readiness signal
 	WriterContainerd = "containerd" // from conf_template, when kubelet tells the pod CIDR
 	WriterUser       = "user"       // whoever brings the network
+	WriterNobody     = "nobody"     // there is none: no CNI
 )
 
 // Conf says who writes the CNI conf and what is in it.

@@ -1,0 +1,77 @@
+package network
+
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
+const (
+	noopPlugin = "noop"                // how our documents write it
+	noopName   = "kubernetes.io/no-op" // how kubelet names it to itself
+	execPlugin = "exec"                // the row of all programs of somebody's
+	execDir    = "/usr/libexec/kubernetes/kubelet-plugins/net/exec/"
+)
+
+// legacy is the row of the kubelet plugin that a node with `cni: {}` asks for: kubelet calls plugins itself with docker, below 1.24, and two of its
+// ways are no CNI. The name under spec.networking stays cni.
+func legacy(n *config.Node) (Network, bool) {
+	in := Input{Node: n}
+	name := n.Kubelet.NetworkPluginName
+	switch {
+	case n.Networking.Name() != "cni" || wantsCNI(in) || name == "kubenet":
+		return Network{}, false
+	case name == noopPlugin || name == noopName:
+		return noop(), true
+	}
+	return exec(cmp.Or(n.Kubelet.NetworkPluginDir, execDir), name), true
+}
+
+// noop is kubelet without --network-plugin: pods are on docker's own bridge. Upstream: pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
+func noop() Network {
+	return Network{
+		Name:  noopPlugin,
+		Title: "kubelet's no-op plugin: docker's own bridge, with a range of its own on each node; no CNI",
+		Docs:  "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
+		Lifecycle: Lifecycle{Last: version(1, 23), Instead: "bridge", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: noop, with docker only; " +
+			"kubelet 1.24 lost dockershim"},
+		Conf:    Conf{Writer: WriterNobody},
+		Kubelet: "none: --network-plugin is left out",
+		Modules: []Module{brNetfilter(true)},
+		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
+		MTU:     "docker's (--mtu, 1500)",
+		SharedHost: SharedHost{Firewall: true, Others: []Shared{
+			{Service: "docker", Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must differ on each node, and who routes between them is nobody of ours"}}},
+		Signs: []Sign{{What: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
+		Leftovers: tasks.Leftovers{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
+			"but not with the policy DROP of FORWARD that docker set"}},
+		Build: buildCNI,
+	}
+}
+
+// exec is a program that kubelet runs for each pod, up to Kubernetes 1.5. Upstream: pkg/kubelet/network/exec/exec.go; kubernetes/kubernetes#39254.
+func exec(dir, plugin string) Network {
+	vendor, name, both := strings.Cut(plugin, "/")
+	if !both {
+		name = vendor
+	}
+	return Network{
+		Name:  execPlugin,
+		Title: "a program of somebody's that kubelet runs for each pod (init, setup, teardown, status); no CNI",
+		Docs:  "https://github.com/kubernetes/kubernetes/blob/v1.5.8/pkg/kubelet/network/exec/exec.go",
+		Lifecycle: Lifecycle{Last: version(1, 5), Instead: "a CNI plugin (`cni: {}` without networkPluginName)", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated by " +
+			"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
+		Conf:      Conf{Writer: WriterNobody},
+		Kubelet:   "the plugin's name, VENDOR/NAME",
+		Modules:   []Module{brNetfilter(true)},
+		Sysctls:   append(forwarding(), optionally(bridgeNetfilter())...),
+		MTU:       "the plugin's own",
+		Signs:     []Sign{{What: "kubelet finds the plugin", Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
+		Leftovers: tasks.Leftovers{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
+		Build:     buildCNI,
+	}
+}
