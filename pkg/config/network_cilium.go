@@ -53,7 +53,7 @@ var ciliumFields = [...]string{
 	"enableL7Proxy", "enableLocalRedirectPolicy", "enableBPFMasquerade", "enableEndpointHealthChecking", "enablePrometheusMetrics", "enableServiceTopology",
 	"enableUnreachableRoutes", "identityChangeGracePeriod", "ingress", "gatewayAPI", "masquerade", "disableMasquerade", "monitorAggregation", "bpfCTGlobalTCPMax",
 	"bpfCTGlobalAnyMax", "bpfLBAlgorithm", "bpfLBMaglevTableSize", "bpfLBMapMax", "bpfLBSockHostNSOnly", "bpfNATGlobalMax", "bpfNeighGlobalMax", "bpfPolicyMapMax",
-	"preallocateBPFMaps", "sidecarIstioProxyImage", "clusterName", "clusterID", "toFqdnsDnsRejectResponseCode", "toFqdnsEnablePoller", "installIptablesRules",
+	"preallocateBPFMaps", "sidecarIstioProxyImage", "clusterName", "clusterID", "toFqdnsDnsRejectResponseCode", "toFqdnsEnablePoller", "installIptablesRules", "metrics", "enableHostFirewall", "nodeEncryption", "bpfLBSock", "disableCNPStatusUpdates", "extraConfig",
 	"IPTablesRulesNoinstall", "autoDirectNodeRoutes", "enableHostReachableServices", "enableRemoteNodeIdentity", "hubble",
 }
 

@@ -40,8 +40,10 @@ func (d *decoder) kindnet(k *Kindnet) []field {
 	}
 }
 
-// KubeRouter is kOps' kubeRouter; it has no fields there either.
-type KubeRouter struct{}
+// KubeRouter is kOps' kubeRouter.
+type KubeRouter struct {
+	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // for its DaemonSet; only recorded here
+}
 
 // GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there either.
 type GCP struct{}

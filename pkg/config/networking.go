@@ -89,7 +89,7 @@ type Bridge struct {
 
 // Flannel is kOps' flannel; the DaemonSet writes the conf.
 type Flannel struct {
-	Backend                     string `json:"backend"`               // "udp" or "vxlan"; required
+	Backend                     string `json:"backend"`               // "udp", "vxlan", "host-gw" or "wireguard"; required
 	IptablesResyncSeconds       int    `json:"iptablesResyncSeconds"` // default 5
 	DisableTxChecksumOffloading bool   `json:"disableTxChecksumOffloading,omitempty"`
 }

@@ -52,6 +52,7 @@ type Node struct {
 	Assets           []Asset     `json:"assets,omitempty"`           // by first appearance, one entry per name
 	AssetsMirror     string      `json:"assetsMirror,omitempty"`     // base URL that replaces scheme and host of every asset URL
 	Kubelet          Kubelet     `json:"kubelet"`
+	KubeProxy        *bool       `json:"kubeProxy,omitempty"` // whether it runs (spec.kubeProxy.enabled); nil: not said
 	Containerd       Containerd  `json:"containerd"`
 	FileAssets       []FileAsset `json:"fileAssets,omitempty"` // those meant for this role and node group, one entry per path
 	Hooks            []Hook      `json:"hooks,omitempty"`      // those meant for this role, one entry per name

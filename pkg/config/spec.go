@@ -53,6 +53,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 		{name: "assets", set: assets},
 		{name: "assetsMirror", set: d.text(&n.AssetsMirror, validMirror)},
 		{name: "kubelet", set: d.into(func() []field { return d.kubelet(&n.Kubelet) })},
+		{name: "kubeProxy", set: d.into(func() []field { return []field{{name: "enabled", set: d.optionalBool(&n.KubeProxy)}} })},
 		{name: "containerd", set: d.into(func() []field { return d.containerd(&n.Containerd) })},
 		{name: "fileAssets", set: d.fileAssets(n)},
 		{name: "hooks", set: d.hooks(n)},
@@ -134,7 +135,7 @@ func homeOf(key string) string {
 	switch key {
 	case "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "containerd", "networking", "prune":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "prune":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"

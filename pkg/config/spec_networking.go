@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,7 +32,9 @@ func choices() []choice {
 		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
 		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return d.kindnet(allocate(&w.Kindnet)) }},
 		bare("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
-		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.KubeRouter); return nil }},
+		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(d *decoder, w *Networking) []field {
+			return []field{{name: "useNFTablesForNetpol", set: d.optionalBool(&allocate(&w.KubeRouter).UseNFTablesForNetpol)}}
+		}},
 		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
 			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
 		}},
@@ -131,9 +134,22 @@ func (d *decoder) bridgeNodes(to *[]Peer) set {
 
 func (d *decoder) flannel(f *Flannel) []field {
 	return []field{
-		{name: "backend", set: d.choice(&f.Backend, "udp", "vxlan")},
+		{name: "backend", set: d.flannelBackend(&f.Backend)},
 		{name: "iptablesResyncSeconds", set: d.number(&f.IptablesResyncSeconds, 1, 86_400)},
 		{name: "disableTxChecksumOffloading", set: d.boolean(&f.DisableTxChecksumOffloading)},
+	}
+}
+
+// flannelBackends are those that a node prepares for. kOps deploys the first two.
+var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
+
+func (d *decoder) flannelBackend(to *string) set {
+	return func(v *value, at string) {
+		if kops := flannelBackends[:2]; d.doc.dialect.lenient && !slices.Contains(kops, v.str()) && slices.Contains(flannelBackends[2:], v.str()) {
+			d.bad(v, at, oneOf(kops), fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.text, strict.apiVersion))
+			return
+		}
+		d.choice(to, flannelBackends[:]...)(v, at)
 	}
 }
 

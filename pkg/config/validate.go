@@ -105,8 +105,9 @@ func (v *validator) all() {
 	v.custom()
 	v.multus()
 	v.networkSwitch()
+	v.exclusive()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
-		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: "one of udp, vxlan"})
+		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // knownModules are those that a builder may ask for.
 var knownModules = []string{
-	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
+	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
 	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user", "xt_set",
 }
 

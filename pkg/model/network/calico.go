@@ -22,6 +22,9 @@ func calico() Network {
 		Modules: []Module{
 			brNetfilter(true),
 			{Name: "ip_set", Why: "policy", Optional: true},
+			{Name: "xt_set", Why: "rules that ask sets", Optional: true},
+			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv4", Optional: true, If: hasV4},
+			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv6", Optional: true, If: hasV6},
 			{Name: "ipip", Why: "tunl0", When: "encapsulation ipip", If: calicoIPIP},
 			{Name: "vxlan", Why: "vxlan.calico", When: "encapsulation vxlan", If: func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }},
 			{Name: "wireguard", Why: "wireguard.cali", When: "wireguardEnabled", If: calicoWireGuard},

@@ -17,6 +17,9 @@ func buildCalico(in Input) (Built, error) {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
 			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module without it, so we install nothing")
 	}
+	if calicoBPF(in) {
+		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
+	}
 	b.Wait = in.waitConf(calicoConf, "its DaemonSet writes it")
 	return b, nil
 }

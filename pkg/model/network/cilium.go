@@ -100,6 +100,8 @@ func ciliumModules() []Module {
 		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: tunnel("geneve")},
 		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
 		{Name: "esp4", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
+		{Name: "esp6", Why: "IPsec", When: "encryptionType ipsec, and pods have IPv6", If: func(in Input) bool { return ipsec(in) && in.V6 }},
+		{Name: "xfrm_algo", Why: "IPsec", When: "encryptionType ipsec", Optional: true, If: ipsec},
 		{Name: "xfrm_user", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
 		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
 		{Name: "xt_socket", Why: "the L7 proxy; without it early demux is switched off", Optional: true},
@@ -123,7 +125,7 @@ func buildCilium(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	c := in.Node.Networking.Cilium
 	if c.EnableNodePort {
-		b.note(Info, in.Origin("spec.networking.cilium.enableNodePort"), "cilium serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+		b.noteKubeProxy(in, "spec.networking.cilium.enableNodePort", "cilium")
 	}
 	if c.CNIExclusive == nil || *c.CNIExclusive {
 		b.note(Info, in.NetworkOrigin(), "cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or istio it must not (cniExclusive: false)")

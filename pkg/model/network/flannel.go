@@ -11,12 +11,13 @@ const flannelConf = "10-flannel.conflist"
 func flannel() Network {
 	return Network{
 		Name:  "flannel",
-		Title: "overlay by a DaemonSet, backend vxlan or udp; no network policy",
+		Title: "by a DaemonSet: an overlay (vxlan, wireguard, udp) or plain routes (host-gw); no network policy",
 		Docs:  "https://github.com/flannel-io/flannel",
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "backend udp", If: flannelBackend("udp")},
 				{Level: Experimental, Kops: "1.8.0", Of: "backend vxlan", If: flannelBackend("vxlan")}},
 			First: version(1, 2),
+			Note:  "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys it otherwise",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
 		Kubelet: "cni",
@@ -29,18 +30,23 @@ func flannel() Network {
 			brNetfilter(false), // flanneld exits without it
 			{Name: "vxlan", Why: "flannel.1", When: "backend vxlan", If: flannelBackend("vxlan")},
 			{Name: "tun", Why: "flannel0", When: "backend udp", If: flannelBackend("udp")},
+			{Name: "wireguard", Why: "flannel-wg", When: "backend wireguard", If: flannelBackend("wireguard")},
 		},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		Ports: []Port{
 			{Proto: "udp", Port: 8472, What: "backend vxlan"},
 			{Proto: "udp", Port: 8285, What: "backend udp"},
+			{Proto: "udp", Port: 51820, What: "backend wireguard"},
+			{Proto: "udp", Port: 51821, What: "backend wireguard, IPv6"},
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
-		MTU:        "flanneld's: MTU of its interface less 50 (vxlan) or 28 (udp)",
+		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 28 (udp), 80 (wireguard) or nothing (host-gw)",
 		Signs: []Sign{
 			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env", Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
 			{What: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp", If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{What: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard", If: flannelBackend("wireguard"),
+				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
 		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
 		Leftovers: portmapLeaves(tasks.Leftovers{
@@ -83,6 +89,9 @@ func buildFlannel(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	if in.Node.Networking.Flannel.DisableTxChecksumOffloading {
 		b.noteTxChecksum(in)
+	}
+	if in.Node.Networking.Flannel.Backend == "host-gw" {
+		b.note(Info, in.Origin("spec.networking.flannel.backend"), "host-gw routes by the nodes' own addresses: every node must reach every other without a router between them")
 	}
 	b.Wait = in.waitConf(flannelConf, "its DaemonSet writes it")
 	return b, nil

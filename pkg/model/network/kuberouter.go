@@ -91,7 +91,7 @@ func buildKubeRouter(in Input) (Built, error) {
 	if in.Node.CloudProvider == "azure" {
 		b.note(Warning, in.NetworkOrigin(), "Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
 	}
-	b.note(Info, in.NetworkOrigin(), "kube-router serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+	b.noteKubeProxy(in, "spec.networking.kubeRouter", "kube-router")
 	b.Wait = in.waitConf(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
 	return b, nil
 }

@@ -75,6 +75,13 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 	}
 }
 
+// noteKubeProxy says that the network serves the services, unless a document says that it knows. kube-proxy.enabled: true is refused with the documents.
+func (b *Built) noteKubeProxy(in Input, path, network string) {
+	if in.Node.KubeProxy == nil {
+		b.note(Info, in.Origin(path), "%s serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)", network)
+	}
+}
+
 // protocolBoot is the protocol of routes that programs set without saying who they are (linux/rtnetlink.h, RTPROT_BOOT).
 const protocolBoot = 3
 
