@@ -15,7 +15,8 @@ type Field struct {
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has the name. The manual is made of it.
 func NetworkFields(name string) []Field {
-	for _, c := range choices() {
+	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return d.multus(allocate(&w.Multus)) }}
+	for _, c := range append(choices(), beside) {
 		if c.name != name {
 			continue
 		}

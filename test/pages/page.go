@@ -46,6 +46,10 @@ func (w *writer) choose(n network.Network, meanings Meanings) {
 	}
 	w.para("## In the documents")
 	fields := fieldsOf(n.Name, meanings)
+	if n.Chosen != "" {
+		w.para("```yaml\n%s\n```", n.Chosen)
+		return
+	}
 	if len(fields) == 0 {
 		w.para("```yaml\nspec:\n  networking:\n    %s: {}\n```", n.Name)
 		w.para("It has no fields here.")
@@ -64,6 +68,8 @@ func (w *writer) host(n network.Network) {
 	switch n.Conf.Writer {
 	case network.WriterNetwright:
 		w.para("Netwright writes the conf %s itself, last of all: with it the node takes pods.", code(n.Conf.File))
+	case network.WriterNobody:
+		w.para("There is no CNI conf: kubelet does without.")
 	case network.WriterUser:
 		w.para("Who brings the network writes the conf%s; Netwright prepares the node and says whether the conf is in force.", named(n.Conf.File))
 	default:

@@ -17,6 +17,7 @@ func buildCalico(in Input) (Built, error) {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
 			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module without it, so we install nothing")
 	}
+	b.noteMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoOverhead(in))
 	if calicoBPF(in) {
 		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
 	}
@@ -70,3 +71,27 @@ func calicoCommonName(c config.Certificates) string {
 }
 
 func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }
+
+// calicoOverhead is what the widest of its encapsulations adds to a packet, in bytes.
+// https://docs.tigera.io/calico/latest/networking/configuring/mtu
+func calicoOverhead(in Input) int {
+	six := in.V6 && !in.V4
+	overhead := 0
+	if calicoIPIP(in) {
+		overhead = 20
+	}
+	if in.Node.Networking.Calico.EncapsulationMode == "vxlan" {
+		overhead = byFamily(six, 50, 70)
+	}
+	if calicoWireGuard(in) {
+		overhead = max(overhead, byFamily(six, 60, 80))
+	}
+	return overhead
+}
+
+func byFamily(six bool, four, sixth int) int {
+	if six {
+		return sixth
+	}
+	return four
+}

@@ -130,6 +130,7 @@ func buildCilium(in Input) (Built, error) {
 	if c.CNIExclusive == nil || *c.CNIExclusive {
 		b.note(Info, in.NetworkOrigin(), "cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or istio it must not (cniExclusive: false)")
 	}
+	b.noteMTU(in, "spec.networking.cilium.mtu", c.MTU, 0) // it means the links': Cilium takes its encapsulation off itself
 	if err := b.addCiliumEtcd(in); err != nil {
 		return b, err
 	}

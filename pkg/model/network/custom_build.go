@@ -33,6 +33,7 @@ func buildCustom(in Input) (Built, error) {
 			b.note(Info, in.Origin(fmt.Sprintf("%s.packages[%d]", customAt, i)), "the network needs the package %s, which nothing installs: see that the image has it", p.Name)
 		}
 	}
+	b.noteMTU(in, customAt+".mtu", c.MTU, c.Overhead)
 	switch c.Conf.Writer {
 	case WriterNetwright:
 		return b, b.addCustomConf(in, c)

@@ -34,9 +34,10 @@ func legacy(n *config.Node) (Network, bool) {
 // noop is kubelet without --network-plugin: pods are on docker's own bridge. Upstream: pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
 func noop() Network {
 	return Network{
-		Name:  noopPlugin,
-		Title: "kubelet's no-op plugin: docker's own bridge, with a range of its own on each node; no CNI",
-		Docs:  "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
+		Name:   noopPlugin,
+		Title:  "kubelet's no-op plugin: docker's own bridge, with a range of its own on each node; no CNI",
+		Chosen: "spec:\n  networking:\n    cni: {}\n  kubelet: {networkPluginName: noop}",
+		Docs:   "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
 		Lifecycle: Lifecycle{Last: version(1, 23), Instead: "bridge", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: noop, with docker only; " +
 			"kubelet 1.24 lost dockershim"},
 		Conf:    Conf{Writer: WriterNobody},
@@ -60,9 +61,10 @@ func exec(dir, plugin string) Network {
 		name = vendor
 	}
 	return Network{
-		Name:  execPlugin,
-		Title: "a program of somebody's that kubelet runs for each pod (init, setup, teardown, status); no CNI",
-		Docs:  "https://github.com/kubernetes/kubernetes/blob/v1.5.8/pkg/kubelet/network/exec/exec.go",
+		Name:   execPlugin,
+		Title:  "a program of somebody's that kubelet runs for each pod (init, setup, teardown, status); no CNI",
+		Chosen: "spec:\n  networking:\n    cni: {}\n  kubelet: {networkPluginName: VENDOR/NAME}",
+		Docs:   "https://github.com/kubernetes/kubernetes/blob/v1.5.8/pkg/kubelet/network/exec/exec.go",
 		Lifecycle: Lifecycle{Last: version(1, 5), Instead: "a CNI plugin (`cni: {}` without networkPluginName)", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated by " +
 			"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
 		Conf:      Conf{Writer: WriterNobody},

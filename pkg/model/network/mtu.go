@@ -45,8 +45,12 @@ func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 func (b *Built) noteMTU(in Input, path string, mtu, overhead int) {
 	for _, l := range in.Facts.Links {
 		if l.Name == in.Facts.Uplink && mtu > 0 && l.MTU > 0 && mtu+overhead > l.MTU {
-			b.note(Warning, in.Origin(path), "pods' packets of %d and %d of encapsulation do not pass %s, whose MTU is %d: large ones get lost; set %s to %d at most",
-				mtu, overhead, l.Name, l.MTU, path, l.MTU-overhead)
+			around := fmt.Sprintf(" and %d of encapsulation", overhead)
+			if overhead == 0 {
+				around = ""
+			}
+			b.note(Warning, in.Origin(path), "pods' packets of %d%s do not pass %s, whose MTU is %d: large ones get lost; set %s to %d at most",
+				mtu, around, l.Name, l.MTU, path, l.MTU-overhead)
 		}
 	}
 }

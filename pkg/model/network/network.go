@@ -10,6 +10,8 @@ type Network struct {
 	Name  string `json:"name"`  // the key under spec.networking
 	Title string `json:"title"` // one line for a list
 	Docs  string `json:"docs"`  // where upstream documents it
+	// Chosen is the part of the documents that chooses it; "": its name under spec.networking.
+	Chosen string `json:"chosen,omitempty"`
 
 	Lifecycle    Lifecycle       `json:"lifecycle"`
 	Conf         Conf            `json:"conf"`
