@@ -9,6 +9,8 @@ type dialect struct {
 	spelling   map[string]string // path as written → our name of its last part
 	// lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans. spec.networking stays strict.
 	lenient bool
+	// nested: the cluster's address ranges and topology are under spec.networking.
+	nested bool
 }
 
 // The kinds of documents.
@@ -23,7 +25,7 @@ var strict = dialect{
 	kinds:      map[string]string{KindCluster: KindCluster, KindNodeGroup: KindNodeGroup, KindNode: KindNode},
 }
 
-// kops is the one API version that kOps has ever served to users; the spellings are those of its releases 1.4 to 1.37.
+// kops is the API version that kOps has always served to users; the spellings are those of its releases 1.4 to 1.37.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
 var kops = dialect{
 	apiVersion: "kops.k8s.io/v1alpha2",
@@ -38,8 +40,19 @@ var kops = dialect{
 	lenient: true,
 }
 
+// kopsThree is kOps' next version: the fields of the cluster's network are under spec.networking, names are ours, and the cloud is a mapping
+// of that name.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha3/networking.go
+var kopsThree = dialect{
+	apiVersion: "kops.k8s.io/v1alpha3",
+	kinds:      kops.kinds,
+	spelling:   map[string]string{"spec.kubelet.configureCBR0": "configureCbr0"},
+	lenient:    true,
+	nested:     true,
+}
+
 // dialects we read, in the order in which a diagnostic lists them.
-var dialects = [...]*dialect{&strict, &kops}
+var dialects = [...]*dialect{&strict, &kops, &kopsThree}
 
 // spell is our name for a field that the document writes as key under at.
 func (d *dialect) spell(at, key string) string {
@@ -53,5 +66,5 @@ func (d *dialect) spell(at, key string) string {
 
 // skips tells that an unknown field under at is no error.
 func (d *dialect) skips(at string) bool {
-	return d.lenient && at != "spec.networking" && !strings.HasPrefix(at, "spec.networking.")
+	return d.lenient && (at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking."))
 }

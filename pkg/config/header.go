@@ -37,7 +37,10 @@ func (d *document) header(want string) bool {
 	version, kind := d.root.get("apiVersion"), d.root.get("kind")
 	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == version.str() })
 	if i < 0 {
-		known := []string{strict.apiVersion, kops.apiVersion}
+		var known []string
+		for _, x := range dialects {
+			known = append(known, x.apiVersion)
+		}
 		d.wrongHeader("apiVersion", version, known)
 		return false
 	}

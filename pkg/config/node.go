@@ -35,6 +35,7 @@ type Node struct {
 	CNI CNI `json:"cni"`
 
 	PodCIDR               CIDRs     `json:"podCIDR"`               // of the whole cluster; at most one per family
+	NetworkCIDR           CIDRs     `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC); empty: not said
 	NonMasqueradeCIDR     CIDRs     `json:"nonMasqueradeCIDR"`     // traffic to it keeps its pod address; a family without a range is not masqueraded at all
 	ServiceClusterIPRange CIDRs     `json:"serviceClusterIPRange"` // at most one per family
 	NodePortRange         PortRange `json:"serviceNodePortRange"`  // default 30000-32767

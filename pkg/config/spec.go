@@ -4,14 +4,13 @@ package config
 // differ between nodes.
 
 func (d *decoder) clusterSpec(n *Node) []field {
-	fields := append(d.commonSpec(n),
-		field{name: "cloudProvider", set: d.text(&n.CloudProvider, nil)},
-		field{name: "topology", set: d.into(func() []field { return d.topology(&n.Topology) })},
-		field{name: "podCIDR", set: d.cidrs(&n.PodCIDR)},
-		field{name: "nonMasqueradeCIDR", set: d.cidrs(&n.NonMasqueradeCIDR)},
-		field{name: "serviceClusterIPRange", set: d.cidrs(&n.ServiceClusterIPRange)},
-	)
-	if d.doc.dialect == &kops {
+	fields := d.commonSpec(n)
+	if d.doc.dialect.nested {
+		fields = append(fields, field{name: "cloudProvider", set: d.cloud(&n.CloudProvider)})
+	} else {
+		fields = append(append(fields, field{name: "cloudProvider", set: d.text(&n.CloudProvider, nil)}), d.rangesSpec(n)...)
+	}
+	if d.doc.dialect.lenient {
 		return append(fields, field{name: "kubeAPIServer", set: func(v *value, at string) {
 			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(v *value, at string) {
 				d.origins["spec.serviceNodePortRange"] = d.origins[at]
@@ -20,6 +19,46 @@ func (d *decoder) clusterSpec(n *Node) []field {
 		}})
 	}
 	return append(fields, field{name: "serviceNodePortRange", set: d.ports(&n.NodePortRange)})
+}
+
+// rangesSpec are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
+func (d *decoder) rangesSpec(n *Node) []field {
+	fields := []field{
+		{name: "topology", set: d.into(func() []field { return d.topology(&n.Topology) })},
+		{name: "podCIDR", set: d.cidrs(&n.PodCIDR)},
+		{name: "nonMasqueradeCIDR", set: d.cidrs(&n.NonMasqueradeCIDR)},
+		{name: "serviceClusterIPRange", set: d.cidrs(&n.ServiceClusterIPRange)},
+		{name: "networkCIDR", set: d.cidrs(&n.NetworkCIDR)},
+	}
+	if !d.doc.dialect.nested {
+		return fields
+	}
+	for i := range fields { // the origin is asked for where our own documents say it
+		f := fields[i]
+		fields[i].set = func(v *value, at string) {
+			d.origins["spec."+f.name] = d.origins[at]
+			f.set(v, at)
+		}
+		fields[i].unlisted = true
+	}
+	for _, name := range nestedIgnored {
+		fields = append(fields, field{name: name, set: d.ignore, unlisted: true})
+	}
+	return fields
+}
+
+// nestedIgnored are fields of kOps' spec.networking that do not concern a node.
+var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
+
+// cloud reads kOps' later form of the cloud: a mapping with one key, its name.
+func (d *decoder) cloud(to *string) set {
+	return func(v *value, at string) {
+		if v.kind != kindMap || len(v.entries) != 1 {
+			d.wrongKind(v, at, "a mapping of one cloud such as aws: {}")
+			return
+		}
+		*to = v.entries[0].key
+	}
 }
 
 func (d *decoder) groupSpec(n *Node) []field {
@@ -42,7 +81,7 @@ func (d *decoder) nodeSpec(n *Node) []field {
 // commonSpec are the fields that every kind has.
 func (d *decoder) commonSpec(n *Node) []field {
 	assets := d.assets(n)
-	if d.doc.dialect == &kops {
+	if d.doc.dialect.lenient {
 		assets = d.kopsAssets(n) // the same name for another thing: where to download from
 	}
 	fields := []field{
@@ -58,7 +97,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 		{name: "fileAssets", set: d.fileAssets(n)},
 		{name: "hooks", set: d.hooks(n)},
 	}
-	if d.doc.dialect == &kops {
+	if d.doc.dialect.lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	return append(fields, field{name: "prune", set: d.into(func() []field {
@@ -133,7 +172,7 @@ func roleOf(written string) string {
 // homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
 func homeOf(key string) string {
 	switch key {
-	case "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
+	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
 	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "prune":
 		return key + " belongs under spec"

@@ -70,6 +70,9 @@ func (d *decoder) networking(n *Node) set {
 				d.mapping(v, at, c.fields(d, w))
 			}})
 		}
+		if d.doc.dialect.nested {
+			fields = append(fields, d.rangesSpec(n)...)
+		}
 		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
 		if d.doc.dialect != &kops { // kOps has no word for it
 			fields = append(fields, field{name: "bridgeNetfilter", set: d.bridgeNetfilter(&w.BridgeNetfilter)},

@@ -95,6 +95,7 @@ func (v *validator) twoNetworks(set []string) {
 
 func (v *validator) all() {
 	v.ranges()
+	v.overlaps()
 	v.topology()
 	v.mtus()
 	v.calico()

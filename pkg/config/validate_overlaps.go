@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// podsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
+func (w *Networking) podsOfVPC() bool {
+	return w.AmazonVPC != nil || w.Cilium != nil && w.Cilium.ENI() || w.GCP != nil || w.CNI != nil || w.Custom != nil || w.LyftVPC != nil || w.Azure != nil
+}
+
+// overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one of the two ways only. Each error names both places.
+func (v *validator) overlaps() {
+	n := v.node
+	for _, r := range []struct {
+		path, what string
+		ranges     CIDRs
+	}{{"spec.podCIDR", "podCIDR", n.PodCIDR}, {"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
+		if r.what == "podCIDR" && n.Networking.podsOfVPC() || n.Origin(r.path).IsDefault() {
+			continue
+		}
+		for _, p := range r.ranges {
+			if net := sameFamily(n.NetworkCIDR, p); net.IsValid() && net.Overlaps(p) {
+				v.errorAt(r.path, Diagnostic{Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
+					Expected: "ranges that do not overlap"})
+			}
+			if a := addressIn(n.Address, p); a.IsValid() {
+				v.errorAt(r.path, Diagnostic{Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
+					Expected: "a range in which no node has an address"})
+			}
+		}
+	}
+}
+
+func addressIn(addresses Addresses, p netip.Prefix) netip.Addr {
+	for _, a := range addresses {
+		if p.Contains(a) {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
