@@ -80,13 +80,13 @@ func (f *flags) checked(ctx context.Context) (out *verified, err error) {
 		return nil, err
 	}
 	name := d.Node.Networking.Name()
-	net, ok := network.Find(name)
+	net, ok := network.Of(d.Node)
 	if !ok {
 		return nil, unknownNetwork(name)
 	}
 	want := verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), Minimums: verify.Minimums(net)}
 	for _, t := range g.Order() {
-		if conf, is := t.(tasks.WaitConf); is {
+		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
 			want.Conf = &conf
 		}
 	}
