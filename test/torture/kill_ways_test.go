@@ -25,6 +25,7 @@ func ways(t testing.TB) []scenario {
 	bridge := spec("one", "  networking:\n    bridge: {}\n")
 	moved := spec("two", "  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n")
 	own := spec("one", "  networking:\n    cni: {}\n")
+	own["cluster.yaml"] = strings.Replace(own["cluster.yaml"], "- name: cni-plugins\n", "- name: cni-plugins\n    members: [bridge, host-local, portmap, loopback]\n", 1)
 	nothing := nodeDocuments(t, "v1", baseSpec+"  networking:\n    cni: {}\n")
 	nothing["cluster.yaml"] = strings.Replace(nothing["cluster.yaml"], "- name: cni-plugins\n", "- name: cni-plugins\n    members: [portmap, loopback]\n", 1)
 	allowed := maps.Clone(nothing)
