@@ -167,8 +167,11 @@ func (h *Host) DetachProgram(ctx context.Context, p Program) error {
 
 func (h *Host) delFilter(ctx context.Context, rt *netlink.Handle, p Program) error {
 	l, err := rt.LinkByIndex(p.link)
+	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
+		return nil
+	}
 	if err != nil {
-		return nil //nolint:nilerr // the link went with what it had
+		return err
 	}
 	have, err := h.filters(ctx, l)
 	if err != nil {
@@ -202,8 +205,11 @@ func (p Program) same(o Program) bool {
 
 func delXDP(rt *netlink.Handle, p Program) error {
 	l, err := rt.LinkByIndex(p.link)
+	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
+		return nil
+	}
 	if err != nil {
-		return nil //nolint:nilerr // the link went with what it had
+		return err
 	}
 	// XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE by XDP_ATTACHED_DRV, _SKB and _HW (linux/if_link.h).
 	flags := map[uint32]int{1: 1 << 2, 2: 1 << 1, 3: 1 << 3}[p.mode]
