@@ -93,6 +93,8 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 	switch {
 	case !known || c.overtaken(ctx, v, e):
 		e, err = c.enter(ctx, v, t, key)
+	case e.Released:
+		e, err = c.again(ctx, v, t, e)
 	case k != nil && c.leftBy(ctx, v, e): // how an earlier change ended is known now, and will not be after this one
 		e.Last, err = k.Live(ctx, v)
 	}
@@ -183,6 +185,16 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 		}
 	}
 	return e, nil
+}
+
+// again is the entry of a key that was let go of and is wanted again. What has gone from the host meanwhile enters anew, as ours to be: somebody took
+// it away, and what we put there next goes with us.
+func (c *custody) again(ctx context.Context, v host.View, t tasks.Task, e ledger.Entry) (ledger.Entry, error) {
+	anew, err := c.enter(ctx, v, t, e.Key)
+	if err != nil || anew.Mode == ledger.Found {
+		return e, err
+	}
+	return anew, nil
 }
 
 // describe puts the task into an entry.

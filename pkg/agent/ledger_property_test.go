@@ -24,7 +24,7 @@ const (
 // A random history of wanted sets, kills before and after the changes, people who write and remove files, and ledgers that get
 // lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as long as the ledger was never lost.
 //
-// The lines that keep it: custody.go, enter, overtaken and intend; prune.go, sort and leftBy.
+// The lines that keep it: custody.go, enter, again, overtaken and intend; prune.go, sort and leftBy.
 func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 	paths := []string{"/etc/a", "/etc/b", "/etc/dir/c", "/etc/dir/d"}
 	rapid.Check(t, func(rt *rapid.T) {
