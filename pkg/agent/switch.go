@@ -70,6 +70,10 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 		return nil, nil
 	}
 	s := &switching{Switch: network.Between(had.Name, d.network()), wanted: d, known: known}
+	if s.Stays && spec.From == had.Name {
+		s.Stays, s.Safe = false, false
+		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none", had.Name, d.Node.Origin("spec.networking.switch.from"))
+	}
 	if had.Leftovers != "" {
 		if err := json.Unmarshal([]byte(had.Leftovers), &s.From.Leftovers); err != nil {
 			return nil, fmt.Errorf("leave %s: read from the ledger what it leaves: %w", had.Name, err)

@@ -109,6 +109,8 @@ func TestLeave(t *testing.T) {
 		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []host.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
 		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []host.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
 		"handed over":                  {had: "calico", spec: "cni: {}", pods: []host.Pod{agent, web}, kind: "safe"},
+		"not handed over when named":   {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"named and not allowed":        {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []host.Pod{web}, kind: "disruptive", held: "not allowed"},
 		"bridge is not handed over":    {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
 		"somebody's, unused":           {spec: flannel, files: calicoConf, none: true},
 		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []host.Pod{web}, kind: "disruptive", held: "netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: calico}"},
