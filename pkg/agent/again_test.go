@@ -105,3 +105,27 @@ func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 		})
 	}
 }
+
+// The line that keeps it: custody.go, altered.
+func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
+	for _, how := range waysToLetGo {
+		t.Run(how, func(t *testing.T) {
+			root := letGo(t, how)
+			if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+				t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+			}
+		})
+	}
+	t.Run("killed before the repair, and then nothing", func(t *testing.T) {
+		needs.Root(t) // files belong to root
+		root := t.TempDir()
+		put(t, root, "/etc/a", "somebody's")
+		die(t, root, []tasks.Task{file("/etc/a", "1")}, true)
+		if err := os.Remove(filepath.Join(root, "etc/a")); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+			t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+		}
+	})
+}

@@ -160,6 +160,13 @@ func (c *custody) overtaken(ctx context.Context, v host.View, e ledger.Entry) bo
 	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
 }
 
+// altered says that somebody else has made of a key what is there. A found file that is not there is their doing whatever the ledger says: nothing
+// of ours removes one.
+func (c *custody) altered(ctx context.Context, v host.View, e ledger.Entry, live string) bool {
+	removed := live == "" && e.Mode == ledger.Found && e.Key.Kind() == tasks.KindFile
+	return (live != e.Last || removed) && !c.leftBy(ctx, v, e)
+}
+
 // enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present makes it found.
 func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
 	e := ledger.Entry{Key: key, Mode: ledger.Found}

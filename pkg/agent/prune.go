@@ -110,7 +110,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case c.changed != "" && foreign(e, k, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, notOurs))
-	case live != e.Last && !c.leftBy(ctx, v, e) && c.changed == "":
+	case c.changed == "" && c.altered(ctx, v, e, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))
 	case holds != "":
@@ -119,7 +119,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	default:
 		*list = append(*list, tasks.Removal{
 			Meta: tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)},
-			Key:  e.Key, Keeper: remover, Last: live, Changed: c.changed.reason(live != e.Last && !c.leftBy(ctx, v, e)),
+			Key:  e.Key, Keeper: remover, Last: live, Changed: c.changed.reason(c.altered(ctx, v, e, live)),
 		})
 	}
 	return nil

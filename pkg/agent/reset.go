@@ -140,7 +140,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
 	}
 	restorer, restorable := k.(tasks.Restorer)
-	changed := live != e.Last && !r.custody.leftBy(ctx, v, e)
+	changed := r.custody.altered(ctx, v, e, live)
 	ours := !changed || r.custody.changed != ""
 	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
 	holds, err := r.custody.holds(ctx, v, e.Key)
