@@ -59,10 +59,16 @@ func Etcd(t testing.TB) string {
 // Containerd2 is the containerd of a 2.x release: the daemon alone, no shim and no runc. It serves CRI, and runs no containers.
 func Containerd2(t testing.TB) string {
 	t.Helper()
-	source := filepath.Join(repository(t), "test/assets/containerd")
-	return filepath.Join(cache.Built(t, "containerd", key(t, source, "go.mod", "go.sum"), func(dir string) error {
+	return filepath.Join(Tools(t, "containerd", "test/assets/containerd"), "containerd")
+}
+
+// Tools is a directory with the programs that a module of this repository names in its tool lines; what it holds is cached under name.
+func Tools(t testing.TB, name, module string) string {
+	t.Helper()
+	source := filepath.Join(repository(t), module)
+	return cache.Built(t, name, key(t, source, "go.mod", "go.sum"), func(dir string) error {
 		return run(source, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/", "tool")
-	}), "containerd")
+	})
 }
 
 func cni(t testing.TB) string {

@@ -37,6 +37,8 @@ func coil() Network {
 		SharedHost: leaveAlone("veth*"),
 		Signs:      []Sign{{What: "coild answers the plugin", Path: "/run/coild.sock", Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route show table 116`"}},
 		Leftovers:  coilLeaves(),
+		Proved:     []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved:   "that pods talk: its daemon is not run",
 		Build:      buildCoil,
 	}
 }

@@ -39,6 +39,8 @@ func hybridnet() Network {
 				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of this node"},
 		},
 		Leftovers: hybridnetLeaves(),
+		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its daemon is not run",
 		Build:     buildHybridnet,
 	}
 }

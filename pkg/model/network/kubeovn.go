@@ -44,6 +44,8 @@ func kubeOVN() Network {
 			{What: "its daemon answers the plugin", Path: "/run/openvswitch/kube-ovn-daemon.sock"},
 		},
 		Leftovers: kubeOVNLeaves(),
+		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its daemon is not run",
 		Build:     buildKubeOVN,
 	}
 }

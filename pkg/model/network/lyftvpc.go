@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -45,6 +46,8 @@ func lyftVPC() Network {
 		Signs: []Sign{{What: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
 			Missing: "normal before the first pod; else run `" + lyftName + "-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
 		Leftovers: lyftLeaves(),
+		Proved:    []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its plugins take addresses from EC2 only",
 		Build:     buildLyftVPC,
 	}
 }
@@ -87,6 +90,17 @@ type lyftPTP struct {
 	IPMasq             bool   `json:"ipMasq"`
 }
 
+// lyftVersion is the one version of the CNI that its ipam answers, that of the library that it was built with: 0.3.1 up to v0.6.1, 0.4.0 since (go.mod,
+// plugin/ipam/main.go: PluginSupports(version.Current())).
+func lyftVersion(in Input) string {
+	for _, a := range in.Node.Assets {
+		if v, err := config.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil && !v.Before(config.Version{Minor: 6, Patch: 2}) {
+			return "0.4.0"
+		}
+	}
+	return "0.3.1"
+}
+
 func buildLyftVPC(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	l := in.Node.Networking.LyftVPC
@@ -94,7 +108,7 @@ func buildLyftVPC(in Input) (Built, error) {
 		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, and no document says them: write `secGroupIds: [sg-…]` (kOps took the node's: 169.254.169.254/latest/meta-data/network/interfaces/macs/MAC/security-group-ids)",
 			in.NetworkOrigin())
 	}
-	const v = "0.3.1" // the newest that its plugins answer
+	v := lyftVersion(in)
 	content, err := conflist{CNIVersion: v, Name: lyftName, Plugins: []any{
 		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, l.SecGroupIDs},
 		lyftIPVlan{v, lyftName + "-ipvlan", "l2"},

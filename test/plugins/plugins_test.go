@@ -1,0 +1,137 @@
+package plugins
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// plugin is a program of a network's chain.
+type plugin struct {
+	network string // the row
+	module  string // below modules
+	tool    string // as its module builds it
+	name    string // as the chain has it
+	// reads is a field of the conf that the program decodes: of another type it is refused by name.
+	reads string
+	// stops is what an ADD ends with that has the whole conf and no pod, no daemon and no network.
+	stops string
+}
+
+var table = []plugin{
+	{"lyftvpc", "lyft", "ipam", "cni-ipvlan-vpc-k8s-ipam", "interfaceIndex", "169.254.169.254:80: connect: network is unreachable"},
+	{"lyftvpc", "lyft", "ipvlan", "cni-ipvlan-vpc-k8s-ipvlan", "mode", `"master" field is required`}, // of the plugin before it, by its result
+	{"lyftvpc", "lyft", "unnumbered-ptp", "cni-ipvlan-vpc-k8s-unnumbered-ptp", "hostInterface", "unable to get MTU for hostInterface"},
+	{"coil", "coil", "coil", "coil", "socket", "dial unix /run/coild.sock"},
+	{"hybridnet", "hybridnet", "cni", "hybridnet", "server_socket", "unable to open netns"},
+	{"kubeOVN", "kubeovn", "cni", "kube-ovn", "server_socket", "failed to Statfs"},
+}
+
+// TestPlugins asks each program what a runtime asks it.
+func TestPlugins(t *testing.T) {
+	needs.Root(t) // a network of its own, in which it reaches nobody
+	for _, p := range table {
+		t.Run(p.name, func(t *testing.T) {
+			row, ok := network.Find(p.network)
+			if !ok || !slices.Contains(row.Conf.Chain, p.name) {
+				t.Fatalf("the chain of %s is %v, without %s", p.network, row.Conf.Chain, p.name)
+			}
+			list := conf(t, row)
+			at := slices.IndexFunc(list.Plugins, func(c map[string]any) bool { return c["type"] == p.name })
+			if at < 0 {
+				t.Fatalf("the conf of %s has no plugin %s: %v", p.network, p.name, list.Plugins)
+			}
+			one := list.Plugins[at] // as libcni hands it over
+			one["name"], one["cniVersion"] = list.Name, list.CNIVersion
+			program := filepath.Join(assets.Tools(t, "plugin-"+p.module, "test/plugins/modules/"+p.module), p.tool)
+
+			var answer struct{ SupportedVersions []string }
+			if out, err := call(t, program, "VERSION", map[string]any{"cniVersion": list.CNIVersion}); err != nil || json.Unmarshal(out, &answer) != nil {
+				t.Fatalf("VERSION: %v: %s", err, out)
+			}
+			if !slices.Contains(answer.SupportedVersions, list.CNIVersion) {
+				t.Errorf("the conf is of version %s, and the program answers %v", list.CNIVersion, answer.SupportedVersions)
+			}
+			if out, err := call(t, program, "ADD", one); err == nil || !strings.Contains(string(out), escaped(p.stops)) {
+				t.Errorf("an ADD without a pod: %v: %s, want %s", err, out, p.stops)
+			}
+			one[p.reads] = otherType(t, one[p.reads])
+			if out, err := call(t, program, "ADD", one); err == nil || !strings.Contains(string(out), "cannot unmarshal") || !strings.Contains(string(out), "."+p.reads+" of type") {
+				t.Errorf("an ADD with %s %v: %v: %s", p.reads, one[p.reads], err, out)
+			}
+		})
+	}
+}
+
+// call runs a plugin in a network of its own without a link, for a pod that is not there.
+func call(t *testing.T, program, command string, conf map[string]any) ([]byte, error) {
+	t.Helper()
+	in, err := json.Marshal(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=none", "CNI_NETNS=/nowhere/netns", "CNI_IFNAME=eth0", "CNI_PATH=/nowhere",
+		"CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=none;K8S_POD_INFRA_CONTAINER_ID=none", "HOME="+t.TempDir(), "TMPDIR="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	return cmd.Output()
+}
+
+// otherType is a value of another JSON type.
+func otherType(t *testing.T, v any) any {
+	t.Helper()
+	switch v.(type) {
+	case string:
+		return 5
+	case float64:
+		return "five"
+	}
+	t.Fatalf("a field that is %v cannot be made wrong", v)
+	return nil
+}
+
+// escaped is a text as it stands in JSON.
+func escaped(s string) string {
+	quoted, _ := json.Marshal(s)
+	return strings.Trim(string(quoted), `"`)
+}
+
+// conflist is what of a conf a runtime looks at.
+type conflist struct {
+	CNIVersion string
+	Name       string
+	Plugins    []map[string]any
+}
+
+// conf is the one that we write for the network, or the one that its installer writes: testdata has these as upstream has them.
+func conf(t *testing.T, row network.Network) conflist {
+	t.Helper()
+	var content []byte
+	var err error
+	switch row.Conf.Writer {
+	case network.WriterNetwright:
+		content, err = written(row.Name)
+	default:
+		content, err = os.ReadFile(filepath.Join("testdata", row.Conf.File))
+	}
+	var list conflist
+	if err == nil {
+		err = json.Unmarshal(content, &list)
+	}
+	if err != nil {
+		t.Fatal(fmt.Errorf("reading the conf of %s: %w", row.Name, err))
+	}
+	return list
+}

@@ -1,0 +1,39 @@
+package plugins
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// written is the conf that a plan of testdata/<network>.yaml writes, byte for byte.
+func written(name string) ([]byte, error) {
+	file := filepath.Join("testdata", name+".yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: data}}, config.Select{Node: "node-1"})
+	if err := diags.Err(); err != nil {
+		return nil, err
+	}
+	row, _ := network.Find(name)
+	planned, _, err := model.Build(model.Input{Node: node, Facts: &host.Facts{Arch: "amd64", Uplink: "eth0",
+		Runtime: host.RuntimeFacts{Name: "containerd", Version: "1.7.0"}, Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, task := range planned {
+		if f, ok := task.(tasks.File); ok && path.Base(f.Path) == row.Conf.File {
+			return f.Content, nil
+		}
+	}
+	return nil, fmt.Errorf("the plan of %s writes no %s", file, row.Conf.File)
+}
