@@ -6,8 +6,8 @@ import (
 )
 
 // podsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
-func (w *Networking) podsOfVPC() bool {
-	return w.AmazonVPC != nil || w.Cilium != nil && w.Cilium.ENI() || w.GCP != nil || w.CNI != nil || w.Custom != nil || w.LyftVPC != nil || w.Azure != nil
+func (n *Networking) podsOfVPC() bool {
+	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
 }
 
 // overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one of the two ways only. Each error names both places.

@@ -60,7 +60,7 @@ func Of(n *config.Node) (Network, bool) {
 		net, known = custom(c), true
 	}
 	if m := n.Networking.Multus; m != nil && known {
-		net = multus(m).over(net)
+		net = net.below(multus(m))
 	}
 	return net, known
 }

@@ -67,15 +67,15 @@ func multus(m *config.Multus) Network {
 	return n
 }
 
-// over is the network with multus before it.
-func (m Network) over(n Network) Network {
-	below := n.Build
-	n.Plugins = slices.Concat(n.Plugins, m.Plugins)
-	n.Signs = slices.Concat(n.Signs, m.Signs)
-	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, m.Leftovers.Files)
-	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, m.Leftovers.Others)
+// below is the network with another, multus, before it: it is prepared for as before, and called by that.
+func (n Network) below(meta Network) Network {
+	build := n.Build
+	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
+	n.Signs = slices.Concat(n.Signs, meta.Signs)
+	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, meta.Leftovers.Files)
+	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, meta.Leftovers.Others)
 	n.Build = func(in Input) (Built, error) {
-		b, err := below(in)
+		b, err := build(in)
 		if err != nil {
 			return b, err
 		}
