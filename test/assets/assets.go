@@ -1,5 +1,5 @@
-// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, containerd 2. Each comes from the module
-// proxy at a version that a module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go and nothing else.
+// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, containerd 2, flannel. Each comes from the module
+// proxy at a version that a module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go; flanneld also gcc and the static libc.
 package assets
 
 import (
@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,10 +47,8 @@ func Cnitool(t testing.TB) string {
 // Etcd is a directory with etcd and etcdctl.
 func Etcd(t testing.TB) string {
 	t.Helper()
-	source := filepath.Join(repository(t), "test/assets/etcd")
-	return cache.Built(t, "etcd", key(t, source, "go.mod", "go.sum"), func(dir string) error {
-		err := run(source, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/", "tool")
-		if err != nil {
+	return built(t, "etcd", "test/assets/etcd", func(source, dir string) error {
+		if err := build(source, dir, small); err != nil {
 			return err
 		}
 		return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
@@ -62,20 +61,45 @@ func Containerd2(t testing.TB) string {
 	return filepath.Join(Tools(t, "containerd", "test/assets/containerd"), "containerd")
 }
 
+// Flannel is the CNI plugin flannel, which flannel's DaemonSet puts onto nodes. It knows CNI up to 0.4.0.
+func Flannel(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(Tools(t, "flannel", "test/assets/flannel"), "flannel")
+}
+
+// Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library of the node that it runs in.
+func Flanneld(t testing.TB) string {
+	t.Helper()
+	needs.Tool(t, "gcc")
+	return filepath.Join(built(t, "flanneld", "test/assets/flanneld", func(source, dir string) error {
+		return build(source, dir, small+" -linkmode=external -extldflags=-static", "CGO_ENABLED=1")
+	}), "flannel")
+}
+
 // Tools is a directory with the programs that a module of this repository names in its tool lines; what it holds is cached under name.
 func Tools(t testing.TB, name, module string) string {
 	t.Helper()
+	return built(t, name, module, func(source, dir string) error { return build(source, dir, small) })
+}
+
+func built(t testing.TB, name, module string, build func(source, dir string) error) string {
+	t.Helper()
 	source := filepath.Join(repository(t), module)
-	return cache.Built(t, name, key(t, source, "go.mod", "go.sum"), func(dir string) error {
-		return run(source, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/", "tool")
-	})
+	return cache.Built(t, name, key(t, source, "go.mod", "go.sum"), func(dir string) error { return build(source, dir) })
+}
+
+// small are the linker's flags for a program without symbols.
+const small = "-s -w"
+
+func build(source, dir, ldflags string, environment ...string) error {
+	return run(source, environment, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+ldflags, "-o", dir+"/", "tool")
 }
 
 func cni(t testing.TB) string {
 	t.Helper()
 	source := filepath.Join(repository(t), "examples/assets")
 	return cache.Built(t, "cni", key(t, source, "go.mod", "go.sum", "main.go"), func(dir string) error {
-		if err := run(source, "go", "run", ".", "-o", dir); err != nil {
+		if err := run(source, nil, "go", "run", ".", "-o", dir); err != nil {
 			return err
 		}
 		bin, plugins := filepath.Join(dir, "linux-"+runtime.GOARCH), filepath.Join(dir, "plugins")
@@ -110,10 +134,10 @@ func key(t testing.TB, dir string, names ...string) string {
 	return cache.Key(parts...)
 }
 
-func run(dir, name string, args ...string) error {
+func run(dir string, environment []string, name string, args ...string) error {
 	cmd := exec.CommandContext(context.Background(), name, args...) // not the test's: half a build would be lost
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off"}, environment) // the last one counts
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/netwright/netwright/test/assets"
@@ -28,6 +29,22 @@ func TestCNIPlugins(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), `"1.1.0"`) {
 			t.Errorf("%s answers %q, %v", name, out, err)
 		}
+	}
+}
+
+// The plugin delegates to bridge, and answers to what flannel's own conf says (0.3.1); the daemon starts without a library of the machine.
+func TestFlannel(t *testing.T) {
+	cmd := exec.Command(assets.Flannel(t))
+	cmd.Env = []string{"CNI_COMMAND=VERSION"}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), `"0.3.1"`) {
+		t.Errorf("the plugin answers %q, %v", out, err)
+	}
+	cmd = exec.Command(assets.Flanneld(t), "--version")
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: filepath.Dir(assets.Flanneld(t))}
+	cmd.Path = "/flannel"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the daemon without libraries: %v\n%s", err, out)
 	}
 }
 
