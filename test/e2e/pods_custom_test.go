@@ -76,6 +76,9 @@ func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
 					t.Errorf("the pod's link is another:\n%s", kind)
 				}
 			}
+			for _, pod := range pods {
+				checked(ctx, t, pod)
+			}
 			leave(ctx, t, nodes, pods, "/var/lib/cni/networks/lab")
 		})
 	}
@@ -102,15 +105,12 @@ func twoNodes(t *testing.T, spec string, extra node.Options) (*node.Fabric, [2]*
 }
 
 // talk holds two pods of two nodes to what pods may expect: each has an address of its node's range, reaches the other, and is seen there under
-// its own address; and CNI CHECK finds them as they were made.
+// its own address.
 func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
 	t.Helper()
 	for i, pod := range pods {
 		if len(pod.Addresses) != 1 || !netip.MustParsePrefix(podRange(i)).Contains(pod.Addresses[0]) {
 			t.Fatalf("the pod of %s has the addresses %v, want one of %s", nodes[i].Name(), pod.Addresses, podRange(i))
-		}
-		if res := pod.Check(ctx); res.Code != 0 {
-			t.Errorf("%s: CHECK: exit %d\n%s%s", nodes[i].Name(), res.Code, res.Stdout, res.Stderr)
 		}
 	}
 	for i, pod := range pods {
@@ -122,16 +122,24 @@ func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.
 	}
 }
 
-// leave deletes the pods: CHECK misses an address that is gone, DEL gives it back, and the agent has nothing to do when they came and went.
+// checked holds CNI CHECK to a pod as it was made, and to one whose address somebody took. The pod has none afterwards.
+func checked(ctx context.Context, t *testing.T, pod *node.Pod) {
+	t.Helper()
+	if res := pod.Check(ctx); res.Code != 0 {
+		t.Errorf("CHECK: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	pod.Must(ctx, "ip", "addr", "flush", "dev", "eth0")
+	if res := pod.Check(ctx); res.Code == 0 {
+		t.Error("CHECK does not miss the pod's address")
+	}
+}
+
+// leave deletes the pods: DEL gives their addresses back, and the agent has nothing to do when they came and went.
 func leave(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod, leases string) {
 	t.Helper()
 	for i, n := range nodes {
 		lease := leases + "/" + pods[i].Addresses[0].String()
 		n.Must(ctx, "test", "-e", lease)
-		pods[i].Must(ctx, "ip", "addr", "flush", "dev", "eth0")
-		if res := pods[i].Check(ctx); res.Code == 0 {
-			t.Errorf("%s: CHECK does not miss the pod's address", n.Name())
-		}
 		pods[i].Delete(ctx)
 		n.Must(ctx, "test", "!", "-e", lease)
 		if res := n.Run(ctx, "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout, "nothing to do") {

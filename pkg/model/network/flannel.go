@@ -66,7 +66,10 @@ func flannel() Network {
 			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		}),
 		Agents: []string{"kube-flannel"},
-		Build:  buildFlannel,
+		Proved: []Proof{
+			{"pods of two nodes talk with the real flanneld and plugin, by vxlan and by host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
+		},
+		Build: buildFlannel,
 	}
 }
 
