@@ -216,20 +216,21 @@ func TestSwitchInterrupted(t *testing.T) {
 	probe := netip.MustParseAddrPort("127.0.0.1:7777")
 	n := newSwitchNode(t, "    bridge: {}\n", "probes: [\"tcp:127.0.0.1:7777\"]\nprobeWindow: 20s\n")
 	const allowed = "    calico: {}\n    switch: {allow: true}\n"
-	begin := func() (web criPod, answers *net.TCPListener) {
-		web, answers = runPod(ctx, t, n.Node, "web", false), listen(t, n, probe)
+	begin := func() *net.TCPListener {
+		runPod(ctx, t, n.Node, "web", false)
+		answers := listen(t, n, probe)
 		n.wants(allowed)
 		n.Must(ctx, "rm", "/run/go")
 		n.Start(ctx, "switch.service", "netwright", "--once")
 		n.until("test -e /run/stopping")
-		return web, answers
+		return answers
 	}
 	kill := func() {
 		n.Must(ctx, "systemctl", "kill", "-s", "KILL", "switch.service")
 		n.until("! systemctl is-active -q switch.service && ! systemctl is-active -q netwright-undo-now.service")
 	}
 
-	web, answers := begin()
+	answers := begin()
 	kill() // while kubelet stops
 	n.Must(ctx, "touch", "/run/go")
 	n.until("netwright --once") // the generation is tried again after a while
@@ -240,7 +241,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	answers = listen(t, n, probe)
 	n.once(0, "--allow-disruptive")
 	answers.Close()
-	_, answers = begin()
+	answers = begin()
 	answers.Close() // the probe fails from now on
 	n.Must(ctx, "touch", "/run/go")
 	n.until("systemctl is-active -q kubelet && test ! -e /etc/cni/net.d/05-netwright-bridge.conflist")
@@ -255,7 +256,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	n.once(0, "--allow-disruptive")
 	answers.Close()
 	before := n.Must(ctx, "sh", "-c", "cat /etc/cni/net.d/05-netwright-bridge.conflist; ip -br -4 addr show cbr0; ip route; nft list table ip netwright")
-	web, answers = begin()
+	answers = begin()
 	answers.Close()
 	n.Must(ctx, "touch", "/run/go")
 	n.until("test ! -e /etc/cni/net.d/05-netwright-bridge.conflist")
@@ -268,7 +269,7 @@ func TestSwitchInterrupted(t *testing.T) {
 	if after := n.Must(ctx, "sh", "-c", "cat /etc/cni/net.d/05-netwright-bridge.conflist; ip -br -4 addr show cbr0; ip route; nft list table ip netwright"); after != before {
 		t.Errorf("after the undo:\n%s\nbefore the switch:\n%s", after, before)
 	}
-	web = runPod(ctx, t, n.Node, "web", false)
+	web := runPod(ctx, t, n.Node, "web", false)
 	if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, "is bad: probe tcp:127.0.0.1:7777") || !n.pings(web) {
 		t.Errorf("the next run: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
