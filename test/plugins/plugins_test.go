@@ -30,6 +30,8 @@ type plugin struct {
 }
 
 var table = []plugin{
+	{"calico", "calico", "calico", "calico", "mtu", "stat /var/lib/calico/nodename: no such file"},
+	{"canal", "calico", "calico", "calico", "mtu", "stat /var/lib/calico/nodename: no such file"},
 	{"lyftvpc", "lyft", "ipam", "cni-ipvlan-vpc-k8s-ipam", "interfaceIndex", "169.254.169.254:80: connect: network is unreachable"},
 	{"lyftvpc", "lyft", "ipvlan", "cni-ipvlan-vpc-k8s-ipvlan", "mode", `"master" field is required`}, // of the plugin before it, by its result
 	{"lyftvpc", "lyft", "unnumbered-ptp", "cni-ipvlan-vpc-k8s-unnumbered-ptp", "hostInterface", "unable to get MTU for hostInterface"},
@@ -42,7 +44,7 @@ var table = []plugin{
 func TestPlugins(t *testing.T) {
 	needs.Root(t) // a network of its own, in which it reaches nobody
 	for _, p := range table {
-		t.Run(p.name, func(t *testing.T) {
+		t.Run(p.network+"/"+p.name, func(t *testing.T) {
 			row, ok := network.Find(p.network)
 			if !ok || !slices.Contains(row.Conf.Chain, p.name) {
 				t.Fatalf("the chain of %s is %v, without %s", p.network, row.Conf.Chain, p.name)
@@ -115,7 +117,7 @@ type conflist struct {
 	Plugins    []map[string]any
 }
 
-// conf is the one that we write for the network, or the one that its installer writes: testdata has these as upstream has them.
+// conf is the one that we write for the network, or the one that its installer writes: testdata has these as upstream has them, but for Calico's log on the host.
 func conf(t *testing.T, row network.Network) conflist {
 	t.Helper()
 	var content []byte

@@ -52,9 +52,10 @@ func calico() Network {
 		Signs:      calicoSigns(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Leftovers:  calicoLeaves(),
-		Proved:     []Proof{{"an etcd that demands client certificates lets in who has the installed ones", "test/e2e TestCalicoCertificatesOpenEtcd"}},
-		Agents:     []string{"calico-node"},
-		Build:      buildCalico,
+		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones", "test/e2e TestCalicoCertificatesOpenEtcd"},
+			{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Agents: []string{"calico-node"},
+		Build:  buildCalico,
 	}
 }
 

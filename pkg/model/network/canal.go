@@ -43,6 +43,7 @@ func canal() Network {
 			{What: "Calico knows its node", Path: "/var/lib/calico/nodename"},
 		},
 		Leftovers: canalLeaves(),
+		Proved:    []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Agents:    []string{"calico-node", "kube-flannel"},
 		Build:     buildCanal,
 	}

@@ -1,0 +1,130 @@
+// Calico's plugin, with the replacements of its own go.mod, pinned: a module of its own, so that the agent does not carry what it needs.
+module github.com/netwright/netwright/test/plugins/modules/calico
+
+go 1.26.0
+
+replace (
+	k8s.io/api => k8s.io/api v0.29.15
+	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.29.15
+	k8s.io/apimachinery => k8s.io/apimachinery v0.29.15
+	k8s.io/apiserver => k8s.io/apiserver v0.29.15
+	k8s.io/cli-runtime => k8s.io/cli-runtime v0.29.15
+	k8s.io/client-go => k8s.io/client-go v0.29.15
+	k8s.io/cloud-provider => k8s.io/cloud-provider v0.29.15
+	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.29.15
+	k8s.io/code-generator => k8s.io/code-generator v0.29.15
+	k8s.io/component-base => k8s.io/component-base v0.29.15
+	k8s.io/component-helpers => k8s.io/component-helpers v0.29.15
+	k8s.io/controller-manager => k8s.io/controller-manager v0.29.15
+	k8s.io/cri-api => k8s.io/cri-api v0.29.15
+	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.29.15
+	k8s.io/endpointslice => k8s.io/endpointslice v0.29.15
+	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.29.15
+	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.29.15
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.29.15
+	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.29.15
+	k8s.io/kubectl => k8s.io/kubectl v0.29.15
+	k8s.io/kubelet => k8s.io/kubelet v0.29.15
+
+	// Need replacements for all the k8s subsidiary projects that are pulled in indirectly because
+	// the kubernets repo pulls them in via a replacement to its own vendored copies, which doesn't work for
+	// transient imports.
+	k8s.io/kubernetes => k8s.io/kubernetes v1.29.15
+	k8s.io/legacy-cloud-providers => k8s.io/legacy-cloud-providers v0.29.15
+	k8s.io/metrics => k8s.io/metrics v0.29.15
+	k8s.io/mount-utils => k8s.io/mount-utils v0.29.15
+	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.29.15
+	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.29.15
+
+	// Use an untagged knftables version that has changes we need.
+	sigs.k8s.io/knftables => sigs.k8s.io/knftables v0.0.17-0.20240627140917-8d2660d78107
+)
+
+replace github.com/projectcalico/api => github.com/projectcalico/api v0.0.0-20240708202104-e3f70b269c2c
+
+require github.com/projectcalico/calico v1.11.0-cni-plugin.0.20250813170300-a0db560f0520
+
+require (
+	github.com/alexflint/go-filemutex v1.1.0 // indirect
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.2.0 // indirect
+	github.com/containernetworking/cni v1.2.0 // indirect
+	github.com/containernetworking/plugins v1.1.1 // indirect
+	github.com/coreos/go-iptables v0.6.0 // indirect
+	github.com/coreos/go-semver v0.3.1 // indirect
+	github.com/coreos/go-systemd/v22 v22.5.0 // indirect
+	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
+	github.com/emicklei/go-restful/v3 v3.11.0 // indirect
+	github.com/fsnotify/fsnotify v1.7.0 // indirect
+	github.com/go-logr/logr v1.4.1 // indirect
+	github.com/go-openapi/jsonpointer v0.19.6 // indirect
+	github.com/go-openapi/jsonreference v0.20.2 // indirect
+	github.com/go-openapi/swag v0.22.3 // indirect
+	github.com/go-playground/locales v0.12.1 // indirect
+	github.com/go-playground/universal-translator v0.0.0-20170327191703-71201497bace // indirect
+	github.com/gofrs/flock v0.8.1 // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
+	github.com/golang/protobuf v1.5.4 // indirect
+	github.com/google/gnostic-models v0.6.8 // indirect
+	github.com/google/go-cmp v0.6.0 // indirect
+	github.com/google/gofuzz v1.2.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/imdario/mergo v0.3.12 // indirect
+	github.com/josharian/intern v1.0.0 // indirect
+	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kelseyhightower/envconfig v1.4.0 // indirect
+	github.com/leodido/go-urn v0.0.0-20181204092800-a67a23e1c1af // indirect
+	github.com/mailru/easyjson v0.7.7 // indirect
+	github.com/mcuadros/go-version v0.0.0-20190830083331-035f6764e8d2 // indirect
+	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
+	github.com/modern-go/reflect2 v1.0.2 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/natefinch/atomic v1.0.1 // indirect
+	github.com/projectcalico/api v0.0.0-00010101000000-000000000000 // indirect
+	github.com/projectcalico/go-json v0.0.0-20161128004156-6219dc7339ba // indirect
+	github.com/projectcalico/go-yaml-wrapper v0.0.0-20191112210931-090425220c54 // indirect
+	github.com/prometheus/client_golang v1.18.0 // indirect
+	github.com/prometheus/client_model v0.6.0 // indirect
+	github.com/prometheus/common v0.47.0 // indirect
+	github.com/prometheus/procfs v0.12.0 // indirect
+	github.com/safchain/ethtool v0.0.0-20210803160452-9aa261dae9b1 // indirect
+	github.com/sirupsen/logrus v1.9.3 // indirect
+	github.com/spf13/pflag v1.0.5 // indirect
+	github.com/vishvananda/netlink v1.2.1-beta.2.0.20230206183746-70ca0345eede // indirect
+	github.com/vishvananda/netns v0.0.4 // indirect
+	go.etcd.io/etcd/api/v3 v3.5.12 // indirect
+	go.etcd.io/etcd/client/pkg/v3 v3.5.12 // indirect
+	go.etcd.io/etcd/client/v3 v3.5.12 // indirect
+	go.uber.org/atomic v1.10.0 // indirect
+	go.uber.org/multierr v1.11.0 // indirect
+	go.uber.org/zap v1.24.0 // indirect
+	golang.org/x/crypto v0.38.0 // indirect
+	golang.org/x/net v0.40.0 // indirect
+	golang.org/x/oauth2 v0.17.0 // indirect
+	golang.org/x/sync v0.14.0 // indirect
+	golang.org/x/sys v0.33.0 // indirect
+	golang.org/x/term v0.32.0 // indirect
+	golang.org/x/text v0.25.0 // indirect
+	golang.org/x/time v0.5.0 // indirect
+	golang.zx2c4.com/wireguard/wgctrl v0.0.0-20200324154536-ceff61240acf // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20240205150955-31a09d347014 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20240205150955-31a09d347014 // indirect
+	google.golang.org/grpc v1.61.1 // indirect
+	google.golang.org/protobuf v1.33.0 // indirect
+	gopkg.in/go-playground/validator.v9 v9.30.2 // indirect
+	gopkg.in/inf.v0 v0.9.1 // indirect
+	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
+	gopkg.in/yaml.v2 v2.4.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+	k8s.io/api v0.29.15 // indirect
+	k8s.io/apimachinery v0.29.15 // indirect
+	k8s.io/client-go v0.29.15 // indirect
+	k8s.io/klog/v2 v2.120.1 // indirect
+	k8s.io/kube-openapi v0.0.0-20231010175941-2dd684a91f00 // indirect
+	k8s.io/utils v0.0.0-20240310230437-4693a0247e57 // indirect
+	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd // indirect
+	sigs.k8s.io/structured-merge-diff/v4 v4.4.1 // indirect
+	sigs.k8s.io/yaml v1.4.0 // indirect
+)
+
+tool github.com/projectcalico/calico/cni-plugin/cmd/calico
