@@ -46,6 +46,7 @@ func antrea() Network {
 		},
 		Leftovers: antreaLeaves(),
 		Unproved:  "its plugin is not built: its module cannot be had through the module proxy, and has replace lines",
+		Agents:    []string{"antrea-agent", "antrea-ovs"},
 		Build:     buildAntrea,
 	}
 }

@@ -48,6 +48,7 @@ func azure() Network {
 		},
 		Leftovers: azureLeaves(),
 		Unproved:  "its plugin is not built: its module cannot be had through the module proxy, and has replace lines; its addresses come from Azure only",
+		Agents:    []string{"cns-container"},
 		Build:     buildAzure,
 	}
 }

@@ -39,6 +39,7 @@ func coil() Network {
 		Leftovers:  coilLeaves(),
 		Proved:     []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Unproved:   "that pods talk: its daemon is not run",
+		Agents:     []string{"coild"},
 		Build:      buildCoil,
 	}
 }

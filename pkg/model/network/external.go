@@ -13,7 +13,7 @@ func external() Network {
 		Missing: "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and --configure-cloud-routes=false"}}
 	n.Leftovers.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins",
 		"routes of the DaemonSet, by which protocol it only knows: `ip route` shows those to other nodes' pod CIDRs"}
-	n.Proved = nil
+	n.Proved, n.Yields = nil, "" // kubenet's routes are the cloud's, these a daemon's
 	n.Build = buildExternal
 	return n
 }

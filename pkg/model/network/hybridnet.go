@@ -41,6 +41,7 @@ func hybridnet() Network {
 		Leftovers: hybridnetLeaves(),
 		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Unproved:  "that pods talk: its daemon is not run",
+		Agents:    []string{"cni-daemon", "felix"},
 		Build:     buildHybridnet,
 	}
 }

@@ -46,6 +46,7 @@ func kubeOVN() Network {
 		Leftovers: kubeOVNLeaves(),
 		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Unproved:  "that pods talk: its daemon is not run",
+		Agents:    []string{"cni-server", "openvswitch"},
 		Build:     buildKubeOVN,
 	}
 }

@@ -41,6 +41,7 @@ func ovnKubernetes() Network {
 		},
 		Leftovers: ovnKubernetesLeaves(),
 		Unproved:  "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
+		Agents:    []string{"ovnkube-node", "ovnkube-controller", "ovn-controller"},
 		Build:     buildOVNKubernetes,
 	}
 }
