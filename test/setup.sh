@@ -19,7 +19,7 @@ depmod              kmod                list of built-in modules
 qemu-system-x86_64  qemu-system-x86     VMs (test/vm)
 qemu-img            qemu-utils          VM disks
 mke2fs              e2fsprogs           VM disks
-c++                 g++                 race detector: a C compiler, and the headers of the C library
+c++                 g++                 race detector, flanneld (test/assets): a C compiler, headers and static C library
 '
 
 commands='' packages=''
