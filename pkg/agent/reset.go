@@ -225,7 +225,7 @@ func (p Pass) forget(ctx context.Context) error {
 		}
 	}
 	for _, dir := range []string{ledger.Dir, path.Dir(LockFile)} {
-		if err := removeTree(h, dir); err != nil {
+		if err := h.RemoveTree(ctx, dir, ledger.JournalFile); err != nil {
 			return fmt.Errorf("remove the ledger: %w", err)
 		}
 	}
@@ -234,35 +234,4 @@ func (p Pass) forget(ctx context.Context) error {
 		return h.SetMtime(above, mtime)
 	}
 	return nil
-}
-
-// removeTree removes a directory of ours with all that is in it. It follows no link.
-func removeTree(h *host.Host, name string) error {
-	info, err := h.Lstat(name)
-	if errors.Is(err, host.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Type == host.Directory {
-		names, err := h.ReadDir(name)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(names, func(a, b string) int { return lastOfAll(name, a) - lastOfAll(name, b) })
-		for _, below := range names {
-			if err := removeTree(h, path.Join(name, below)); err != nil {
-				return err
-			}
-		}
-	}
-	return h.Remove(name)
-}
-
-func lastOfAll(dir, name string) int {
-	if path.Join(dir, name) == ledger.JournalFile {
-		return 1
-	}
-	return 0
 }

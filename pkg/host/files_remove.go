@@ -1,7 +1,11 @@
 package host
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,4 +28,36 @@ func (h *Host) RemoveDurably(name string) error {
 	}
 	defer unix.Close(dir)
 	return syncAll([]syncItem{{fd: dir, name: path.Dir(name)}})
+}
+
+// RemoveTree removes a path with all that is below it, deepest first, and the paths in last after all others beside them; absence is
+// success. It follows no link, and where a file system is mounted on the way it is an error, with the rest still there. It may be retried.
+func (h *Host) RemoveTree(ctx context.Context, name string, last ...string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	info, err := h.Lstat(name)
+	if errors.Is(err, ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Type == Directory {
+		if fstype, err := h.Mounted(name); err == nil {
+			return fmt.Errorf("remove %s: a file system (%s) is mounted there: unmount it first", name, fstype)
+		}
+		names, err := h.ReadDir(name)
+		if err != nil {
+			return err
+		}
+		late := func(base string) bool { return slices.Contains(last, path.Join(name, base)) }
+		names = append(slices.DeleteFunc(slices.Clone(names), late), slices.DeleteFunc(names, func(base string) bool { return !late(base) })...)
+		for _, below := range names {
+			if err := h.RemoveTree(ctx, path.Join(name, below), last...); err != nil {
+				return err
+			}
+		}
+	}
+	return h.Remove(name)
 }

@@ -28,15 +28,7 @@ type ourForward struct {
 // nftForward lists the base chains of nf_tables at the forward hook; none
 // where nf_tables is not loaded.
 func (n *network) nftForward(ctx context.Context) ([]nftForwardChain, error) {
-	s, err := n.openNFT(ctx)
-	if errors.Is(err, ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return consistent(ctx, s, "forward chains", func() ([]nftForwardChain, error) {
+	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]nftForwardChain, error) {
 		chains, err := s.chains(nftables.TableFamilyUnspecified)
 		if err != nil {
 			return nil, err

@@ -16,15 +16,7 @@ import (
 // nftIPTChains reads the tables that iptables-nft writes: those of the
 // families ip and ip6 with iptables' names.
 func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
-	s, err := n.openNFT(ctx)
-	if errors.Is(err, ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return consistent(ctx, s, "chains of iptables", func() ([]IPTChain, error) {
+	return readNFT(ctx, n, "chains of iptables", func(s nftSocket) ([]IPTChain, error) {
 		chains, err := s.chains(nftables.TableFamilyUnspecified)
 		if err != nil {
 			return nil, err

@@ -27,8 +27,8 @@ var tableFamilies = map[string]nftables.TableFamily{
 	"arp": nftables.TableFamilyARP, "bridge": nftables.TableFamilyBridge, "netdev": nftables.TableFamilyNetdev,
 }
 
-// Tables implements [Network].
-func (n *network) Tables(ctx context.Context) ([]TableName, error) {
+// readNFT reads all of a kind as of one moment; nothing where nf_tables is not loaded.
+func readNFT[T any](ctx context.Context, n *network, what string, read func(nftSocket) ([]T, error)) ([]T, error) {
 	s, err := n.openNFT(ctx)
 	if errors.Is(err, ErrNotExist) {
 		return nil, nil
@@ -37,7 +37,12 @@ func (n *network) Tables(ctx context.Context) ([]TableName, error) {
 		return nil, err
 	}
 	defer s.Close()
-	return consistent(ctx, s, "nft tables", func() ([]TableName, error) {
+	return consistent(ctx, s, what, func() ([]T, error) { return read(s) })
+}
+
+// Tables implements [Network].
+func (n *network) Tables(ctx context.Context) ([]TableName, error) {
+	return readNFT(ctx, n, "nft tables", func(s nftSocket) ([]TableName, error) {
 		answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, netlink.Dump, nftables.TableFamilyUnspecified)
 		if err != nil {
 			return nil, err
