@@ -21,8 +21,9 @@ func (r Route) OfMachine() bool {
 	switch {
 	case r.Table == unix.RT_TABLE_LOCAL:
 		return true
-	case r.Table != MainTable:
-		return false
+	case r.Table != MainTable: // that of a VRF: what the kernel adds for an address, with its source; in IPv6 with metric 256, for the address itself 0
+		added := r.Source.IsValid() || r.Dst.Addr().Is6() && (r.Metric == 256 || r.Metric == 0)
+		return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid() && added
 	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:
 		return true
 	}

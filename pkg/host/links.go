@@ -85,7 +85,11 @@ func linkFrom(l netlink.Link, names map[int]string) Link {
 		ParentDev: a.ParentDev,
 	}
 	// The kernel names a kind for all that software makes; the library says "device" when there is none.
-	if kind := l.Type(); kind != "device" {
+	switch kind := l.Type(); kind {
+	case "device":
+	case "tuntap":
+		out.Kind = "tun" // the kernel's word, and `ip -d link`'s
+	default:
 		out.Kind = kind
 	}
 	out.Physical = out.Kind == "" && !out.Loopback || out.ParentDev != ""

@@ -15,7 +15,7 @@ import (
 const MainTable = unix.RT_TABLE_MAIN
 
 // routeTypes are the types that we know, by rtnetlink's numbers.
-var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable"}
+var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_LOCAL: "local"}
 
 // Routes implements [Network]. A route with several next hops has neither
 // Gateway nor Link.
@@ -34,7 +34,7 @@ func (n *network) Routes(ctx context.Context, table int) ([]Route, error) {
 	}
 	var out []Route
 	for _, r := range list {
-		if _, known := routeTypes[r.Type]; known {
+		if _, known := routeTypes[r.Type]; known && (r.Type != unix.RTN_LOCAL || r.Table != unix.RT_TABLE_LOCAL) {
 			out = append(out, routeFrom(r, names))
 		}
 	}

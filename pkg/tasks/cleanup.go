@@ -60,6 +60,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 // takes others with it. One that fails does not keep the rest.
 func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	var failed []error
+	reload := false
 	for _, layer := range layers() {
 		found, err := layer.find(ctx, h, t.Leftovers, t.Scope)
 		if err != nil {
@@ -73,6 +74,12 @@ func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 			if err := f.remove(ctx, h); err != nil {
 				failed = append(failed, passing(err))
 			}
+			reload = reload || f.Key.Kind() == KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
+		}
+	}
+	if reload { // systemd forgets the units whose files went
+		if err := h.DaemonReload(ctx); err != nil {
+			failed = append(failed, passing(err))
 		}
 	}
 	if err := errors.Join(failed...); err != nil {

@@ -46,7 +46,7 @@ func findPaths(v host.View, patterns []string, what string) ([]Found, error) {
 			if tree {
 				found.What = "directory"
 			}
-			found.remove = func(ctx context.Context, h *host.Host) error { return removeTree(ctx, h, name) }
+			found.remove = func(ctx context.Context, h *host.Host) error { return h.RemoveTree(ctx, name) }
 			out = append(out, found)
 		}
 	}
@@ -86,35 +86,6 @@ func Expand(v host.View, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// removeTree removes a path and what is below it, deepest first.
-func removeTree(ctx context.Context, h *host.Host, name string) error {
-	info, err := h.Lstat(name)
-	if errors.Is(err, host.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Type == host.Directory {
-		if fstype, err := h.Mounted(name); err == nil {
-			return fmt.Errorf("remove %s: a file system (%s) is mounted there: unmount it first", name, fstype)
-		}
-		names, err := h.ReadDir(name)
-		if err != nil {
-			return err
-		}
-		for _, below := range names {
-			if err := ctx.Err(); err != nil {
-				return context.Cause(ctx)
-			}
-			if err := removeTree(ctx, h, path.Join(name, below)); err != nil {
-				return err
-			}
-		}
-	}
-	return h.Remove(name)
-}
-
 // findUnits lists the units that systemd knows; their files are among Files.
 func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
 	var out []Found
@@ -131,7 +102,11 @@ func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found,
 		}
 		out = append(out, Found{Key: graph.MakeKey(KindUnit, name), What: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
-				return errors.Join(h.StopUnit(ctx, name, true), h.DisableUnit(ctx, name))
+				err := h.StopUnit(ctx, name, true)
+				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none
+					err = errors.Join(err, h.DisableUnit(ctx, name))
+				}
+				return err
 			}})
 	}
 	return out, nil

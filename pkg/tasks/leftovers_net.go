@@ -100,7 +100,7 @@ type RouteMark struct {
 	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
 	Link     string `json:"link,omitempty"`     // pattern
 	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
-	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable
+	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
 }
 
 func (m RouteMark) matches(r host.Route, s Scope) bool {

@@ -61,8 +61,6 @@ func kubeRouterLeaves() tasks.Leftovers {
 		Links: []tasks.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
 			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-???????????", Kind: "ipip"}, {Name: "tun-???????????", Kind: "ip6tnl"}},
 		Chains: []tasks.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
-			{Table: "nat", Chain: "POSTROUTING", Set: "kube-router-*"}, {Table: "nat", Chain: "POSTROUTING", Set: "inet6:kube-router-*"},
-			{Table: "mangle", Set: "kube-router-*"}, {Table: "mangle", Set: "inet6:kube-router-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
 			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
 		Tables: []tasks.TableMark{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
@@ -81,7 +79,10 @@ func kubeRouterLeaves() tasks.Leftovers {
 	}
 	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips", "kube-router-svip", "kube-router-svip-prt",
 		"kube-router-local-pods", "KUBE-SRC-*", "KUBE-DST-*"} {
-		l.IPSets = append(l.IPSets, set, "inet6:"+set)
+		for _, name := range []string{set, "inet6:" + set} {
+			l.IPSets = append(l.IPSets, name)
+			l.Chains = append(l.Chains, tasks.ChainMark{Table: "nat", Chain: "POSTROUTING", Set: name}, tasks.ChainMark{Table: "mangle", Set: name})
+		}
 	}
 	return l
 }

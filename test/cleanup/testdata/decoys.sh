@@ -1,0 +1,46 @@
+# Things of other owners, and names one letter off. Nothing here may change.
+for d in /etc/cni/net.d /opt/cni/bin /var/lib/cni/networks /var/lib/cni/results /var/lib/cni/cache/results /etc/NetworkManager/conf.d /etc/iproute2 /etc/udev/rules.d /etc/sysctl.d \
+	/sys/fs/bpf/tc/globals /sys/fs/bpf/globals /sys/fs/bpf/proof /run/cni /run/proof /etc/containerd /opt/kops/bin /usr/share/iproute2 /usr/local/bin /etc/origin /srv/kubernetes; do mkdir -p $d; done
+ip netns add pods
+for n in all default; do sysctl -qw net.ipv6.conf.$n.addr_gen_mode=1; done # no link-local addresses, which come when they like
+sysctl -qw net.core.xfrm_acq_expires=100000
+if ip xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x999 mode tunnel enc "cbc(aes)" 0x01020304050607080910111213141516 2>/dev/null; then touch /run/proof/can-esp; fi
+for kind in dummy ipip ip6tnl wireguard geneve netkit vlan xfrm vrf tun; do
+	if ip link add probe0 type $kind 2>/dev/null || { [ $kind = tun ] && ip tuntap add probe0 mode tun; } || { [ $kind = vlan ] && ip link add link host0 name probe0 type vlan id 9 2>/dev/null; }; then
+		touch /run/proof/can-$kind
+		ip link del probe0
+	fi
+done
+# Every table is there, with something of kube-proxy's, of docker's and of a person's.
+for p in iptables-nft iptables-legacy ip6tables-nft ip6tables-legacy; do
+	for t in raw mangle nat filter; do
+		$p -t $t -N KUBE-SERVICES; $p -t $t -A OUTPUT -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+		for c in cali_FORWARD CILIUM-FORWARD FLANNEL_FWD KUBE_ROUTER-X AWS-SNAT_CHAIN-0 WEAVES CNI_HOSTPORT-DNAT ANTREAS OVN_X; do $p -t $t -N $c; $p -t $t -A $c -j RETURN; $p -t $t -A OUTPUT -j $c; done
+	done
+	for t in raw mangle nat; do $p -t $t -A PREROUTING -m comment --comment "cali_1" -j RETURN; done
+	$p -A FORWARD -i docker0 -j ACCEPT; $p -A FORWARD -o kube-bridg -j ACCEPT; $p -A FORWARD -o weav -j DROP; $p -A INPUT -m comment --comment "flanneld_masq" -j RETURN
+	$p -t nat -A POSTROUTING -m comment --comment "kubernetes postrouting rules" -j KUBE-SERVICES
+	$p -t nat -A POSTROUTING -m comment --comment "my own: kubenet" -o host0 -j MASQUERADE
+done
+ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; ip link set docker0 up
+ip link add br0 type bridge; ip link add lxcbr0 type bridge; ip link add cni1 type bridge; ip link add cbr1 type bridge
+ip link add vethdocker1 type veth peer name eth0 netns pods; ip link set vethdocker1 master docker0 up; ip -n pods link set eth0 name d1
+for l in calx1 cilium_hosx flannel.2 vxlan.calicx lxc0123456789ag kube-bridg wg0x enix1 vlanx1 knex1 azx1 hybx1; do ip link add $l type bridge; done
+ip link add vethother type veth peer name eth0 netns pods; ip link set vethother up; ip -n pods link set eth0 name o1; ip route add 192.168.55.7/32 dev vethother
+ip route add 10.99.11.0/24 dev docker0 src 172.17.0.1 table 11 proto kernel # as the kernel adds to a VRF's table
+for r in "10.99.1.0/24 via 10.77.0.1" "10.99.2.0/24 via 10.77.0.1 proto 18" "blackhole 10.99.3.0/24 proto 81" "10.99.4.0/24 via 10.77.0.1 proto 13" \
+	"10.99.5.0/24 via 10.77.0.1 table 201" "10.99.6.0/24 via 10.77.0.1 table 76" "10.99.7.0/24 via 10.77.0.1 table 1" "10.99.8.0/24 via 10.77.0.1 table 2003"; do ip route add $r; done
+ip rule add pref 98 fwmark 0x200000/0x200000 lookup 1; ip rule add pref 1000 from 10.99.0.9 lookup 201; ip rule add pref 511 to 10.99.0.8 lookup main; ip rule add pref 2001 lookup 76
+ip rule add pref 108 fwmark 0x80/0x80 lookup 201
+for t in "ip calicx" "ip6 calico-x" "inet kindnet-x" "ip flannel-ipv5" "inet mine" "ip aws-cnx" "ip antrex"; do nft add table $t; done
+for s in cali50s:x cilium_node_set_v5 kube-router-x KUBE-CLUSTER-IP weav-x ovn41x azure-npx; do ipset create $s hash:ip; done
+iptables-nft -t nat -A POSTROUTING -m set --match-set kube-router-x src -j RETURN
+ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 max 0x901 >/dev/null
+ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
+./pin tc cix_from_netdev /sys/fs/bpf/proof/other; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
+printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n11 romana\n' >/etc/iproute2/rt_tables
+for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calicx.conflist /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
+	/opt/cni/bin/calicox /etc/sysctl.d/99-zzz.conf /sys/fs/bpf/proof.keep /run/cni.keep; do case $f in /sys/*) ;; *) echo decoy >$f ;; esac; done
+mkdir -p /var/lib/calicx /var/lib/ciliumx /run/flannelx /var/lib/cni/networks/other /sys/fs/bpf/ciliumx; echo d >/var/lib/calicx/nodename
+echo 10.0.0.9 >/var/lib/cni/networks/other/10.0.0.9
+printf 'nameserver 10.77.0.1\n' >/etc/resolv.conf
