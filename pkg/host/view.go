@@ -79,7 +79,7 @@ type Network interface {
 	Link(ctx context.Context, name string) (Link, error)
 	// Addresses lists the addresses of a link, or of all with name "".
 	Addresses(ctx context.Context, link string) ([]Address, error)
-	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of [AllTables].
+	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of [AllTables], and the local ones outside of the table for them.
 	Routes(ctx context.Context, table int) ([]Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]Rule, error)
@@ -98,6 +98,10 @@ type Network interface {
 	IPSets(ctx context.Context) ([]string, error)
 	// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a module.
 	Programs(ctx context.Context) ([]Program, error)
+	// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall be. [ErrNotExist] or [ErrNobody] where none runs.
+	OVS(ctx context.Context, socket string) (OVS, error)
+	// Datapaths lists the switches of Open vSwitch in the kernel, without loading a module.
+	Datapaths(ctx context.Context) ([]Datapath, error)
 	// IPVS lists the virtual services of IPVS, without loading a module.
 	IPVS(ctx context.Context) ([]IPVSService, error)
 	// XFRM lists the policies and states of IPsec, without loading a module.
@@ -196,7 +200,7 @@ type Address struct {
 
 // Route is a route of one table.
 type Route struct {
-	Type     string       // unicast, blackhole, unreachable
+	Type     string       // unicast, blackhole, unreachable, local
 	Dst      netip.Prefix // 0.0.0.0/0 or ::/0 for a default route
 	Gateway  netip.Addr   // invalid: none
 	Link     string       // "": none (blackhole)

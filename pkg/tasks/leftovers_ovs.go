@@ -2,9 +2,15 @@ package tasks
 
 import (
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
+
+// KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath ovs-system.
+const KindOVS = "ovs"
 
 // OVSMark names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
 // goes when nothing of others is in the datapath: tunnel devices first, which keep their UDP port, then the datapath.
@@ -16,4 +22,69 @@ type OVSMark struct {
 	Datapath string   `json:"datapath,omitempty"` // ovs-system
 }
 
-func findOVS(context.Context, host.View, Leftovers, Scope) ([]Found, error) { return nil, nil }
+func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+	if len(l.OVS) == 0 {
+		return nil, nil
+	}
+	datapaths, err := v.Datapaths(ctx)
+	if err != nil {
+		return nil, err
+	}
+	links, err := v.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, m := range l.OVS {
+		db, err := v.OVS(ctx, m.Socket)
+		runs := err == nil
+		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
+			return nil, err
+		}
+		others := false // bridges of somebody else
+		for _, name := range db.Bridges {
+			key := graph.MakeKey(KindOVS, "bridge "+name)
+			if !matches(name, m.Bridges...) || s.keeps(key) {
+				others = true
+				continue
+			}
+			out = append(out, Found{Key: key, What: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
+				return h.ChangeOVS(ctx, m.Socket, []string{name}, nil)
+			}})
+		}
+		for _, name := range db.Keys {
+			if matches(name, m.Keys...) {
+				out = append(out, Found{Key: graph.MakeKey(KindOVS, "key "+name), What: "setting of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
+					return h.ChangeOVS(ctx, m.Socket, nil, []string{name})
+				}})
+			}
+		}
+		for _, d := range datapaths {
+			if d.Name == m.Datapath && !others && (runs && len(db.Bridges) > 0 || m.owns(d, l, links)) {
+				out = append(out, m.kernel(d, links)...)
+			}
+		}
+	}
+	return out, nil
+}
+
+// owns says that each port of a datapath that nobody runs any more is the network's, by a mark.
+func (m OVSMark) owns(d host.Datapath, l Leftovers, links []host.Link) bool {
+	return !slices.ContainsFunc(d.Ports, func(port string) bool {
+		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
+		return i < 0 || links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Tunnels...) &&
+			!slices.ContainsFunc(l.Links, func(mark LinkMark) bool { return mark.matches(links[i], false) })
+	})
+}
+
+// kernel finds the tunnel devices in a datapath and then itself.
+func (m OVSMark) kernel(d host.Datapath, links []host.Link) []Found {
+	var out []Found
+	for _, link := range links {
+		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
+			out = append(out, Found{Key: LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
+		}
+	}
+	return append(out, Found{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",
+		remove: func(ctx context.Context, h *host.Host) error { return h.DelDatapath(ctx, d.Name) }})
+}

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// What linux/openvswitch.h calls them.
+const (
+	ovsDatapathFamily  = "ovs_datapath"
+	ovsDatapathVersion = 2
+	ovsVportFamily     = "ovs_vport"
+	ovsVportVersion    = 1
+	ovsDel             = 2 // OVS_DP_CMD_DEL
+	ovsGet             = 3 // OVS_DP_CMD_GET, OVS_VPORT_CMD_GET
+	ovsDatapathName    = 1 // OVS_DP_ATTR_NAME
+	ovsVportName       = 3 // OVS_VPORT_ATTR_NAME
+	ovsHead            = 4 // struct ovs_header: the datapath's link
+)
+
+// Datapath is a switch of Open vSwitch in the kernel, that of ovs-vswitchd or one without.
+type Datapath struct {
+	Name  string
+	Ports []string // without its own
+
+	index uint32
+}
+
+// Datapaths implements [Network].
+func (n *network) Datapaths(ctx context.Context) ([]Datapath, error) {
+	if err := n.ready(ctx); err != nil {
+		return nil, err
+	}
+	if !kernelHas("/", "openvswitch", "CONFIG_OPENVSWITCH") {
+		return nil, nil
+	}
+	answers, err := genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsGet, unix.NLM_F_DUMP, ovsHeader(0))
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the datapaths of Open vSwitch: %w", err)
+	}
+	var out []Datapath
+	for _, m := range answers {
+		name, err := ovsName(m, ovsDatapathName)
+		if err != nil {
+			return nil, fmt.Errorf("list the datapaths of Open vSwitch: %w", err)
+		}
+		d := Datapath{Name: name, index: binary.NativeEndian.Uint32(m)}
+		ports, err := genl(ctx, ovsVportFamily, ovsVportVersion, ovsGet, unix.NLM_F_DUMP, ovsHeader(d.index))
+		if err != nil && !errors.Is(err, unix.ENODEV) {
+			return nil, fmt.Errorf("list the ports of datapath %s: %w", name, err)
+		}
+		for _, p := range ports {
+			port, err := ovsName(p, ovsVportName)
+			if err != nil {
+				return nil, fmt.Errorf("list the ports of datapath %s: %w", name, err)
+			}
+			if port != name {
+				d.Ports = append(d.Ports, port)
+			}
+		}
+		slices.Sort(d.Ports)
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func ovsName(m []byte, kind uint16) (string, error) {
+	if len(m) < ovsHead {
+		return "", errors.New("an answer without a head")
+	}
+	attrs, err := genlAttributes(m[ovsHead:])
+	return unix.ByteSliceToString(attrs[kind]), err
+}
+
+type ovsHeader uint32
+
+// Len and Serialize implement [nl.NetlinkRequestData].
+func (ovsHeader) Len() int            { return ovsHead }
+func (h ovsHeader) Serialize() []byte { return binary.NativeEndian.AppendUint32(nil, uint32(h)) }
+
+// DelDatapath takes a datapath out of the kernel with its own links (kind openvswitch); what others plugged into it stays, unplugged. Absence is
+// success. One that a device of the machine is plugged into is an error. It may be retried.
+func (h *Host) DelDatapath(ctx context.Context, name string) error {
+	all, err := h.Datapaths(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(d Datapath) bool { return d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return fmt.Errorf("remove datapath %s: %w", name, err)
+	}
+	for _, l := range links {
+		if l.Physical && slices.Contains(all[i].Ports, l.Name) {
+			return fmt.Errorf("remove datapath %s: %s, a device of the machine, is plugged into it: move its addresses back and take it out first", name, l.Name)
+		}
+	}
+	_, err = genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(0), nl.NewRtAttr(ovsDatapathName, nl.ZeroTerminated(name)))
+	if err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("remove datapath %s: %w", name, err)
+	}
+	h.changed("datapath of Open vSwitch removed", zap.String("datapath", name))
+	return nil
+}
+
+// ChangeOVS takes bridges and settings out of the database of Open vSwitch and waits until ovs-vswitchd has done it; absence is success. A bridge
+// that a device of the machine is a port of is an error while the bridge itself has an address. It may be retried.
+func (h *Host) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
+	db, err := h.ovsdb(ctx, socket)
+	if errors.Is(err, ErrNotExist) || errors.Is(err, ErrNobody) {
+		return nil // nobody runs it
+	}
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	before, err := db.state()
+	if err != nil {
+		return err
+	}
+	addresses, err := h.Addresses(ctx, "")
+	if err != nil {
+		return err
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return err
+	}
+	for _, bridge := range bridges {
+		holds := slices.ContainsFunc(addresses, func(a Address) bool { return a.Link == bridge && a.Scope == "global" })
+		i := slices.IndexFunc(links, func(l Link) bool { return l.Physical && slices.Contains(before.ports[bridge], l.Name) })
+		if holds && i >= 0 {
+			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them back first (`ip addr show %s`)", bridge, links[i].Name, bridge)
+		}
+	}
+	if err := db.change(ctx, before, bridges, keys); err != nil {
+		return fmt.Errorf("remove %v from Open vSwitch: %w", append(slices.Clone(bridges), keys...), err)
+	}
+	h.changed("removed from Open vSwitch", zap.Strings("bridges", bridges), zap.Strings("keys", keys))
+	return nil
+}

@@ -1,0 +1,262 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+)
+
+// ovsdbSocket is where ovsdb-server listens. https://docs.openvswitch.org/en/latest/ref/ovsdb.7/
+const ovsdbSocket = "/run/openvswitch/db.sock"
+
+// ovsdbLimit bounds a question and its answer: ovs-vswitchd has done what it is asked for within it, or does not run.
+const ovsdbLimit = 10 * time.Second
+
+// OVS is what a database of Open vSwitch says that there shall be.
+type OVS struct {
+	Bridges []string
+	// Keys are those of external_ids and other_config of its one row of the table Open_vSwitch.
+	Keys []string
+}
+
+// OVS implements [Network].
+func (l *Live) OVS(ctx context.Context, socket string) (OVS, error) {
+	if err := l.ready(ctx); err != nil {
+		return OVS{}, err
+	}
+	db, err := l.ovsdb(ctx, socket)
+	if err != nil {
+		return OVS{}, err
+	}
+	defer db.Close()
+	state, err := db.state()
+	return state.OVS, err
+}
+
+// ovsdb is a connection to ovsdb-server: JSON-RPC 1.0 as of RFC 7047.
+type ovsdb struct {
+	net.Conn
+	answers *json.Decoder
+}
+
+// ovsdb connects. [ErrNotExist]: there is no socket; [ErrNobody]: nobody listens.
+func (l *Live) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
+	if socket == "" {
+		socket = ovsdbSocket
+	}
+	conn, err := Dial(ctx, l.opt, socket)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(ovsdbLimit)
+	if at, set := ctx.Deadline(); set && at.Before(deadline) {
+		deadline = at
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &ovsdb{Conn: conn, answers: json.NewDecoder(conn)}, nil
+}
+
+// call asks one method. The server may ask us whether we live meanwhile (echo), which is not answered: the connection is short.
+func (d *ovsdb) call(method string, params, result any) error {
+	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "params": params, "id": method}); err != nil {
+		return fmt.Errorf("ask ovsdb-server: %w", err)
+	}
+	for {
+		var answer struct {
+			ID     any             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+		}
+		err := d.answers.Decode(&answer)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return fmt.Errorf("read the answer of ovsdb-server: %w", err)
+		}
+		if answer.ID != method {
+			continue
+		}
+		if text := string(answer.Error); text != "" && text != "null" {
+			return fmt.Errorf("ovsdb-server refuses %s: %s", method, text)
+		}
+		return json.Unmarshal(answer.Result, result)
+	}
+}
+
+// transact makes operations on the database, all or none.
+func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
+	var results []json.RawMessage
+	if err := d.call("transact", append([]any{"Open_vSwitch"}, operations...), &results); err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		var failed struct{ Error, Details string }
+		if json.Unmarshal(r, &failed) == nil && failed.Error != "" {
+			return nil, fmt.Errorf("ovsdb-server refuses: %s: %s", failed.Error, failed.Details)
+		}
+	}
+	return results, nil
+}
+
+// ovsState is the database as far as it is looked at.
+type ovsState struct {
+	OVS
+	uuids    map[string]string   // of bridges, by name
+	ports    map[string][]string // of bridges, by name: the names of their ports
+	external []string
+	other    []string
+	next     int64
+	current  int64
+}
+
+func (d *ovsdb) state() (ovsState, error) {
+	s := ovsState{uuids: map[string]string{}, ports: map[string][]string{}}
+	results, err := d.transact(
+		map[string]any{"op": "select", "table": "Open_vSwitch", "where": []any{}, "columns": []string{"external_ids", "other_config", "next_cfg", "cur_cfg"}},
+		map[string]any{"op": "select", "table": "Bridge", "where": []any{}, "columns": []string{"_uuid", "name", "ports"}},
+		map[string]any{"op": "select", "table": "Port", "where": []any{}, "columns": []string{"_uuid", "name"}})
+	if err != nil {
+		return s, err
+	}
+	if len(results) < 3 {
+		return s, errors.New("ovsdb-server answers half")
+	}
+	var roots struct {
+		Rows []struct {
+			External ovsMap `json:"external_ids"`
+			Other    ovsMap `json:"other_config"`
+			Next     int64  `json:"next_cfg"`
+			Current  int64  `json:"cur_cfg"`
+		}
+	}
+	var bridges struct {
+		Rows []struct {
+			UUID  [2]string `json:"_uuid"`
+			Name  string
+			Ports ovsSet
+		}
+	}
+	var ports struct {
+		Rows []struct {
+			UUID [2]string `json:"_uuid"`
+			Name string
+		}
+	}
+	if err := errors.Join(json.Unmarshal(results[0], &roots), json.Unmarshal(results[1], &bridges), json.Unmarshal(results[2], &ports)); err != nil {
+		return s, fmt.Errorf("read the answer of ovsdb-server: %w", err)
+	}
+	for _, r := range roots.Rows {
+		s.external, s.other, s.next, s.current = r.External, r.Other, r.Next, r.Current
+	}
+	for _, b := range bridges.Rows {
+		s.Bridges = append(s.Bridges, b.Name)
+		s.uuids[b.Name] = b.UUID[1]
+		for _, p := range ports.Rows {
+			if slices.Contains(b.Ports, p.UUID[1]) {
+				s.ports[b.Name] = append(s.ports[b.Name], p.Name)
+			}
+		}
+	}
+	s.Keys = slices.Concat(s.external, s.other)
+	slices.Sort(s.Bridges)
+	slices.Sort(s.Keys)
+	return s, nil
+}
+
+// ovsMap is the keys of a map of OVSDB: ["map", [[key, value], …]].
+type ovsMap []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *ovsMap) UnmarshalJSON(text []byte) error {
+	var outer [2]json.RawMessage
+	if err := json.Unmarshal(text, &outer); err != nil {
+		return err
+	}
+	var pairs [][2]string
+	if err := json.Unmarshal(outer[1], &pairs); err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		*m = append(*m, p[0])
+	}
+	return nil
+}
+
+// ovsSet is a set of references of OVSDB: ["set", [["uuid", …], …]], or one without the set around it.
+type ovsSet []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *ovsSet) UnmarshalJSON(text []byte) error {
+	var outer [2]json.RawMessage
+	if err := json.Unmarshal(text, &outer); err != nil {
+		return err
+	}
+	var one string
+	if json.Unmarshal(outer[1], &one) == nil {
+		*s = append(*s, one)
+		return nil
+	}
+	var all [][2]string
+	if err := json.Unmarshal(outer[1], &all); err != nil {
+		return err
+	}
+	for _, ref := range all {
+		*s = append(*s, ref[1])
+	}
+	return nil
+}
+
+// ovsWait is how often it is looked whether ovs-vswitchd is through.
+const ovsWait = 20 * time.Millisecond
+
+// change takes bridges and keys out and waits until ovs-vswitchd has done it (next_cfg and cur_cfg, as ovs-vsctl does).
+func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []string) error {
+	set := []any{}
+	for _, name := range bridges {
+		if uuid, is := before.uuids[name]; is {
+			set = append(set, []string{"uuid", uuid})
+		}
+	}
+	mutations := []any{
+		[]any{"bridges", "delete", []any{"set", set}},
+		[]any{"external_ids", "delete", []any{"set", common(keys, before.external)}},
+		[]any{"other_config", "delete", []any{"set", common(keys, before.other)}},
+		[]any{"next_cfg", "+=", 1},
+	}
+	if _, err := d.transact(map[string]any{"op": "mutate", "table": "Open_vSwitch", "where": []any{}, "mutations": mutations}); err != nil {
+		return err
+	}
+	for {
+		now, err := d.state()
+		if err != nil {
+			return fmt.Errorf("wait for ovs-vswitchd: %w", err)
+		}
+		if now.current > before.next {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(ovsWait):
+		}
+	}
+}
+
+// common is never nil: OVSDB wants an array.
+func common(a, b []string) []string {
+	out := []string{}
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
