@@ -31,6 +31,7 @@ type CustomRule struct {
 	Table    int    `json:"table,omitempty"`
 	Last     int    `json:"last,omitempty"`
 	IIF      string `json:"iif,omitempty"`
+	From     bool   `json:"from,omitempty"`
 	Pods     bool   `json:"pods,omitempty"`
 }
 
@@ -41,6 +42,7 @@ type CustomRoute struct {
 	Protocol int    `json:"protocol,omitempty"`
 	Link     string `json:"link,omitempty"`
 	Pods     bool   `json:"pods,omitempty"`
+	Via      bool   `json:"via,omitempty"`
 	Type     string `json:"type,omitempty"`
 }
 

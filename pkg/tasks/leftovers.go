@@ -29,6 +29,8 @@ type Leftovers struct {
 	Sysctls  []SysctlMark  `json:"sysctls,omitempty"` // that it wrote at run time, without a file
 	Lines    []LineMark    `json:"lines,omitempty"`   // in files of others
 	Files    []string      `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
+	// Types are those of its plugins: what others' plugins cached under a name that they share with it is theirs.
+	Types []string `json:"types,omitempty"`
 	// LocalRule says that it moves the rule for local addresses from priority 0.
 	LocalRule bool `json:"localRule,omitempty"`
 	// Others are what no agent on the node takes away, in words: it is only said.
@@ -93,7 +95,12 @@ func (l Leftovers) Find(ctx context.Context, v host.View, s Scope) ([]Found, err
 		}
 		out = append(out, found...)
 	}
-	return slices.DeleteFunc(out, func(f Found) bool { return s.keeps(f.Key) }), nil
+	routes := map[graph.Key]bool{} // by a rule that leads to it and by a mark of its own
+	return slices.DeleteFunc(out, func(f Found) bool {
+		again := f.Key.Kind() == KindRoute && routes[f.Key]
+		routes[f.Key] = true
+		return again || s.keeps(f.Key)
+	}), nil
 }
 
 func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }

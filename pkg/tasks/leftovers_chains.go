@@ -79,6 +79,9 @@ func findInTable(table []host.IPTChain, l Leftovers, s Scope) []Found {
 	var gone []host.IPTRemoval
 	var out []Found
 	for _, c := range table {
+		if s.keeps(chainKey(c)) {
+			continue // with its rules
+		}
 		r := host.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {
 			gone = append(gone, r)

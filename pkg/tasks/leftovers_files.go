@@ -13,7 +13,21 @@ import (
 )
 
 func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	return findPaths(v, l.Files, "file")
+	found, err := findPaths(v, l.Files, "file")
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, f := range found {
+		others, err := l.othersCache(v, f.Key.Name())
+		if err != nil {
+			return nil, err
+		}
+		if !others {
+			out = append(out, f)
+		}
+	}
+	return out, nil
 }
 
 func findPins(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {

@@ -62,6 +62,13 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 	for _, a := range addresses {
 		pods[a.Link] = pods[a.Link] || within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
 	}
+	moved, err := findMoved(ctx, v, l, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range moved { // by then the machine's routes are gone from it
+		uplinks[f.Key.Name()] = false
+	}
 	var ports, others []Found
 	for _, link := range links {
 		if link.Physical || link.Loopback || link.Kind == "" || uplinks[link.Name] {
@@ -100,6 +107,7 @@ type RouteMark struct {
 	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
 	Link     string `json:"link,omitempty"`     // pattern
 	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
+	Via      bool   `json:"via,omitempty"`      // it has a gateway: to other nodes, not to a pod here
 	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
 }
 
@@ -109,7 +117,7 @@ func (m RouteMark) matches(r host.Route, s Scope) bool {
 		table = host.MainTable
 	}
 	switch {
-	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst):
+	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last
@@ -130,10 +138,13 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return m.matches(r, s) }) {
 			continue
 		}
-		out = append(out, Found{Key: RouteKey(r), What: routeWords(r),
-			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }})
+		out = append(out, foundRoute(r))
 	}
 	return out, nil
+}
+
+func foundRoute(r host.Route) Found {
+	return Found{Key: RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
 }
 
 func routeWords(r host.Route) string {

@@ -16,15 +16,16 @@ type RuleMark struct {
 	Mark     uint32 `json:"mark,omitempty"`
 	Mask     uint32 `json:"mask,omitempty"`
 	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"` // tables from Table to Last
+	Last     int    `json:"last,omitempty"` // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
 	IIF      string `json:"iif,omitempty"`  // pattern
+	From     bool   `json:"from,omitempty"` // it has a source, whatever it is
 	Pods     bool   `json:"pods,omitempty"` // from or to an address of the pods
 }
 
 func (m RuleMark) matches(r host.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
-		m.IIF != "" && !match(m.IIF, r.IIF):
+		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid():
 		return false
 	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
 		return false
@@ -43,12 +44,39 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 		return nil, err
 	}
 	var out []Found
+	var stay, ranged []int // tables that rules of others lead to, and those of a range that the network's do
 	for _, r := range rules {
-		if r.OfMachine() || !slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.matches(r, s) }) {
+		theirs := slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.matches(r, s) })
+		if r.OfMachine() || !theirs || s.keeps(RuleKey(r)) {
+			stay = append(stay, r.Table)
 			continue
+		}
+		if slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
+			ranged = append(ranged, r.Table)
 		}
 		out = append(out, Found{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
 			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
+	}
+	ranged = slices.DeleteFunc(ranged, func(table int) bool { return slices.Contains(stay, table) })
+	routes, err := routesOf(ctx, v, ranged)
+	return append(routes, out...), err
+}
+
+// routesOf finds the routes of tables of a range that only the network's rules lead to: whose such a table is, nothing else tells. They go before
+// the rules, so that after an interruption these still tell.
+func routesOf(ctx context.Context, v host.View, tables []int) ([]Found, error) {
+	if len(tables) == 0 {
+		return nil, nil
+	}
+	routes, err := v.Routes(ctx, host.AllTables)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, r := range routes {
+		if slices.Contains(tables, r.Table) && !r.OfMachine() {
+			out = append(out, foundRoute(r))
+		}
 	}
 	return out, nil
 }

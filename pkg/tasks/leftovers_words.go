@@ -80,13 +80,13 @@ func (m LinkMark) words() string {
 }
 
 func (m RouteMark) words() string {
-	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
+	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Via, "by a gateway"), part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
 		tableWords(m.Table, m.Last))
 }
 
 func (m RuleMark) words() string {
 	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
-		part(m.IIF != "", "iif %s", m.IIF), part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
+		part(m.IIF != "", "iif %s", m.IIF), part(m.From, "from an address"), part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
 }
 
 func (m ChainMark) words() string {

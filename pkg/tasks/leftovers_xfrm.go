@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -31,8 +32,10 @@ func (m XFRMMark) matches(x host.XFRM) bool {
 	return m.Priority == 0 || x.Policy && x.Priority == m.Priority
 }
 
+func xfrmKey(x host.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
+
 // findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
-func findXFRM(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findXFRM(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil
 	}
@@ -47,17 +50,18 @@ func findXFRM(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, 
 				continue
 			}
 			gone = append(gone, x)
-			for _, s := range all {
-				if m.States && x.LeadsTo(s) {
-					gone = append(gone, s)
+			for _, state := range all {
+				if m.States && x.LeadsTo(state) {
+					gone = append(gone, state)
 				}
 			}
 		}
 	}
+	gone = slices.DeleteFunc(gone, func(x host.XFRM) bool { return s.keeps(xfrmKey(x)) })
 	var out []Found
 	seen := map[graph.Key]bool{}
 	for _, x := range gone {
-		key := graph.MakeKey(KindXFRM, x.String())
+		key := xfrmKey(x)
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, Found{Key: key, What: "IPsec"})

@@ -3,15 +3,21 @@
 package cleanup
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
 )
+
+var update = flag.Bool("update", false, "write testdata/shared.txt")
 
 // build compiles a command of this repository, static: it runs on other roots.
 func build(t *testing.T, dir, pkg string) string {
@@ -24,6 +30,9 @@ func build(t *testing.T, dir, pkg string) string {
 	}
 	return path
 }
+
+// scripts are what a proof runs, beside its two programs.
+var scripts = []string{"state.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks"}
 
 // networks are those that have a script.
 func networks(t *testing.T) []string {
@@ -40,26 +49,67 @@ func networks(t *testing.T) []string {
 }
 
 // report fails for each FAIL of what the proof printed and returns its lines.
-func report(t *testing.T, out string) {
+func report(t *testing.T, out string, names []string) {
 	t.Helper()
 	t.Log("\n" + out)
 	if strings.Contains(out, "FAIL") {
 		t.Error("see FAIL above")
 	}
-	for _, n := range networks(t) {
+	for _, n := range names {
 		if !strings.Contains(out, "LINES "+n+" made ") {
 			t.Errorf("%s: not proved", n)
 		}
 	}
 }
 
-func TestNetworksLeaveNothingInANode(t *testing.T) {
+// lab is a booted node with all that a proof needs.
+func lab(t *testing.T) *node.Node {
+	t.Helper()
 	needs.Root(t)
 	dir := t.TempDir()
 	copies := map[string]string{"/lab/clean": build(t, dir, "./clean"), "/lab/pin": build(t, dir, "./pin")}
-	for _, name := range []string{"state.sh", "prelude.sh", "decoys.sh", "prove.sh", "cgroup", "networks"} {
+	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}
-	n := node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies})
-	report(t, n.Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(networks(t), " ")+" 2>&1").Stdout)
+	return node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies})
+}
+
+func TestNetworksLeaveNothingInANode(t *testing.T) {
+	names := networks(t)
+	report(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
+}
+
+// Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt, to be read; where that other is
+// the next network and its things are kept, the clean-up takes nothing of them.
+func TestNetworksBesideEachOther(t *testing.T) {
+	// What only waits for what kubenet has finds the same.
+	names := slices.DeleteFunc(networks(t), func(n string) bool { return n == "external" || n == "gcp" })
+	out := lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && PAIRS=yes sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout
+	if strings.Contains(out, "FAIL") {
+		t.Errorf("see FAIL:\n%s", out)
+	}
+	for _, n := range names {
+		if !strings.Contains(out, "LINES "+n+" made ") {
+			t.Errorf("%s: not proved", n)
+		}
+	}
+	var shared strings.Builder
+	for line := range strings.Lines(out) {
+		if words, is := strings.CutPrefix(line, "SHARED "); is {
+			shared.WriteString(words)
+		}
+	}
+	const golden = "testdata/shared.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(shared.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(shared.String(), "\n")); diff != "" {
+		t.Errorf("on whose host, who finds what (-want +got; -update writes it):\n%s", diff)
+	}
 }

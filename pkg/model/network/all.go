@@ -1,6 +1,10 @@
 package network
 
-import "github.com/netwright/netwright/pkg/config"
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+)
 
 // All lists the networks, by name. To add one is one file and one line.
 func All() []Network {
@@ -45,6 +49,7 @@ func All() []Network {
 	}
 	for i := range all {
 		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
+		all[i].Leftovers.Types = slices.Concat(all[i].Leftovers.Types, all[i].Conf.Chain)
 	}
 	return all
 }

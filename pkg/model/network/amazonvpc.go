@@ -44,9 +44,9 @@ func amazonVPCLeaves() tasks.Leftovers {
 		LocalRule: true, // security groups for pods, strict: at 20
 		Rules: []tasks.RuleMark{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, Table: 2, Last: 15},
-			{Priority: 32765, Table: 2, Last: 15}, {Priority: 10, Table: 101, Last: 252}, {Priority: 10, Table: 256, Last: 4195}, // 100 and the number of a VLAN
+			{Priority: 32765, From: true, Table: 2, Last: 15}, {Priority: 10, IIF: "vlan*", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan*", Table: 256, Last: 4195}, // 100 and the number of a VLAN
 		},
-		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 2, Last: 15, Protocol: protocolBoot}, {Table: 101, Last: 4195, Link: "vlan*"}},
+		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan*"}},
 		Links:  []tasks.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
 		Chains: []tasks.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
 			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},

@@ -67,7 +67,7 @@ func antreaLeaves() tasks.Leftovers {
 	ovs.Socket = "/run/antrea/openvswitch/db.sock"
 	return portmapLeaves(tasks.Leftovers{
 		Rules:  []tasks.RuleMark{{Mask: 0xff, Table: 101, Last: 120}, {Table: 141}}, // Egress, and answers in hybrid mode
-		Routes: []tasks.RouteMark{{Link: "antrea-gw0"}, {Link: "antrea-*", Table: allTables}, {Table: 101, Last: 120, Protocol: protocolBoot}, {Table: 141}},
+		Routes: []tasks.RouteMark{{Link: "antrea-gw0"}, {Link: "antrea-*", Table: allTables}, {Table: 141}},
 		Chains: []tasks.ChainMark{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
 		Tables: []tasks.TableMark{{Family: "ip", Name: "antrea"}, {Family: "ip6", Name: "antrea"}},
 		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP", "CLUSTER-NODE-IP6"},

@@ -21,7 +21,7 @@ func ciliumLeaves() tasks.Leftovers {
 			{Priority: 110, Table: 10, Last: 50}, {Priority: 111, Table: 10, Last: 50}, // ENI: tables 10 + number of the interface
 			{Priority: 112, Table: 202}, // VTEP
 		},
-		Routes: []tasks.RouteMark{{Table: 200}, {Table: 202}, {Table: 2004}, {Table: 2005}, {Table: 10, Last: 50, Protocol: 2}, {Link: "cilium_*"}, {Link: lxc}, {Protocol: 2, Pods: true}},
+		Routes: []tasks.RouteMark{{Table: 200}, {Table: 202}, {Table: 2004}, {Table: 2005}, {Link: "cilium_*"}, {Link: lxc}, {Protocol: 2, Pods: true}},
 		Chains: []tasks.ChainMark{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
 		IPSets: []string{"cilium_node_set_v4", "cilium_node_set_v6"},
 		Links: []tasks.LinkMark{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},

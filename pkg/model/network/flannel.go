@@ -55,7 +55,7 @@ func flannel() Network {
 				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
 				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
 			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast"}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
 			Chains: []tasks.ChainMark{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"}, {Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
 			Tables: []tasks.TableMark{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},

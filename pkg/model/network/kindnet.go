@@ -38,7 +38,7 @@ func kindnet() Network {
 			Links: []tasks.LinkMark{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
 			Rules: []tasks.RuleMark{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
 			// A node's pod CIDR via its address; those of the pods here go with their links.
-			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast"}},
+			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}},
 			Tables: []tasks.TableMark{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
 				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"}, {Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
 			XFRM:  []tasks.XFRMMark{{IfID: 1001}}, // --ipsec-overlay

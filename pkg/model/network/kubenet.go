@@ -46,6 +46,7 @@ func kubenet() Network {
 		SharedHost: leaveAlone("cbr0", "veth*").besides(
 			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
 		Leftovers: portmapLeaves(tasks.Leftovers{
+			Types: []string{"bridge"}, // as kubelet itself had it
 			Units: []string{"cni-iptables-setup.service"},
 			Links: []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
 			Chains: []tasks.ChainMark{

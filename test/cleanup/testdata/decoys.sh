@@ -1,8 +1,15 @@
 # Things of other owners, and names one letter off. Nothing here may change.
 for d in /etc/cni/net.d /opt/cni/bin /var/lib/cni/networks /var/lib/cni/results /var/lib/cni/cache/results /etc/NetworkManager/conf.d /etc/iproute2 /etc/udev/rules.d /etc/sysctl.d \
-	/sys/fs/bpf/tc/globals /sys/fs/bpf/globals /sys/fs/bpf/proof /run/cni /run/proof /etc/containerd /opt/kops/bin /usr/share/iproute2 /usr/local/bin /etc/origin /srv/kubernetes; do mkdir -p $d; done
+	/sys/fs/bpf/tc/globals /sys/fs/bpf/globals /sys/fs/bpf/proof /run/cni /run/proof /etc/containerd /opt/kops/bin /usr/share/iproute2 /usr/local/bin /etc/origin /srv/kubernetes /etc/rlog; do mkdir -p $d; done
 ip netns add pods
 for n in all default; do sysctl -qw net.ipv6.conf.$n.addr_gen_mode=1; done # no link-local addresses, which come when they like
+if ! ip link show host0 >/dev/null 2>&1; then # a machine that is no node of the lab: a link to a world of its own
+	ip netns add world
+	ip link add host0 type veth peer name world0 netns world; ip addr add 10.77.0.11/24 dev host0; ip link set host0 up
+	ip -n world addr add 10.77.0.1/24 dev world0; ip -n world link set world0 up
+	printf 'all of the world' >/run/proof/world
+fi
+for m in openvswitch ip_vs; do if modprobe -q $m 2>/dev/null && [ -e /sys/module/$m ]; then touch /run/proof/can-$m; fi; done
 sysctl -qw net.core.xfrm_acq_expires=100000
 if ip xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x999 mode tunnel enc "cbc(aes)" 0x01020304050607080910111213141516 2>/dev/null; then touch /run/proof/can-esp; fi
 for kind in dummy ipip ip6tnl wireguard geneve netkit vlan xfrm vrf tun; do
@@ -38,6 +45,8 @@ iptables-nft -t nat -A POSTROUTING -m set --match-set kube-router-x src -j RETUR
 ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 max 0x901 >/dev/null
 ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
 ./pin tc cix_from_netdev /sys/fs/bpf/proof/other; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
+if [ -e /run/proof/can-ip_vs ]; then ipvsadm -A -t 192.0.2.50:80; ipvsadm -a -t 192.0.2.50:80 -r 192.0.2.60 -m; ipvsadm -A -t 192.0.2.51:80; fi
+if [ -e /run/proof/can-openvswitch ]; then ip link add otherport type veth peer name eth0 netns pods; ip -n pods link set eth0 name op1; ovs-dpctl add-dp other; ovs-dpctl add-if other otherport; fi
 printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n11 romana\n' >/etc/iproute2/rt_tables
 for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calicx.conflist /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
 	/opt/cni/bin/calicox /etc/sysctl.d/99-zzz.conf /sys/fs/bpf/proof.keep /run/cni.keep; do case $f in /sys/*) ;; *) echo decoy >$f ;; esac; done

@@ -1,4 +1,4 @@
-pod cali12345678901; left route:254/10.244.1.5/32 ip route add 10.244.1.5/32 dev cali12345678901 scope link
+pod cali12345678901; ip route add 10.244.1.5/32 dev cali12345678901 scope link
 link flannel.1 type vxlan id 1 dstport 8472 dev host0; ip link set flannel.1 up
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink
 chain nat FLANNEL-POSTRTG; rule nat POSTROUTING -m comment --comment "flanneld masq" -j FLANNEL-POSTRTG

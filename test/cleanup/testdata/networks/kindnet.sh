@@ -1,4 +1,4 @@
-pod knet01234567; left route:254/10.244.1.5/32 ip route add 10.244.1.5/32 dev knet01234567
+pod knet01234567; ip route add 10.244.1.5/32 dev knet01234567
 only xfrm link:knet-xfrm0 link knet-xfrm0 type xfrm if_id 1001
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.77.0.1
 left "rule:ipv4 32765 fwmark 0xd/0xffffffff lookup 101" ip rule add pref 32765 fwmark 13 lookup 101

@@ -24,5 +24,10 @@ table ip kube-router-filter-ipv4; table ip6 kube-router-filter-ipv6
 left sysctl:net.ipv4.conf.all.arp_ignore sysctl -qw net.ipv4.conf.all.arp_ignore=1; left sysctl:net.ipv4.conf.all.arp_announce sysctl -qw net.ipv4.conf.all.arp_announce=2
 file /etc/cni/net.d/10-kuberouter.conflist; file /etc/cni/net.d/10-kuberouter.conf; file /etc/cni/net.d/.tmp-kuberouter-cfg; dir /var/lib/kube-router
 dir /var/lib/cni/networks/mynet; dir /var/lib/cni/networks/kubernetes; file /var/lib/cni/results/mynet-0123-eth0
-only ip_vs "ipvs:TCP 10.96.0.1:443" true
+service() { # ADDRESS:PORT SERVER
+	left "ipvs:TCP $1" ipvsadm -A -t "$1"; ipvsadm -a -t "$1" -r "$2" -m
+}
+if can dummy; then ip addr add 10.96.0.1/32 dev kube-dummy-if; fi
+only ip_vs "ipvs:TCP 10.96.0.1:443" service 10.96.0.1:443 10.77.0.12
+only ip_vs "ipvs:TCP 10.77.0.11:30080" service 10.77.0.11:30080 10.244.1.5
 portmap

@@ -1,0 +1,89 @@
+package tasks
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave. Both name a network by the name in its conf, and
+// networks share names: k8s-pod-network, cbr0. https://github.com/containernetworking/cni/blob/main/libcni/api.go (cachedInfo)
+const (
+	cniResults  = "/var/lib/cni/results"
+	cniNetworks = "/var/lib/cni/networks"
+)
+
+// othersCache says that a path below these was made by the plugin of another network: by the type in the conf that is kept with it, and of an
+// address by what is kept of the container that has it. Without a type there, the name has to do.
+func (l Leftovers) othersCache(v host.View, name string) (bool, error) {
+	if len(l.Types) == 0 {
+		return false, nil
+	}
+	switch path.Dir(name) {
+	case cniResults:
+		return l.othersResult(v, name)
+	case cniNetworks:
+		return l.othersAddresses(v, name)
+	}
+	return false, nil
+}
+
+// othersAddresses looks at each address of a directory of host-local: its file has the container in the first line.
+func (l Leftovers) othersAddresses(v host.View, dir string) (bool, error) {
+	files, err := v.ReadDir(dir)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		content, err := v.ReadFile(path.Join(dir, file))
+		if err != nil {
+			continue // a directory, or gone
+		}
+		container, _, _ := strings.Cut(strings.TrimSpace(string(content)), "\n")
+		if container = strings.TrimSpace(container); container == "" || strings.ContainsAny(container, `/*?[\`) {
+			continue
+		}
+		results, err := Expand(v, path.Join(cniResults, path.Base(dir)+"-"+container+"-*"))
+		if err != nil {
+			return false, err
+		}
+		for _, result := range results {
+			if others, err := l.othersResult(v, result); others || err != nil {
+				return others, err
+			}
+		}
+	}
+	return false, nil
+}
+
+func (l Leftovers) othersResult(v host.View, name string) (bool, error) {
+	content, err := v.ReadFile(name)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var cached struct {
+		Config []byte `json:"config"`
+	}
+	var conf struct {
+		Type    string `json:"type"`
+		Plugins []struct {
+			Type string `json:"type"`
+		} `json:"plugins"`
+	}
+	if json.Unmarshal(content, &cached) != nil || json.Unmarshal(cached.Config, &conf) != nil {
+		return false, nil // of an older libcni, or torn
+	}
+	if len(conf.Plugins) > 0 {
+		conf.Type = conf.Plugins[0].Type
+	}
+	return conf.Type != "" && !slices.Contains(l.Types, conf.Type), nil
+}
