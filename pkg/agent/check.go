@@ -121,7 +121,7 @@ func PlainFacts() *host.Facts {
 		Kernel:  host.KernelFacts{Release: "6.1.0", IPv6: true, HostSysctls: true, Modules: true, BPF: true},
 		Links: []host.LinkFact{
 			{Name: "lo", MTU: 65536, Up: true, Loopback: true},
-			{Name: "eth0", MTU: 1500, Up: true, Physical: true, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/24")}},
+			{Name: "eth0", Up: true, Physical: true, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/24")}},
 		},
 		Runtime: host.RuntimeFacts{
 			Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,

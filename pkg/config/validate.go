@@ -175,7 +175,7 @@ const minIPv6MTU = 1280
 
 func (v *validator) mtus() {
 	w := &v.node.Networking
-	mtu, path := 0, ""
+	mtu, path, inside := 0, "", 0
 	switch {
 	case w.Bridge != nil:
 		mtu, path = w.Bridge.MTU, "spec.networking.bridge.mtu"
@@ -183,9 +183,20 @@ func (v *validator) mtus() {
 		mtu, path = w.Calico.MTU, "spec.networking.calico.mtu"
 	case w.Cilium != nil:
 		mtu, path = w.Cilium.MTU, "spec.networking.cilium.mtu"
+		if w.Cilium.Tunnel != "disabled" {
+			inside = 50 // it means the links', and pods have less
+		}
+	case w.Antrea != nil:
+		mtu, path = w.Antrea.DefaultMTU, "spec.networking.antrea.defaultMTU"
+	case w.KubeOVN != nil:
+		mtu, path = w.KubeOVN.MTU, "spec.networking.kubeOVN.mtu"
+	case w.OVNKubernetes != nil:
+		mtu, path = w.OVNKubernetes.MTU, "spec.networking.ovnKubernetes.mtu"
+	case w.Custom != nil:
+		mtu, path = w.Custom.MTU, "spec.networking.custom.mtu"
 	}
-	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu < minIPv6MTU {
-		v.errorAt(path, Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU)})
+	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu-inside < minIPv6MTU {
+		v.errorAt(path, Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
 	}
 }
 

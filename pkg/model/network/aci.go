@@ -63,6 +63,10 @@ func buildACI(in Input) (Built, error) {
 			b.note(Warning, in.NetworkOrigin(), "link %s has MTU %d, and ACI needs %d on the uplink: its agent ends with \"Uplink MTU must be >= %d\"", l.Name, l.MTU, aciUplink, aciUplink)
 		}
 	}
+	// The daemon keeps 100 free where it is told no MTU, and 50 at least (interface_mtu_headroom, acc_provision.py).
+	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU, encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
+		return b, err
+	}
 	b.note(Info, in.NetworkOrigin(), "the kernel joins 20 multicast groups and ACI gives one to each endpoint group: with more of them put net.ipv4.igmp_max_memberships into sysctlParameters")
 	return b, nil
 }

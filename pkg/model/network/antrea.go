@@ -106,7 +106,9 @@ func buildAntrea(in Input) (Built, error) {
 	if a.SecondaryNetwork {
 		b.note(Warning, in.Origin("spec.networking.antrea.secondaryNetwork"), "the link that antrea bridges for secondary networks is renamed NAME~ and its addresses move to the bridge: the node's connections by it pause")
 	}
-	b.noteMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaOverhead(in))
+	if err := b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in)); err != nil {
+		return b, err
+	}
 	b.Wait = in.waitConf(conf, writer)
 	return b, nil
 }
@@ -121,18 +123,27 @@ func (b *Built) noteRouted(in Input) {
 	}
 }
 
-// antreaOverhead: pkg/agent/config/node_config.go.
-func antreaOverhead(in Input) int {
+// antreaAdds: pkg/agent/config/node_config.go. STT is taken off nothing, and in hybrid mode nodes of one subnet have no tunnel.
+func antreaAdds(in Input) encapsulation {
 	a := in.Node.Networking.Antrea
+	var out encapsulation
 	switch {
 	case a.WireGuard():
-		return 60
+		out = encapsulation{by: "WireGuard", sure: 60}
 	case antreaIPsec(in):
-		return 42 + 38
+		out = encapsulation{by: "GRE in IPsec", sure: 42 + 38}
 	case !a.Tunnels() || a.TunnelType == "stt":
-		return 0
+		return encapsulation{}
 	case a.TunnelType == "gre":
-		return 42
+		out = encapsulation{by: "GRE", sure: 42}
+	default:
+		out = encapsulation{by: a.TunnelType, sure: 50}
 	}
-	return 50
+	if overIPv6(in) {
+		out.sure += 20
+	}
+	if a.TrafficEncapMode == "hybrid" {
+		return encapsulation{most: out.sure}
+	}
+	return out
 }

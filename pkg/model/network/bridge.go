@@ -72,7 +72,9 @@ func buildBridge(in Input) (Built, error) {
 		return b, fmt.Errorf("lay out bridge for this node: %w", err)
 	}
 	mtu := in.Node.Networking.Bridge.MTU
-	b.noteMTU(in, "spec.networking.bridge.mtu", mtu, 0)
+	if err := b.fitMTU(in, "spec.networking.bridge.mtu", mtu, encapsulation{}); err != nil {
+		return b, err
+	}
 	if mtu == 0 {
 		if mtu, err = LinkMTU(in.Facts.Links, BridgeLink); err != nil {
 			return b, fmt.Errorf("lay out bridge for this node: %w", err)

@@ -17,7 +17,9 @@ func buildCalico(in Input) (Built, error) {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
 			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module without it, so we install nothing")
 	}
-	b.noteMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoOverhead(in))
+	if err := b.fitMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoAdds(in)); err != nil {
+		return b, err
+	}
 	if calicoBPF(in) {
 		b.noteKubeProxy(in, "spec.networking.calico.bpfEnabled", "calico")
 	}
@@ -72,26 +74,32 @@ func calicoCommonName(c config.Certificates) string {
 
 func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }
 
-// calicoOverhead is what the widest of its encapsulations adds to a packet, in bytes.
-// https://docs.tigera.io/calico/latest/networking/configuring/mtu
-func calicoOverhead(in Input) int {
-	six := in.V6 && !in.V4
-	overhead := 0
-	if calicoIPIP(in) {
-		overhead = 20
+// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it, where the documents say no mode) adds nothing within one.
+// Pods of both families may have packets over IPv6 besides. https://docs.tigera.io/calico/latest/networking/configuring/mtu
+func calicoAdds(in Input) encapsulation {
+	c := in.Node.Networking.Calico
+	var out encapsulation
+	widen := func(by string, always bool, four, six int) {
+		sure := four
+		if !in.V4 {
+			sure = six
+		}
+		out.most = max(out.most, sure)
+		if in.V6 {
+			out.most = max(out.most, six)
+		}
+		if always && sure > out.sure {
+			out.by, out.sure = by, sure
+		}
 	}
-	if in.Node.Networking.Calico.EncapsulationMode == "vxlan" {
-		overhead = byFamily(six, 50, 70)
+	if calicoIPIP(in) {
+		widen("IPIP", c.IPIPMode == "Always", 20, 0)
+	}
+	if c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never" {
+		widen("VXLAN", c.VXLANMode == "Always", 50, 70)
 	}
 	if calicoWireGuard(in) {
-		overhead = max(overhead, byFamily(six, 60, 80))
+		widen("WireGuard", true, 60, 80)
 	}
-	return overhead
-}
-
-func byFamily(six bool, four, sixth int) int {
-	if six {
-		return sixth
-	}
-	return four
+	return out
 }

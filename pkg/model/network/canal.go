@@ -61,8 +61,9 @@ func canalLeaves() tasks.Leftovers {
 	return felixLeaves(l)
 }
 
-// canalOverhead is what flanneld takes off the MTU of its link. https://github.com/flannel-io/flannel/blob/master/Documentation/backends.md
-var canalOverhead = map[string]int{"vxlan": 50, "wireguard": 80, "udp": 28, "host-gw": 0}
+// canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger packet of a pod passes (pkg/backend of
+// https://github.com/flannel-io/flannel).
+var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80}, "udp": {by: "backend udp", sure: 28}}
 
 func buildCanal(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
@@ -74,7 +75,9 @@ func buildCanal(in Input) (Built, error) {
 		b.note(Warning, in.Origin("spec.networking.canal.defaultEndpointToHostAction"),
 			"DROP: pods do not reach their own node, not its kubelet and not its node-local DNS either, unless a policy allows it")
 	}
-	b.noteMTU(in, "spec.networking.canal.mtu", c.MTU, canalOverhead[c.Backend])
+	if err := b.fitMTU(in, "spec.networking.canal.mtu", c.MTU, canalAdds[c.Backend]); err != nil {
+		return b, err
+	}
 	b.Wait = in.waitConf(canalConf, "its DaemonSet writes it")
 	return b, nil
 }

@@ -130,12 +130,28 @@ func buildCilium(in Input) (Built, error) {
 	if c.CNIExclusive == nil || *c.CNIExclusive {
 		b.note(Info, in.NetworkOrigin(), "cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or istio it must not (cniExclusive: false)")
 	}
-	b.noteMTU(in, "spec.networking.cilium.mtu", c.MTU, 0) // it means the links': Cilium takes its encapsulation off itself
+	if err := b.fitMTU(in, "spec.networking.cilium.mtu", c.MTU, ciliumAdds(c)); err != nil {
+		return b, err
+	}
 	if err := b.addCiliumEtcd(in); err != nil {
 		return b, err
 	}
 	b.Wait = in.waitConf(ciliumConf, "its agent writes it when it is ready")
 	return b, nil
+}
+
+// ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets (pkg/mtu). So that many bytes go over the wire where it
+// puts something around them.
+func ciliumAdds(c *config.Cilium) encapsulation {
+	switch {
+	case c.WireGuard():
+		return encapsulation{by: "WireGuard"}
+	case c.IPsec():
+		return encapsulation{by: "IPsec"}
+	case c.Tunnel == "vxlan" || c.Tunnel == "geneve":
+		return encapsulation{by: "tunnel " + c.Tunnel}
+	}
+	return encapsulation{}
 }
 
 // addCiliumEtcd installs the client certificate for an etcd of Cilium's own, with kOps' names and modes.

@@ -33,7 +33,13 @@ func buildCustom(in Input) (Built, error) {
 			b.note(Info, in.Origin(fmt.Sprintf("%s.packages[%d]", customAt, i)), "the network needs the package %s, which nothing installs: see that the image has it", p.Name)
 		}
 	}
-	b.noteMTU(in, customAt+".mtu", c.MTU, c.Overhead)
+	adds := encapsulation{sure: c.Overhead}
+	if c.Overhead > 0 {
+		adds.by = "its encapsulation"
+	}
+	if err := b.fitMTU(in, customAt+".mtu", c.MTU, adds); err != nil {
+		return b, err
+	}
 	switch c.Conf.Writer {
 	case WriterNetwright:
 		return b, b.addCustomConf(in, c)

@@ -85,7 +85,9 @@ func buildKubenet(in Input) (Built, error) {
 		}
 		return b, nil // the conf is in kubelet's memory, and it masquerades by itself
 	}
-	b.noteMTU(in, "spec.networking.kubenet.mtu", in.Node.Networking.Kubenet.MTU, 0)
+	if err := b.fitMTU(in, "spec.networking.kubenet.mtu", in.Node.Networking.Kubenet.MTU, encapsulation{}); err != nil {
+		return b, err
+	}
 	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
 }
 

@@ -77,8 +77,17 @@ func kubeOVNLeaves() tasks.Leftovers {
 	return portmapLeaves(l)
 }
 
-// kubeOVNOverhead: pkg/util/const.go.
-var kubeOVNOverhead = map[string]int{"geneve": 100, "vlan": 100, "vxlan": 50, "stt": 72}
+// kubeOVNAdds: what its daemon takes off where it is told no MTU (pkg/daemon/config.go, pkg/util/const.go) is more than the wire needs with Geneve, whose header
+// of OVN has 58, and with a VLAN, which adds nothing that the link does not take.
+func kubeOVNAdds(in Input) encapsulation {
+	out := map[string]encapsulation{
+		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50}, "stt": {by: "STT", sure: 72}, "vlan": {},
+	}[in.Node.Networking.KubeOVN.NetworkType]
+	if out.by != "" && overIPv6(in) {
+		out.sure, out.most = out.sure+20, out.most+20
+	}
+	return out
+}
 
 func buildKubeOVN(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
@@ -93,7 +102,9 @@ func buildKubeOVN(in Input) (Built, error) {
 		}
 		b.note(Info, in.Origin("spec.networking.kubeOVN.networkType"), "underlay: the switch must let frames of pods' MAC addresses through the port of %s", k.Interface)
 	}
-	b.noteMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNOverhead[k.NetworkType])
+	if err := b.fitMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNAdds(in)); err != nil {
+		return b, err
+	}
 	b.Wait = in.waitConf(k.ConfPriority+"-kube-ovn.conflist", "its DaemonSet writes it")
 	return b, nil
 }

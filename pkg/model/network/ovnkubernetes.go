@@ -81,14 +81,11 @@ func buildOVNKubernetes(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	o := in.Node.Networking.OVNKubernetes
 	overhead := ovnOverhead
-	if !in.Facts.Address.Is4() && in.Facts.Address.IsValid() {
+	if overIPv6(in) {
 		overhead = ovnOverhead6
 	}
-	for _, l := range in.Facts.Links {
-		if l.Name == in.Facts.Uplink && l.MTU > 0 && l.MTU < o.MTU+overhead {
-			return b, fmt.Errorf("use ovnKubernetes with mtu %d (%s): Geneve adds %d, and %s has MTU %d, so that ovnkube-node would not start: set mtu to %d at most, or raise the link's",
-				o.MTU, in.Origin("spec.networking.ovnKubernetes.mtu"), overhead, l.Name, l.MTU, l.MTU-overhead)
-		}
+	if err := b.fitMTU(in, "spec.networking.ovnKubernetes.mtu", o.MTU, encapsulation{by: "Geneve", sure: overhead}); err != nil {
+		return b, fmt.Errorf("%w; ovnkube-node does not start with this", err)
 	}
 	b.note(Info, in.NetworkOrigin(), "ovnKubernetes serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
 	switch {

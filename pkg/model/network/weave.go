@@ -68,12 +68,15 @@ func weaveLeaves() tasks.Leftovers {
 	})
 }
 
-// weaveOverhead is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password. site/concepts/fastdp-how-it-works.md
-const weaveOverhead = 87
+// weaveAdds is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password (site/concepts/fastdp-how-it-works.md). What does not fit goes by user space
+// (sleeve), which splits it: slow, and not lost.
+var weaveAdds = encapsulation{most: 87}
 
 func buildWeave(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
-	b.noteMTU(in, "spec.networking.weave.mtu", in.Node.Networking.Weave.MTU, weaveOverhead)
+	if err := b.fitMTU(in, "spec.networking.weave.mtu", in.Node.Networking.Weave.MTU, weaveAdds); err != nil {
+		return b, err
+	}
 	b.note(Info, in.NetworkOrigin(), "weave has addresses of its own range (IPALLOC_RANGE, in kOps the cluster's podCIDR) and looks at no node's pod CIDR")
 	b.Wait = in.waitConf(weaveConf, "its DaemonSet writes it, and only while no conf of that name is there")
 	return b, nil
