@@ -50,7 +50,7 @@ func checkStore(cmd *cobra.Command, f *flags, s streams, dir, factsFile string) 
 	var all []*agent.Checked
 	ok := true
 	for _, cluster := range clusters {
-		store, err := statestore.Open(dir, cluster)
+		store, err := statestore.Open(dir, cluster, statestore.Options{})
 		if err != nil {
 			return err
 		}

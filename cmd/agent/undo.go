@@ -40,7 +40,7 @@ func undoCommand(s streams) *cobra.Command {
 func means() checkpoint.Means {
 	return checkpoint.Means{
 		Store: func(ctx context.Context, location, cluster string) error {
-			store, err := statestore.Open(location, cluster)
+			store, err := statestore.Open(location, cluster, statestore.Options{})
 			if err != nil {
 				return err
 			}

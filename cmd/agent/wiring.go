@@ -62,7 +62,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		return nil, err
 	}
 	target.Cluster = f.cluster
-	store, err := statestore.Open(f.store, f.cluster)
+	store, err := statestore.Open(f.store, f.cluster, statestore.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func plainStore(t *testing.T, spec string) statestore.Store {
 		os.WriteFile(filepath.Join(dir, "demo.example.com", "cluster.yaml"), []byte(doc), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	store, err := statestore.Open(dir, "demo.example.com")
+	store, err := statestore.Open(dir, "demo.example.com", statestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func newBox(t *testing.T) *box {
 	b.write(t, "plugins.tar", archive.String())
 	b.document(t, fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s: {sha256: %x, urls: [plugins.tar]}\n", runtime.GOARCH, sha256.Sum256(archive.Bytes())))
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n")
-	store, err := statestore.Open(b.store, "demo")
+	store, err := statestore.Open(b.store, "demo", statestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

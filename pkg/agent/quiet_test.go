@@ -46,7 +46,7 @@ func content(i int) string {
 // more than a tree.
 func (q quiet) begin(t testing.TB) (Pass, *Desired) {
 	t.Helper()
-	store, err := statestore.Open(q.store, "c")
+	store, err := statestore.Open(q.store, "c", statestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 			put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
 			document("calico: {datastore: etcd, etcd: {endpoints: [\"https://10.0.0.1:2379\"]}}")
 			pass := func() (string, error) {
-				store, err := statestore.Open(dir, "demo")
+				store, err := statestore.Open(dir, "demo", statestore.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,7 +29,7 @@ func BenchmarkFetch(b *testing.B) {
 		}
 	}
 	time.Sleep(2100 * time.Millisecond) // until stat may be trusted
-	s, err := statestore.Open(dir, "c")
+	s, err := statestore.Open(dir, "c", statestore.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

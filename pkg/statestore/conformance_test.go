@@ -54,7 +54,7 @@ func (e endless) Read(p []byte) (int, error) {
 func openIn(dir string) func(*testing.T, string) statestore.Store {
 	return func(t *testing.T, cluster string) statestore.Store {
 		t.Helper()
-		s, err := statestore.Open(dir, cluster)
+		s, err := statestore.Open(dir, cluster, statestore.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ type Directory struct {
 	dir     string // absolute
 	cluster string
 	memory  Memory // nil: none
+	trust   Trust  // of a published manifest
 
 	mu    sync.Mutex
 	known knowledge

@@ -16,11 +16,12 @@ import (
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
 // that its replacement is the publication. Its JSON form is a file format: fields are added, never changed.
 type Manifest struct {
-	APIVersion string            `json:"apiVersion"` // [ManifestVersion]
-	Kind       string            `json:"kind"`       // "Manifest"
-	Cluster    string            `json:"cluster"`    // so that one cluster's manifest is not taken for another's
-	Generation int64             `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
-	Objects    map[string]Object `json:"objects"`    // by path relative to the cluster
+	APIVersion string            `json:"apiVersion"`       // [ManifestVersion]
+	Kind       string            `json:"kind"`             // "Manifest"
+	Cluster    string            `json:"cluster"`          // so that one cluster's manifest is not taken for another's
+	Generation int64             `json:"generation"`       // from 1, rises with each publication; 0 in one that was made up
+	Bundle     *Object           `json:"bundle,omitempty"` // all documents and certificates in one; see [Manifest.AddBundle]
+	Objects    map[string]Object `json:"objects"`          // by path relative to the cluster
 }
 
 // Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>.
@@ -62,8 +63,12 @@ func (m *Manifest) Encode() []byte {
 func (m *Manifest) begin(objects int) []byte {
 	const each = 200 // bytes for an object with a name of ordinary length
 	out := make([]byte, 0, 200+each*objects)
-	return fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,\n  \"objects\": {",
+	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,",
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
+	if b := m.Bundle; b != nil {
+		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256), b.Size)
+	}
+	return append(out, "\n  \"objects\": {"...)
 }
 
 // appendObject adds the object with number i. By hand: package json takes longer for the objects of a big store than it takes to read and hash
@@ -129,18 +134,26 @@ func (m *Manifest) check() error {
 	var total int64
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
-		raw, err := hex.DecodeString(o.SHA256)
 		switch {
 		case !validName(name):
 			return fmt.Errorf("manifest names an object %q, which is no path below the cluster: publish again", name)
-		case err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != o.SHA256:
+		case !validDigest(o.SHA256):
 			return fmt.Errorf("manifest gives %q the sha256 %q, which is none in lower-case hex: publish again", name, o.SHA256)
 		case o.Size < 0 || o.Size > MaxObjectSize:
 			return tooBig(name, o.Size)
 		}
 		total += o.Size
 	}
+	if b := m.Bundle; b != nil && (!validDigest(b.SHA256) || b.Size < 0 || b.Size > MaxSnapshotSize) {
+		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which cannot be: publish again", b.Size, b.SHA256)
+	}
 	return checkTotal(total)
+}
+
+// validDigest tells that s is a sha256 in the one way that it may be written.
+func validDigest(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
 }
 
 // verify checks an object's content against its entry.

@@ -9,10 +9,16 @@ import (
 	"strings"
 )
 
+// Options are how a store is opened, beyond where it is.
+type Options struct {
+	// Trust decides on published manifests.
+	Trust Trust
+}
+
 // schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.
 var schemes = []struct {
 	name string
-	open func(u *url.URL, cluster string) (Store, error)
+	open func(u *url.URL, cluster string, o Options) (Store, error)
 }{
 	{"file", openFile},
 	{"s3", nil},
@@ -22,7 +28,7 @@ var schemes = []struct {
 
 // Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list. It reads nothing yet, so that a store
 // which is not there at boot is an error of Fetch, which may be tried again; every error of Open is permanent.
-func Open(location, cluster string) (Store, error) {
+func Open(location, cluster string, o Options) (Store, error) {
 	switch {
 	case location == "":
 		return nil, errors.New("no state store is named: set store in /etc/netwright/agent.yaml or give --store")
@@ -33,7 +39,7 @@ func Open(location, cluster string) (Store, error) {
 	}
 	scheme, _, isURL := strings.Cut(location, "://")
 	if !isURL {
-		return NewDirectory(location, cluster)
+		return openDirectory(location, cluster, o)
 	}
 	u, err := url.Parse(location)
 	if err != nil {
@@ -42,7 +48,7 @@ func Open(location, cluster string) (Store, error) {
 	}
 	i := slices.IndexFunc(schemes, func(s struct {
 		name string
-		open func(*url.URL, string) (Store, error)
+		open func(*url.URL, string, Options) (Store, error)
 	}) bool {
 		return s.name == u.Scheme
 	})
@@ -52,12 +58,21 @@ func Open(location, cluster string) (Store, error) {
 	case schemes[i].open == nil:
 		return nil, fmt.Errorf("state store %s: %s:// is not supported yet by this version: copy the store to a directory and use its path", u.Redacted(), u.Scheme)
 	}
-	return schemes[i].open(u, cluster)
+	return schemes[i].open(u, cluster, o)
 }
 
-func openFile(u *url.URL, cluster string) (Store, error) {
+func openFile(u *url.URL, cluster string, o Options) (Store, error) {
 	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
 		return nil, fmt.Errorf("state store %s: a file URL names a path of this machine: write file:///path", u.Redacted())
 	}
-	return NewDirectory(u.Path, cluster)
+	return openDirectory(u.Path, cluster, o)
+}
+
+func openDirectory(dir, cluster string, o Options) (Store, error) {
+	d, err := NewDirectory(dir, cluster)
+	if err != nil {
+		return nil, err
+	}
+	d.trust = o.Trust
+	return d, nil
 }

@@ -17,7 +17,7 @@ func TestOpenLocations(t *testing.T) {
 	dir, _ := plain(t)
 	t.Chdir(filepath.Dir(dir))
 	for _, location := range []string{dir, "./" + filepath.Base(dir), filepath.Base(dir), "file://" + dir, "file://localhost" + dir, "FILE://" + dir} {
-		s, err := statestore.Open(location, "c")
+		s, err := statestore.Open(location, "c", statestore.Options{})
 		if err != nil {
 			t.Errorf("Open %q: %v", location, err)
 			continue
@@ -46,7 +46,7 @@ func TestOpenRefusals(t *testing.T) {
 		{"file://x", "c", "file:///path"},
 		{"https://user:secret@host:x%zz/", "c", "does not parse"},
 	} {
-		s, err := statestore.Open(c.location, c.cluster)
+		s, err := statestore.Open(c.location, c.cluster, statestore.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Open(%q, %q): %v, %v; want an error with %q", c.location, c.cluster, s, err, c.want)
 		} else if strings.Contains(err.Error(), "secret") {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -58,10 +55,7 @@ func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []in
 			s.Objects[w.name] = got[i].data
 		}
 	}
-	if _, ok := s.Objects[clusterDocument]; !ok {
-		return nil, fmt.Errorf("%s is missing: write a document of kind Cluster there: %w", filepath.Join(d.String(), clusterDocument), fs.ErrNotExist)
-	}
-	return s, nil
+	return s, s.complete(d.String() + "/")
 }
 
 // stored is a content that stays in the store. When it is gone there, what the node has kept itself will do.

@@ -28,7 +28,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing
 	if raw.err != nil {
 		return nil, raw.err
 	}
-	m, err := ParseManifest(raw.data, d.cluster)
+	m, revision, err := openManifest(raw.data, d.cluster, d.trust)
 	if err != nil {
 		return nil, err
 	}
@@ -60,5 +60,5 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing
 	for i := range order {
 		order[i] = int32(i)
 	}
-	return d.snapshot(Revision{Generation: m.Generation, Digest: sum(raw.data)}, all, got, order, notes)
+	return d.snapshot(revision, all, got, order, notes)
 }

@@ -13,10 +13,10 @@ package statestore
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
 // Store is where the snapshots and assets of one cluster come from. Implementations are safe for several goroutines. Every method may be
@@ -33,7 +33,7 @@ type Store interface {
 }
 
 // ErrNotModified is returned by Fetch when the store has nothing newer than last.
-var ErrNotModified = errors.New("not modified")
+var ErrNotModified = objectstore.ErrNotModified
 
 // Memory is what a reader of a store may know from earlier runs.
 type Memory interface {
@@ -58,6 +58,8 @@ type Snapshot struct {
 	Objects map[string][]byte
 	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are verified when they are read.
 	Files []host.Named
+	// Private are the objects below pki/private that were left in the store, sorted by path, until [Snapshot.Bring] says which are wanted.
+	Private []host.Named
 	// Origin says where it came from, for messages.
 	Origin string
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.

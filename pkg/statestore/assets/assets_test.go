@@ -28,7 +28,7 @@ func fetcher(t *testing.T) *Fetcher {
 	if err := os.WriteFile(filepath.Join(dir, "c/assets/a:b"), []byte("from the store"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	store, err := statestore.Open(dir, "c")
+	store, err := statestore.Open(dir, "c", statestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,7 @@ import (
 func expect(t *testing.T, got *statestore.Snapshot, want map[string][]byte) {
 	t.Helper()
 	all := maps.Clone(got.Objects)
-	for _, f := range got.Files {
+	for _, f := range slices.Concat(got.Files, got.Private) {
 		data, err := f.Bytes()
 		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)

@@ -1,0 +1,54 @@
+package statestore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// privateDir holds what only the node that uses it reads, one by one.
+const privateDir = "pki/private/"
+
+// bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a newer publisher may have more of.
+func bundled(name string) bool {
+	return !strings.HasPrefix(name, privateDir) && !strings.HasPrefix(name, filesDir+"/")
+}
+
+// inBundle lists the names in the bundle, in its order.
+func (m *Manifest) inBundle() []string {
+	names := slices.Sorted(maps.Keys(m.Objects))
+	return slices.DeleteFunc(names, func(name string) bool { return !bundled(name) })
+}
+
+// AddBundle names in the manifest one object that has every document and certificate, so that a boot costs two requests, and returns its
+// content: theirs, one after the other in the order of their names. Private keys and what is below files/ are not in it. For who publishes.
+func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
+	var out []byte
+	for _, name := range m.inBundle() {
+		out = append(out, objects[name]...)
+	}
+	m.Bundle = &Object{SHA256: sum(out), Size: int64(len(out))}
+	return out
+}
+
+// unbundle cuts the bundle at the sizes that the manifest gives. Each part has yet to be verified.
+func (m *Manifest) unbundle(data []byte) (map[string][]byte, error) {
+	parts, rest := map[string][]byte{}, data
+	for _, name := range m.inBundle() {
+		size := m.Objects[name].Size
+		if size > int64(len(rest)) {
+			return nil, m.badBundle(data)
+		}
+		parts[name], rest = rest[:size:size], rest[size:]
+	}
+	if len(rest) > 0 {
+		return nil, m.badBundle(data)
+	}
+	return parts, nil
+}
+
+func (m *Manifest) badBundle(data []byte) error {
+	return fmt.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+		len(data), sum(data), m.Bundle.Size, m.Bundle.SHA256)
+}

@@ -1,0 +1,46 @@
+// Package objectstore is what a published cluster needs of whatever keeps it: to read an object by its name, and not to be sent again what
+// it knows. HTTPS and S3 are packages beside it; package statestore makes a store of either, and verifies what comes.
+//
+// Names are relative to the cluster: "manifest", "objects/sha256/…", "assets/…".
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Source is where the objects of one cluster are read. Implementations are safe for several goroutines. Every method may be
+// retried, after the few attempts that a Source makes itself; an error that a later attempt may not meet is marked graph.Transient, an absent object is
+// fs.ErrNotExist. When ctx ends, its cause is in the error. No error shows a credential.
+type Source interface {
+	// Get reads a whole object of at most limit bytes; more is an error. known is the ETag of an earlier answer, or "": an object that still has it
+	// is [ErrNotModified], and costs a request without a body.
+	Get(ctx context.Context, name, known string, limit int64) (Object, error)
+	// Open streams an object of any size, which is -1 when unknown. The caller closes body, and checks its hash.
+	Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error)
+	// String is where the objects are, as it may be printed.
+	String() string
+}
+
+// Object is what a name had when it was read.
+type Object struct {
+	Body []byte
+	ETag string // as it came, with its quotes; "" when the server gives none, and then every read has a body
+}
+
+// Sink is where a cluster is published: objects first, which are never changed, and the manifest last.
+type Sink interface {
+	Source
+	// Put writes an object unless one of its name is there, which is success: names are hashes of what they name.
+	Put(ctx context.Context, name string, data []byte) error
+	// Replace writes an object if it still has the ETag known, or, with "", if there is none. Else it is [ErrConflict], and nothing is changed.
+	Replace(ctx context.Context, name string, data []byte, known string) error
+}
+
+var (
+	// ErrNotModified says that an object is as it was.
+	ErrNotModified = errors.New("not modified")
+	// ErrConflict says that somebody else was first.
+	ErrConflict = errors.New("it was changed by somebody else meanwhile")
+)

@@ -1,0 +1,143 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new is one request without a body; a new
+// generation is the manifest and its bundle. What it read and verified it keeps in memory, and asks for no object twice.
+type Remote struct {
+	cluster string
+	source  objectstore.Source
+	trust   Trust
+	memory  Memory // nil: none
+
+	mu       sync.Mutex
+	etag     string    // of the manifest that was read last
+	manifest *Manifest // that one; nil: none yet, or it was refused
+	refused  error     // why
+	revision Revision
+	have     map[string][]byte // its objects, by sha256, as far as they were read
+}
+
+var _ Store = (*Remote)(nil)
+
+// NewRemote returns the store of the cluster whose objects source has. It reads nothing yet.
+func NewRemote(source objectstore.Source, cluster string, trust Trust) *Remote {
+	return &Remote{cluster: cluster, source: source, trust: trust, have: map[string][]byte{}}
+}
+
+// Remember gives the store a memory, before it is used.
+func (r *Remote) Remember(m Memory) { r.memory = m }
+
+// String implements [Store].
+func (r *Remote) String() string { return r.source.String() }
+
+func (r *Remote) wrap(err error) error { return fmt.Errorf("state store %s: %w", r, err) }
+
+// Fetch implements [Store].
+func (r *Remote) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, err := r.fetch(ctx, last)
+	if err != nil && !errors.Is(err, ErrNotModified) {
+		return nil, r.wrap(err)
+	}
+	return s, err
+}
+
+func (r *Remote) fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	for again := false; ; again = true {
+		if err := r.look(ctx); err != nil {
+			return nil, err
+		}
+		if r.revision == last {
+			return nil, ErrNotModified
+		}
+		before := r.revision
+		err := r.fill(ctx)
+		if err == nil {
+			return r.snapshot()
+		}
+		// An object may be gone because a newer manifest no longer names it.
+		if again || !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if lookErr := r.look(ctx); lookErr != nil || r.revision == before {
+			return nil, err
+		}
+	}
+}
+
+// look makes sure that the manifest is the one that is there now.
+func (r *Remote) look(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	got, err := r.source.Get(ctx, manifestName, r.etag, maxManifestSize)
+	switch {
+	case errors.Is(err, ErrNotModified) && r.manifest == nil && r.refused == nil:
+		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at the server, or the cache before it"))
+	case errors.Is(err, ErrNotModified):
+		return r.refused
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no published cluster %q: publish it there, or set store and cluster to where it is: %w", r.cluster, err)
+	case err != nil:
+		return err
+	}
+	r.etag = got.ETag
+	r.manifest, r.revision, r.refused = nil, Revision{}, nil
+	m, revision, err := openManifest(got.Body, r.cluster, r.trust)
+	if err != nil {
+		r.refused = err
+		return err
+	}
+	r.manifest, r.revision = m, revision
+	r.forget()
+	return nil
+}
+
+// forget lets go of objects that the manifest does not name.
+func (r *Remote) forget() {
+	named := make(map[string]bool, len(r.manifest.Objects))
+	for _, o := range r.manifest.Objects {
+		named[o.SHA256] = true
+	}
+	for sha := range r.have {
+		if !named[sha] {
+			delete(r.have, sha)
+		}
+	}
+}
+
+// Open implements [Store].
+func (r *Remote) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, r.wrap(context.Cause(ctx))
+	}
+	if !validName(name) {
+		return nil, 0, r.wrap(fmt.Errorf("asset %q is no path below the cluster: write it as assets/NAME, without \"..\"", name))
+	}
+	body, size, err := r.source.Open(ctx, name)
+	if err != nil {
+		return nil, 0, r.wrap(err)
+	}
+	return body, size, nil
+}
+
+// missing lists what of the bundle's objects has yet to be read.
+func (r *Remote) missing() []string {
+	return slices.DeleteFunc(r.manifest.inBundle(), func(name string) bool {
+		_, have := r.have[r.manifest.Objects[name].SHA256]
+		return have || !isObject(name)
+	})
+}

@@ -1,0 +1,183 @@
+package statestore_test
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+)
+
+func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {
+	return func(*testing.T) storetest.Harness {
+		source, generation := new(storetest.Memory), int64(0)
+		var last, published map[string][]byte
+		return storetest.Harness{
+			Open: func(_ *testing.T, cluster string) statestore.Store {
+				if cluster != storetest.Cluster {
+					return statestore.NewRemote(new(storetest.Memory), cluster, nil)
+				}
+				return statestore.NewRemote(source, cluster, nil)
+			},
+			Publish: func(_ *testing.T, objects map[string][]byte) {
+				generation++
+				last, published = objects, storetest.Publication(generation, objects, bundle)
+				publish(source, published)
+			},
+			Tear: func(_ *testing.T, objects map[string][]byte) {
+				p := storetest.Publication(generation+1, objects, bundle)
+				delete(p, "manifest")
+				publish(source, p)
+			},
+			PutAsset: func(_ *testing.T, name string, size int64, fill byte) {
+				source.Set(name, bytes.Repeat([]byte{fill}, int(size)))
+			},
+			Tamper: func(_ *testing.T, name string) {
+				publish(source, storetest.Tampered(published, last[name]))
+			},
+		}
+	}
+}
+
+// publish puts the manifest last.
+func publish(to *storetest.Memory, objects map[string][]byte) {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(objects))) {
+		if name != "manifest" {
+			to.Set(name, objects[name])
+		}
+	}
+	if m := objects["manifest"]; m != nil {
+		to.Set("manifest", m)
+	}
+}
+
+func TestRemoteConforms(t *testing.T)          { storetest.Run(t, remoteHarness(true)) }
+func TestRemoteUnbundledConforms(t *testing.T) { storetest.Run(t, remoteHarness(false)) }
+
+func remoteObjects() map[string][]byte {
+	return map[string][]byte{
+		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte("one"), "files/motd": []byte("hello"),
+		"pki/issued/a/1.crt": []byte("certificate"), "pki/private/a/1.key": []byte("key a"), "pki/private/b/1.key": []byte("key b"),
+	}
+}
+
+func mustFetch(t *testing.T, s statestore.Store, last statestore.Revision) *statestore.Snapshot {
+	t.Helper()
+	got, err := s.Fetch(t.Context(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// asked holds the requests since the last call to a number of them by kind.
+func asked(t *testing.T, source *storetest.Memory, want ...string) {
+	t.Helper()
+	got := source.Gets()
+	for i, name := range got {
+		got[i], _, _ = strings.Cut(name, "/")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("asked for %q, want %q", got, want)
+	}
+}
+
+func TestRemoteRequests(t *testing.T) {
+	source, objects := new(storetest.Memory), remoteObjects()
+	publish(source, storetest.Publication(1, objects, true))
+	s := statestore.NewRemote(source, storetest.Cluster, nil)
+
+	boot := mustFetch(t, s, statestore.Revision{})
+	asked(t, source, "manifest", "objects")
+	if err := boot.Bring("a"); err != nil || string(boot.Objects["pki/private/a/1.key"]) != "key a" {
+		t.Errorf("%v, %q", err, boot.Objects)
+	}
+	asked(t, source, "objects")
+	if len(boot.Private) != 1 || boot.Private[0].Name != "pki/private/b/1.key" {
+		t.Errorf("left in the store: %v", boot.Private)
+	}
+
+	for range 3 {
+		if _, err := s.Fetch(t.Context(), boot.Revision); !errors.Is(err, statestore.ErrNotModified) {
+			t.Error(err)
+		}
+	}
+	asked(t, source, "=manifest", "=manifest", "=manifest")
+	mustFetch(t, s, statestore.Revision{}) // who asks for all again gets it from memory
+	asked(t, source, "=manifest")
+
+	objects["nodes/n1.yaml"] = []byte("two") // one document: not the whole bundle
+	publish(source, storetest.Publication(2, objects, true))
+	if got := mustFetch(t, s, boot.Revision); string(got.Objects["nodes/n1.yaml"]) != "two" || got.Generation != 2 {
+		t.Errorf("%v", got)
+	}
+	asked(t, source, "manifest", "objects")
+}
+
+// What the node has kept it does not ask for.
+func TestRemoteRemembers(t *testing.T) {
+	source := new(storetest.Memory)
+	publish(source, storetest.Publication(1, remoteObjects(), true))
+	s := statestore.NewRemote(source, storetest.Cluster, nil)
+	kept := host.ContentOf([]byte("key a"))
+	s.Remember(notes{map[string]host.Digest{}, map[host.Digest][]byte{kept.Sum: []byte("key a")}})
+	got := mustFetch(t, s, statestore.Revision{})
+	source.Gets()
+	if err := got.Bring("a"); err != nil {
+		t.Error(err)
+	}
+	asked(t, source)
+}
+
+// A manifest that is refused is not fetched again until it changes.
+func TestRemoteRefuses(t *testing.T) {
+	source, refused := new(storetest.Memory), errors.New("nobody signed it")
+	publish(source, storetest.Publication(1, remoteObjects(), true))
+	looks := 0
+	s := statestore.NewRemote(source, storetest.Cluster, func(raw []byte) ([]byte, error) {
+		if looks++; looks == 1 {
+			return nil, refused
+		}
+		return raw, nil
+	})
+	for range 3 {
+		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, refused) || graph.IsTransient(err) {
+			t.Errorf("%v", err)
+		}
+	}
+	asked(t, source, "manifest", "=manifest", "=manifest")
+	publish(source, storetest.Publication(2, remoteObjects(), true))
+	mustFetch(t, s, statestore.Revision{})
+}
+
+// A bundle that was swapped is asked for again, the manifest is not.
+func TestRemoteDamagedBundle(t *testing.T) {
+	for _, damage := range []func([]byte) []byte{
+		func(b []byte) []byte { return append(bytes.Clone(b), 'x')[1:] },
+		func(b []byte) []byte { return b[:len(b)-1] },
+		func([]byte) []byte { return []byte{} },
+	} {
+		source, all := new(storetest.Memory), storetest.Publication(1, remoteObjects(), true)
+		publish(source, all)
+		for name, data := range all {
+			if bytes.Contains(data, []byte("certificate")) && bytes.Contains(data, []byte("kind: Cluster")) {
+				source.Set(name, damage(data))
+			}
+		}
+		s := statestore.NewRemote(source, storetest.Cluster, nil)
+		for range 2 {
+			if got, err := s.Fetch(t.Context(), statestore.Revision{}); got != nil || err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "publish again") {
+				t.Errorf("%v, %v", got, err)
+			}
+		}
+		asked(t, source, "manifest", "objects", "=manifest", "objects")
+		publish(source, all)
+		mustFetch(t, s, statestore.Revision{})
+	}
+}

@@ -1,0 +1,144 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Memory is an object store in memory, for tests of what reads and what publishes. Its zero value is empty.
+type Memory struct {
+	mu      sync.Mutex
+	objects map[string][]byte
+	gets    []string // the names that were asked for, with "=" before one that was not modified
+}
+
+var _ objectstore.Sink = (*Memory)(nil)
+
+// String implements [objectstore.Source].
+func (m *Memory) String() string { return "memory://" + Cluster }
+
+// Set puts an object, or takes it away when data is nil.
+func (m *Memory) Set(name string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(name, data)
+}
+
+func (m *Memory) set(name string, data []byte) {
+	if m.objects == nil {
+		m.objects = map[string][]byte{}
+	}
+	if m.objects[name] = data; data == nil {
+		delete(m.objects, name)
+	}
+}
+
+// Gets are the names that were asked for since the last call, in order, with "=" before each that was not modified.
+func (m *Memory) Gets() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gets := m.gets
+	m.gets = nil
+	return gets
+}
+
+// Get implements [objectstore.Source].
+func (m *Memory) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return objectstore.Object{}, context.Cause(ctx)
+	}
+	data, ok := m.objects[name]
+	tag := etag(data)
+	if ok && tag == known {
+		m.gets = append(m.gets, "="+name)
+		return objectstore.Object{}, objectstore.ErrNotModified
+	}
+	m.gets = append(m.gets, name)
+	switch {
+	case !ok:
+		return objectstore.Object{}, fmt.Errorf("get %s: %w", name, fs.ErrNotExist)
+	case int64(len(data)) > limit:
+		return objectstore.Object{}, fmt.Errorf("get %s: more than %d bytes", name, limit)
+	}
+	return objectstore.Object{Body: bytes.Clone(data), ETag: tag}, nil
+}
+
+// Open implements [objectstore.Source].
+func (m *Memory) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	data, ok := m.objects[name]
+	if !ok {
+		return nil, 0, fmt.Errorf("open %s: %w", name, fs.ErrNotExist)
+	}
+	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+}
+
+// Put implements [objectstore.Sink].
+func (m *Memory) Put(ctx context.Context, name string, data []byte) error {
+	err := m.Replace(ctx, name, data, "")
+	if errors.Is(err, objectstore.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// Replace implements [objectstore.Sink].
+func (m *Memory) Replace(ctx context.Context, name string, data []byte, known string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, ok := m.objects[name]
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case ok != (known != ""), ok && etag(old) != known:
+		return objectstore.ErrConflict
+	}
+	m.set(name, bytes.Clone(data))
+	return nil
+}
+
+func etag(data []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(data))) }
+
+// Publication is what publishing objects as a generation of Cluster writes, by name: the objects, a bundle if it is wanted, and the manifest.
+func Publication(generation int64, objects map[string][]byte, bundle bool) map[string][]byte {
+	all := map[string][]byte{}
+	m := statestore.NewManifest(Cluster, generation, objects)
+	for name, data := range objects {
+		all["objects/sha256/"+m.Objects[name].SHA256] = data
+	}
+	if bundle {
+		data := m.AddBundle(objects)
+		all["objects/sha256/"+m.Bundle.SHA256] = data
+	}
+	all["manifest"] = m.Encode()
+	return all
+}
+
+// Tampered is where the content of a published object is to be found, and one of the same length to put there instead.
+func Tampered(publication map[string][]byte, object []byte) map[string][]byte {
+	out := map[string][]byte{}
+	for name, data := range publication {
+		if i := bytes.Index(data, object); strings.HasPrefix(name, "objects/") && i >= 0 {
+			bad := bytes.Clone(data)
+			bad[i] ^= 1
+			out[name] = bad
+		}
+	}
+	return out
+}
