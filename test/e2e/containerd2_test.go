@@ -17,16 +17,16 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// containerd2 are the options of a node whose containerd is a 2.x release with this configuration file.
-func containerd2(t *testing.T, s store, config string) node.Options {
+// containerd2 makes the containerd of a node a 2.x release with this configuration file.
+func containerd2(t *testing.T, config string) node.Options {
 	t.Helper()
-	return options(t, s, "node-1", "10.77.0.11", node.Options{
+	return node.Options{
 		Copies: map[string]string{"/usr/local/bin/containerd": assets.Containerd2(t)},
 		Files: map[string]string{
 			"/etc/systemd/system/containerd.service.d/10-version.conf": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=\nExecStart=/usr/local/bin/containerd\n",
 			"/etc/containerd/config.toml":                              config,
 		},
-	})
+	}
 }
 
 const imports = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"
@@ -39,17 +39,13 @@ func TestKubenetOnContainerd2(t *testing.T) {
 	s.write(t, "cluster.yaml", document("Cluster", cluster, "  kubernetesVersion: 1.36.0\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    kubenet: {}\n"+s.pluginSpec(t)))
 	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
 	s.write(t, path, text)
-	n := node.NewFabric(t).Node(t, containerd2(t, s, imports))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", containerd2(t, imports)))
 
 	n.Must(ctx, "netwright", "--once")
 	if got := criCNI(ctx, t, n).ConfTemplate; got != "/etc/containerd/config-cni.template" {
 		t.Fatalf("containerd has conf_template %q", got)
 	}
-	client := runtimeClient(t, n)
-	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: "10.244.1.0/24"}}}
-	if _, err := client.UpdateRuntimeConfig(ctx, request); err != nil {
-		t.Fatal(err)
-	}
+	tellPodCIDR(t, n, "10.244.1.0/24")
 	deadline := time.Now().Add(20 * time.Second)
 	for ready := false; !ready; ready, _ = networkStatus(ctx, t, n) {
 		if time.Now().After(deadline) {
@@ -73,7 +69,7 @@ func TestContainerd2TakesTheDirectories(t *testing.T) {
 	s := bridgeStore(t)
 	s.write(t, "cluster.yaml", document("Cluster", cluster,
 		strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {binDir: /srv/cni/bin, confDir: /srv/cni/net.d}", 1)+s.pluginSpec(t)))
-	n := node.NewFabric(t).Node(t, containerd2(t, s, imports))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", containerd2(t, imports)))
 
 	for _, c := range []struct {
 		name, config string

@@ -166,3 +166,14 @@ func podsOf(ctx context.Context, t *testing.T, n *node.Node) map[string]bool {
 	}
 	return out
 }
+
+// tellPodCIDR tells containerd the node's range, as kubelet does when it starts.
+func tellPodCIDR(t *testing.T, n *node.Node, podCIDR string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: podCIDR}}}
+	if _, err := runtimeClient(t, n).UpdateRuntimeConfig(ctx, request, grpc.WaitForReady(true)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -26,7 +26,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 	} {
 		t.Run(backend, func(t *testing.T) {
 			ctx := t.Context()
-			fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: "+backend+"}", 1), node.Options{})
+			fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: "+backend+"}", 1))
 			d := newFlannel(t, fabric, nodes, backend)
 			var pods [2]*node.Pod
 			for i, n := range nodes {

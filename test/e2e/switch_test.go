@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/node"
 )
@@ -71,17 +68,6 @@ func (n switchNode) has(command string, args ...string) bool {
 }
 
 func (n switchNode) pings(pod criPod) bool { return n.has("ping", "-c1", "-w10", pod.address.String()) }
-
-// tellPodCIDR tells containerd the node's range, as kubelet does when it starts.
-func (n switchNode) tellPodCIDR() {
-	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
-	defer cancel()
-	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: "10.244.1.0/24"}}}
-	if _, err := runtimeClient(n.t, n.Node).UpdateRuntimeConfig(ctx, request, grpc.WaitForReady(true)); err != nil {
-		n.t.Fatal(err)
-	}
-}
 
 // until waits for what a shell says of the node.
 func (n switchNode) until(script string) {
@@ -188,7 +174,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 func TestSwitchFromKubenet(t *testing.T) {
 	ctx := t.Context()
 	n := newSwitchNode(t, "    kubenet: {}\n", "")
-	n.tellPodCIDR()
+	tellPodCIDR(t, n.Node, "10.244.1.0/24")
 	web := runPod(ctx, t, n.Node, "web", false)
 	n.wants("    bridge: {}\n")
 	if p := plan(ctx, t, n.Node, 2); p.Switch == nil || p.Switch.Kind != report.Safe || p.Summary.Waiting == 0 {
@@ -203,7 +189,7 @@ func TestSwitchFromKubenet(t *testing.T) {
 		t.Errorf("kubenet is still there:\n%s", n.Run(ctx, "sh", "-c", "ls /etc/cni/net.d; cat /etc/containerd/config.toml").Stdout)
 	}
 	// What kubelet tells it at its start renders no template any more.
-	n.tellPodCIDR()
+	tellPodCIDR(t, n.Node, "10.244.1.0/24")
 	if again := runPod(ctx, t, n.Node, "again", false); !n.pings(again) || !strings.Contains(n.Must(ctx, "ip", "route", "get", again.address.String()), "cbr0") {
 		t.Error("a pod on bridge does not answer over cbr0")
 	}

@@ -60,7 +60,10 @@ func kubenet() Network {
 				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
 		}),
-		Proved: []Proof{{"containerd 2 renders the template, and a pod gets an address", "test/e2e TestKubenetOnContainerd2"}},
+		Proved: []Proof{
+			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the template", "test/e2e TestPodsTalkByKubenet"},
+			{"nothing is left to do when containerd 2 has rendered the template", "test/e2e TestKubenetOnContainerd2"},
+		},
 		Yields: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
 		Build:  buildKubenet,
 	}
