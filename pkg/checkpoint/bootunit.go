@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/systemd"
 )
 
 // The unit that undoes at the next boot, before anything reads what was changed.
@@ -21,29 +22,6 @@ var Around = []string{path.Dir(bootUnitFile), wantsDir}
 
 // shipped is where packages and images put units.
 var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit, "/lib/systemd/system/" + bootUnit}
-
-// BootUnit is the text of the unit: what systemd/netwright-undo.service ships, for a host that has none.
-const BootUnit = `[Unit]
-Description=Netwright: undo a network change that was not confirmed
-Documentation=https://github.com/netwright/netwright
-DefaultDependencies=no
-ConditionPathExists=/var/lib/netwright/checkpoint/journal.json
-RequiresMountsFor=/var/lib/netwright /etc
-After=local-fs.target systemd-remount-fs.service
-Conflicts=shutdown.target
-# Before anybody reads what was changed.
-Wants=network-pre.target
-Before=network-pre.target sysinit.target shutdown.target systemd-sysctl.service systemd-networkd.service NetworkManager.service nftables.service
-
-[Service]
-Type=oneshot
-# The copy that the change was made with: the package may have been replaced since.
-ExecStart=/var/lib/netwright/checkpoint/agent undo
-TimeoutStartSec=1min
-
-[Install]
-WantedBy=sysinit.target
-`
 
 // scaffold is what a checkpoint puts on the host besides its own directory.
 type scaffold struct {
@@ -79,7 +57,7 @@ func unitFile(h *host.Host) string {
 // the boot: this one's systemd need not know of them.
 func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	if s.BootUnit {
-		if err := h.WriteFile(ctx, bootUnitFile, []byte(BootUnit), host.FileSpec{Mode: 0o644}); err != nil {
+		if err := h.WriteFile(ctx, bootUnitFile, []byte(systemd.Undo), host.FileSpec{Mode: 0o644}); err != nil {
 			return err
 		}
 	}

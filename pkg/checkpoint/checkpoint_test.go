@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"io/fs"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -16,14 +15,6 @@ func (f files) ReadFile(path string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	return nil, fs.ErrNotExist
-}
-
-// The unit that packages ship is the one that the agent writes where none is shipped.
-func TestBootUnitIsTheShippedOne(t *testing.T) {
-	shipped, err := os.ReadFile("../../systemd/" + bootUnit)
-	if err != nil || string(shipped) != BootUnit {
-		t.Errorf("systemd/%s is not bootunit.go:BootUnit (%v)", bootUnit, err)
-	}
 }
 
 func TestHeld(t *testing.T) {

@@ -14,7 +14,7 @@ var Layers = rule("layers", "packages import downwards: cmd → agent → {model
 const layersWhy = "the tree is the architecture (docs/adr/0001): a package that only knows what is below it can be understood and tested without what is above"
 
 var (
-	bottom = []string{"host", "graph"} // know none of ours, nor each other
+	bottom = []string{"host", "graph", "systemd"} // know none of ours, nor each other
 	middle = append([]string{"tasks", "config"}, bottom...)
 	upper  = append([]string{"model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
@@ -24,6 +24,7 @@ var (
 var allowed = map[string][]string{
 	"host":       nil,
 	"graph":      nil,
+	"systemd":    nil, // the unit files as shipped: data
 	"config":     {"host"},
 	"tasks":      bottom,
 	"model":      middle,
@@ -100,8 +101,10 @@ func component(path string) string {
 		name, _, _ := strings.Cut(rest, "/")
 		return name
 	}
-	if below(path, "cmd") {
-		return "cmd"
+	for _, top := range []string{"cmd", "systemd"} {
+		if below(path, top) {
+			return top
+		}
 	}
 	return ""
 }
