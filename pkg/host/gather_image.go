@@ -14,7 +14,7 @@ func architecture(l *Live) string {
 	}
 	for _, program := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/usr/bin/env", "/bin/sh", "/sbin/init"} {
 		if head, err := l.ReadFile(program); err == nil {
-			if arch := machine(head); arch != "" {
+			if arch := ProgramArch(head); arch != "" {
 				return arch
 			}
 		}
@@ -22,9 +22,9 @@ func architecture(l *Live) string {
 	return runtime.GOARCH
 }
 
-// machine reads e_machine of an ELF file (elf(5)), "" if it is none or one
-// that Kubernetes has no nodes of.
-func machine(file []byte) string {
+// ProgramArch is the architecture that a program is for, in GOARCH's words, by the e_machine of its first bytes (elf(5)); "" if it is no ELF file, or for
+// one that Kubernetes has no nodes of.
+func ProgramArch(file []byte) string {
 	if len(file) < 20 || string(file[:4]) != "\x7fELF" {
 		return ""
 	}

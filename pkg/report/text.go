@@ -14,6 +14,8 @@ type TextOptions struct {
 	// Quiet leaves out what the plan before the run has said: the head, the
 	// changes, notes. What waits, what failed and the summary stay.
 	Quiet bool
+	// NoHeader leaves out which documents and which network it is about, where it is about none.
+	NoHeader bool
 }
 
 const (
@@ -32,7 +34,9 @@ const (
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &text{opt: opt}
 	if !opt.Quiet {
-		t.header(p)
+		if !opt.NoHeader {
+			t.header(p)
+		}
 		t.switchOf(p.Switch)
 		t.changes(p)
 		t.groups(p, NotHere, dim)

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func installCommand(f *flags, s streams) *cobra.Command {
+	var binary string
+	var dryRun, enable, start bool
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Put the agent and its units onto this host or an image",
+		Long: `install puts this program to ` + agent.Program + `, with ` + "`agent`" + ` as a link where nothing else
+has that name, and the units to /etc/systemd/system; it enables them and asks
+systemd to start the daemon, and does not wait for that. A daemon that runs is
+restarted when it changed. What is right is left alone, so that it can be run
+at every boot. The configuration (` + defaultConf + `) is yours to write.
+
+A package that brought the same units keeps them. To take the agent away again:
+` + "`agent reset`" + `, then remove the files that install named.`,
+		Example: `  ./agent install
+  agent install --root /mnt/image --binary netwright-linux-arm64`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			i := agent.Installation{Host: host.Options{Root: f.root}, Enable: enable, Start: start && f.root == "/"}
+			var err error
+			if i.Program, i.Arch, err = program(binary); err != nil {
+				return err
+			}
+			do := i.Install
+			if dryRun {
+				do = i.DryRun
+			}
+			plan, err := do(cmd.Context())
+			if plan == nil {
+				return err
+			}
+			if err := f.printInstalled(s, plan); err != nil {
+				return err
+			}
+			switch {
+			case err != nil:
+				return exit(exitError) // the plan says what failed
+			case dryRun && plan.Summary.Changes() > 0:
+				return exit(exitChanges)
+			}
+			return nil
+		},
+	}
+	l := cmd.Flags()
+	l.StringVar(&binary, "binary", "", "the program to install (default: this one)")
+	l.BoolVar(&dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
+	l.BoolVar(&enable, "enable", true, "let the units start at boot")
+	l.BoolVar(&start, "start", true, "start the daemon now; never below --root")
+	return cmd
+}
+
+func (f *flags) printInstalled(s streams, plan *report.Plan) error {
+	if !f.text() {
+		return f.data(s, plan)
+	}
+	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), NoHeader: true})
+}
+
+// program is the content of the program at a path, "" for this one, and the architecture that it is for.
+func program(path string) (host.Content, string, error) {
+	const hint = "name the agent's program with --binary"
+	if path == "" {
+		path = "/proc/self/exe" // also when its file was replaced meanwhile
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return host.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
+	}
+	defer file.Close() // only read from
+	head := make([]byte, 64)
+	if _, err := io.ReadFull(file, head); err != nil {
+		return host.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
+	}
+	arch := host.ProgramArch(head)
+	if arch == "" {
+		return host.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
+	}
+	sum := sha256.New()
+	sum.Write(head)
+	rest, err := io.Copy(sum, file)
+	if err != nil {
+		return host.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
+	}
+	return host.StoredContent(int64(len(head))+rest, host.Digest(sum.Sum(nil)), func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
+}
