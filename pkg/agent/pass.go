@@ -86,10 +86,8 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	out := r.report(report.Planned)
-	if why := heldBack(view, r.desired); why != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
-	}
-	return out, failure(r.rep)
+	r.tell(out, view)
+	return out, errors.Join(failure(r.rep), r.unbuilt)
 }
 
 // look opens the host for reading, with the stamps that the ledger has.

@@ -30,6 +30,7 @@ type run struct {
 	trials  *trials
 	refused map[graph.Key]error // by a task's first key: its unit did not come up with it
 	halfway bool                // a switch of networks was begun and is not made
+	unbuilt error               // why the set is the last revision's, and not that of the documents
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
@@ -44,7 +45,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	}
 	r := &run{desired: d, led: led, removals: newChanges()}
 	if r.graph, r.notes, err = d.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
-		return nil, err
+		return r, r.keepBuilt(ctx, p, v, err)
 	}
 	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 		r.sw.held, r.sw.waits = r.sw.unfit(r.rep)
 	}
 	if r.sw != nil && r.sw.held != nil {
-		return r, r.keep(ctx, p, v)
+		return r, r.keepNetwork(ctx, p, v)
 	}
 	return r, nil
 }
@@ -152,7 +153,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		return before, errors.Join(r.end(ctx, p, h), r.sw.failure())
+		return before, errors.Join(r.end(ctx, p, h), r.unmade())
 	}
 	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
@@ -193,7 +194,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
-	err = errors.Join(r.end(ctx, p, h), tried, r.sw.failure())
+	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
 	return r.report(report.Done), err
 }
 

@@ -2,41 +2,12 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// keep makes the run one that keeps what the node has, as the last revision has it: a switch that is not made leaves the old network
-// working, and looked after. Of the new documents nothing is applied, for a part of them may need the new network.
-func (r *run) keep(ctx context.Context, p Pass, v host.View) error {
-	s := r.sw
-	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
-	if err != nil || rev.Network != s.From.Name {
-		s.stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &pruning{}, loadTrials(v, p.Log), newChanges()
-		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
-			return fmt.Errorf("make nothing of a pass: %w", err)
-		}
-		r.rep = graph.Report[tasks.Task]{}
-		r.custody, err = takeCustody(r.graph, r.led)
-		return err
-	}
-	if r.desired, err = p.again(rev, v); err != nil {
-		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", s.From.Name, rev.Number, err))
-	}
-	if r.graph, r.notes, err = r.desired.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
-		return err
-	}
-	return r.plan(ctx, p, v)
-}
 
 // failure is the error of a pass whose switch is not made; nil where only time is needed.
 func (s *switching) failure() error {
