@@ -10,7 +10,7 @@ TESTFLAGS ?=
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test lint bench e2e torture clean houselint
+.PHONY: build run test test-kubernetes lint bench e2e torture clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -53,6 +53,11 @@ bench:
 e2e: build
 	test/setup.sh
 	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
+
+# Against a real Kubernetes API server, which is built once: 5 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
+test-kubernetes:
+	test/setup.sh
+	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
 
 # What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
 FUZZTIME ?= 10m

@@ -76,6 +76,20 @@ func Flanneld(t testing.TB) string {
 	}), "flannel")
 }
 
+// KubeAPIServer is Kubernetes' API server. To build it takes minutes and 2 GB of memory: only suites that are asked for by name use it.
+func KubeAPIServer(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
+		version, err := required(source, "k8s.io/kubernetes")
+		if err != nil {
+			return err
+		}
+		// It judges by its own version which parts of the API it has.
+		named := " -X k8s.io/component-base/version.gitVersion=" + version
+		return build(source, dir, small+named)
+	}), "kube-apiserver")
+}
+
 // Tools is a directory with the programs that a module of this repository names in its tool lines; what it holds is cached under name.
 func Tools(t testing.TB, name, module string) string {
 	t.Helper()
@@ -132,6 +146,18 @@ func key(t testing.TB, dir string, names ...string) string {
 		parts = append(parts, string(content))
 	}
 	return cache.Key(parts...)
+}
+
+// required is the version of a module that the module in the source directory pins.
+func required(source, module string) (string, error) {
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Version}}", module)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("asking for the version of %s: %w", module, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func run(dir string, environment []string, name string, args ...string) error {

@@ -16,7 +16,7 @@ const layersWhy = "the tree is the architecture (docs/adr/0001): a package that 
 var (
 	bottom = []string{"host", "graph", "systemd"} // know none of ours, nor each other
 	middle = append([]string{"tasks", "config"}, bottom...)
-	upper  = append([]string{"model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper  = append([]string{"kube", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
@@ -26,12 +26,13 @@ var allowed = map[string][]string{
 	"graph":      nil,
 	"systemd":    nil, // the unit files as shipped: data
 	"config":     {"host"},
+	"kube":       {"graph"}, // transient errors are said in graph's words
 	"tasks":      bottom,
 	"model":      middle,
 	"ledger":     middle,
-	"statestore": middle,
+	"statestore": append([]string{"kube"}, middle...),
 	"report":     middle,
-	"publish":    middle,
+	"publish":    append([]string{"kube"}, middle...),
 	"verify":     append([]string{"model"}, middle...), // what it holds a node to is a network
 	"checkpoint": middle,
 	"control":    {"host", "report"}, // what it carries is a report

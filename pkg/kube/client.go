@@ -1,0 +1,113 @@
+// Package kube speaks to the Kubernetes API: the few objects that a node's network hangs on, and no more. ConfigMaps and Secrets of a
+// namespace are a state store, Nodes say pod CIDRs and who the peers are, and a CertificateSigningRequest brings a certificate.
+//
+// Beneath it is client-go's REST client and nothing above that (docs/adr/0012): it knows kubeconfigs with the credentials that clouds put
+// into them, reads tokens and certificates again when they are renewed, and waits as long as a server asks for. What is said to the caller is ours:
+// small structs, errors that name the rule which is missing, and whether it is worth another try.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Client speaks to one API server as one identity. It is safe for several goroutines. It opens no connection before the first request, and
+// has one that all requests share.
+type Client struct {
+	core, certificates *rest.RESTClient
+	kubeconfig         string
+}
+
+// Options is how a client behaves.
+type Options struct {
+	// OnlyFiles refuses credentials that a program has to be started for (a kubeconfig's exec), for a dry run.
+	OnlyFiles bool
+	Version   string // of the agent, for the server's audit log
+}
+
+// Bounds of a request, so that a pass never hangs on an API that is gone.
+const (
+	answerTime = 10 * time.Second // with all retries that the server asks for (Retry-After)
+	retries    = 3
+	pageSize   = 500 // objects of a list at a time
+)
+
+// ErrCredentialProgram says that the credentials come from a program, which a dry run does not start.
+var ErrCredentialProgram = errors.New("its credentials come from a program, which a dry run does not start")
+
+// Open reads a kubeconfig and makes a client of its current context. It asks nobody. A file that is not there yet, as on a node
+// that has not joined, is [fs.ErrNotExist].
+func Open(kubeconfig string, o Options) (*Client, error) {
+	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)", kubeconfig, fs.ErrNotExist)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
+	case err != nil:
+		return nil, fmt.Errorf("read the kubeconfig %s: it is none: %w: `kubectl --kubeconfig %s config view` must show it", kubeconfig, err, kubeconfig)
+	}
+	how, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: it needs a current-context with a cluster and a user", kubeconfig, err)
+	}
+	if how.ExecProvider != nil && o.OnlyFiles {
+		return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, ErrCredentialProgram)
+	}
+	how.UserAgent = "netwright/" + o.Version
+	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
+	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	return connect(kubeconfig, how)
+}
+
+func connect(kubeconfig string, how *rest.Config) (*Client, error) {
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme} {
+		if err := add(known); err != nil {
+			return nil, fmt.Errorf("register the kinds of the Kubernetes API: %w", err)
+		}
+	}
+	how.NegotiatedSerializer = serializer.NewCodecFactory(known).WithoutConversion()
+	shared, err := rest.HTTPClientFor(how)
+	if err != nil {
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
+	}
+	c := &Client{kubeconfig: kubeconfig}
+	for _, g := range []struct {
+		to      **rest.RESTClient
+		path    string
+		version schema.GroupVersion
+	}{{&c.core, "/api", corev1.SchemeGroupVersion}, {&c.certificates, "/apis", certificatesv1.SchemeGroupVersion}} {
+		one := rest.CopyConfig(how)
+		one.APIPath, one.GroupVersion = g.path, &g.version
+		if *g.to, err = rest.RESTClientForConfigAndClient(one, shared); err != nil {
+			return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, err)
+		}
+	}
+	return c, nil
+}
+
+// Server is where the API is, for messages.
+func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
+
+// do makes a request and decodes the answer. It is bounded in time, whatever the server does.
+func (c *Client) do(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %s", answerTime))
+	defer cancel()
+	result := request.MaxRetries(retries).Do(bounded)
+	if into == nil {
+		return c.explain(ctx, bounded, w, result.Error())
+	}
+	return c.explain(ctx, bounded, w, result.Into(into))
+}

@@ -1,0 +1,85 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// what is a request in RBAC's words.
+type what struct {
+	verb, group, resource string
+	namespace, name       string // "": of the cluster; "": a list
+}
+
+func (w what) String() string {
+	text := w.verb + " " + w.resource
+	if w.name != "" {
+		text += " " + w.name
+	}
+	if w.namespace != "" {
+		text += " in namespace " + w.namespace
+	}
+	return text
+}
+
+// rule is what is missing where the server forbids it, as a Role has it.
+func (w what) rule() string {
+	where, names := "a ClusterRole", ""
+	if w.namespace != "" {
+		where = "a Role of namespace " + w.namespace
+	}
+	if w.name != "" && w.verb != "create" {
+		names = fmt.Sprintf(`, resourceNames: [%q]`, w.name)
+	}
+	return fmt.Sprintf(`%s with {apiGroups: [%q], resources: [%q]%s, verbs: [%q]}`, where, w.group, w.resource, names, w.verb)
+}
+
+// ErrConflict is a write to an object that somebody else changed meanwhile: read it again.
+var ErrConflict = errors.New("somebody else changed it meanwhile")
+
+// explain says what a failed request means and what to do. What another attempt may not meet is marked [graph.Transient]: an API that does not answer, or
+// says so itself. Absent is [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
+func (c *Client) explain(ctx, bounded context.Context, w what, err error) error {
+	if err == nil {
+		return nil
+	}
+	at := fmt.Sprintf("%s at %s", w, c.Server())
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", at, context.Cause(ctx))
+	case bounded.Err() != nil:
+		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at, context.Cause(bounded)))
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("%s: %w", at, fs.ErrExist)
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("%s: %w", at, ErrConflict)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s: %w: the server says %q: bind the user of %s to %s", at, fs.ErrPermission, reason(err), c.kubeconfig, w.rule())
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%s: %w: the server does not know the credentials in %s: renew its token or certificate", at, fs.ErrPermission, c.kubeconfig)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
+	}
+	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by themselves what it was.
+	return graph.Transient(fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err)))
+}
+
+// reason is what the server said, on one line.
+func reason(err error) string {
+	var status apierrors.APIStatus
+	text := err.Error()
+	if errors.As(err, &status) {
+		text = cmp.Or(status.Status().Message, text)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,128 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Node is what a node's network needs to know of a Node object.
+type Node struct {
+	Name          string
+	PodCIDRs      []netip.Prefix // that the controller manager gave it; none: not yet, or it gives none
+	Addresses     []netip.Addr   // by which other nodes reach it (InternalIP)
+	Unschedulable bool
+	CordonedBy    string // why we made it so, "" if we did not
+
+	version string // resourceVersion
+}
+
+// cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away takes the matter over: then nothing is undone.
+const cordonAnnotation = "netwright.dev/cordoned"
+
+// Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
+func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
+	var raw corev1.Node
+	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name), &raw); err != nil {
+		return nil, err
+	}
+	n, err := nodeOf(&raw)
+	return &n, err
+}
+
+// Nodes reads all Nodes, and the version of the list, from which [Client.Changed] goes on. A kubelet may not from Kubernetes 1.32 on
+// (KEP-4601), so it takes a ServiceAccount of our own.
+func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
+	var page corev1.NodeList
+	for {
+		request := c.core.Get().Resource("nodes").VersionedParams(&metav1.ListOptions{Limit: pageSize, Continue: page.Continue}, metav1.ParameterCodec)
+		page = corev1.NodeList{}
+		if err := c.do(ctx, what{verb: "list", resource: "nodes"}, request, &page); err != nil {
+			return nil, "", err
+		}
+		for i := range page.Items {
+			n, err := nodeOf(&page.Items[i])
+			if err != nil {
+				return nil, "", err
+			}
+			nodes = append(nodes, n)
+		}
+		if page.Continue == "" {
+			return nodes, page.ResourceVersion, nil
+		}
+	}
+}
+
+// nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.
+func nodeOf(raw *corev1.Node) (Node, error) {
+	n := Node{Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], version: raw.ResourceVersion}
+	cidrs := raw.Spec.PodCIDRs
+	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
+		cidrs = []string{raw.Spec.PodCIDR}
+	}
+	for _, text := range cidrs {
+		cidr, err := netip.ParsePrefix(text)
+		if err != nil {
+			return n, fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", raw.Name, err)
+		}
+		n.PodCIDRs = append(n.PodCIDRs, cidr.Masked())
+	}
+	for _, a := range raw.Status.Addresses {
+		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == corev1.NodeInternalIP {
+			n.Addresses = append(n.Addresses, addr.Unmap())
+		}
+	}
+	return n, nil
+}
+
+// Cordon makes a Node unschedulable and notes on it that it was us, and why. Of one that is unschedulable already nothing is changed. It tells whether
+// the Node is cordoned by us now. It may be called again.
+func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err error) {
+	err = c.mark(ctx, name, func(n *Node) map[string]any {
+		if ours = n.CordonedBy != "" && n.Unschedulable; n.Unschedulable {
+			return nil
+		}
+		ours = true
+		return map[string]any{"spec": map[string]any{"unschedulable": true}, "metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: why}}}
+	})
+	return ours && err == nil, err
+}
+
+// Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable, and leaves every other as it is. It may be called again.
+func (c *Client) Uncordon(ctx context.Context, name string) error {
+	return c.mark(ctx, name, func(n *Node) map[string]any {
+		if n.CordonedBy == "" {
+			return nil
+		}
+		return map[string]any{"spec": map[string]any{"unschedulable": nil}, "metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: nil}}}
+	})
+}
+
+// mark changes a Node as it was read, and reads it again where somebody was quicker: its kubelet writes to it all the time.
+func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[string]any) error {
+	const attempts = 5
+	for n := 1; ; n++ {
+		node, err := c.Node(ctx, name)
+		if err != nil {
+			return err
+		}
+		patch := change(node)
+		if patch == nil {
+			return nil
+		}
+		patch["metadata"].(map[string]any)["resourceVersion"] = node.version
+		body, err := json.Marshal(patch)
+		if err != nil {
+			return fmt.Errorf("write the change of Node %s: %w", name, err)
+		}
+		err = c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+		if !isConflict(err) || n == attempts {
+			return err
+		}
+	}
+}

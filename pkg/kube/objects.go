@@ -1,0 +1,88 @@
+package kube
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Object is a ConfigMap or a Secret: names with their bytes.
+type Object struct {
+	Name    string
+	Labels  map[string]string
+	Data    map[string][]byte
+	Version string // resourceVersion: changes with every change of the object, and means nothing else
+}
+
+// Kind is which of the two an Object is.
+type Kind string
+
+// The kinds of an Object.
+const (
+	ConfigMap Kind = "configmaps"
+	Secret    Kind = "secrets"
+)
+
+// Object reads one. Absent is [fs.ErrNotExist].
+func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
+	into := kind.empty()
+	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name)
+	if err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, into); err != nil {
+		return nil, err
+	}
+	return objectOf(into), nil
+}
+
+// Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the caller's.
+func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
+	request := c.core.Post().Namespace(namespace).Resource(string(kind)).Body(kind.full(o))
+	into := kind.empty()
+	err := c.do(ctx, what{verb: "create", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
+	return objectOf(into), err
+}
+
+// Update replaces an object that is as it was read, by its Version: else [ErrConflict].
+func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
+	request := c.core.Put().Namespace(namespace).Resource(string(kind)).Name(o.Name).Body(kind.full(o))
+	into := kind.empty()
+	err := c.do(ctx, what{verb: "update", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
+	return objectOf(into), err
+}
+
+func (k Kind) empty() runtime.Object {
+	if k == Secret {
+		return &corev1.Secret{}
+	}
+	return &corev1.ConfigMap{}
+}
+
+func (k Kind) full(o Object) runtime.Object {
+	meta := metav1.ObjectMeta{Name: o.Name, Labels: o.Labels, ResourceVersion: o.Version}
+	if k == Secret {
+		return &corev1.Secret{ObjectMeta: meta, Data: o.Data, Type: corev1.SecretTypeOpaque}
+	}
+	return &corev1.ConfigMap{ObjectMeta: meta, BinaryData: o.Data}
+}
+
+// objectOf takes both halves of a ConfigMap: what a person wrote as text and what a program wrote as bytes.
+func objectOf(raw runtime.Object) *Object {
+	switch o := raw.(type) { // the two kinds there are
+	case *corev1.Secret:
+		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion}
+	case *corev1.ConfigMap:
+		data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
+		for name, text := range o.Data {
+			data[name] = []byte(text)
+		}
+		for name, bytes := range o.BinaryData {
+			data[name] = bytes
+		}
+		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion}
+	}
+	return nil
+}
+
+func isConflict(err error) bool { return errors.Is(err, ErrConflict) }

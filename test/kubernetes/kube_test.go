@@ -1,0 +1,241 @@
+// Package kubernetes is the tier that needs a real Kubernetes API server: `make test-kubernetes`.
+package kubernetes
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/test/kubeapi"
+)
+
+// open makes the agent's client of a kubeconfig's text.
+func open(t *testing.T, s *kubeapi.Server, kubeconfig string) *kube.Client {
+	t.Helper()
+	c, err := kube.Open(s.File(kubeconfig), kube.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func node(name, spec string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: %s\n", name, spec)
+}
+
+// A kubelet's credential reads its own Node and makes it unschedulable, and no other: what each release allows is the server's own.
+func TestAKubeletsOwnNode(t *testing.T) {
+	ctx := t.Context()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	s.Apply(node("node-1", `{podCIDRs: ["10.244.1.0/24", "fd00:1::/64"], podCIDR: 10.244.1.0/24}`) + "---\n" + node("node-2", "{}"))
+	s.Must("PATCH", "/api/v1/nodes/node-1/status", `{"status": {"addresses": [{"type": "InternalIP", "address": "10.77.0.11"}, {"type": "Hostname", "address": "node-1"}]}}`)
+	c := open(t, s, s.Kubeconfig(s.Here, s.Kubelet("node-1")))
+
+	own, err := c.Node(ctx, "node-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(own.PodCIDRs, own.Addresses, own.Unschedulable); got != "[10.244.1.0/24 fd00:1::/64] [10.77.0.11] false" {
+		t.Errorf("its own Node is %s", got)
+	}
+	for i := range 2 { // cordoned twice, uncordoned twice
+		if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || !ours {
+			t.Fatalf("cordon %d: %v, %v", i, ours, err)
+		}
+	}
+	if !unschedulable(s, "node-1") {
+		t.Error("cordoned, and the server says it is schedulable")
+	}
+	for range 2 {
+		if err := c.Uncordon(ctx, "node-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if unschedulable(s, "node-1") {
+		t.Error("uncordoned, and the server says it is unschedulable")
+	}
+	if got := s.Must("GET", "/api/v1/nodes/node-1", ""); strings.Contains(got, "netwright.dev") {
+		t.Errorf("the note of the cordon stays: %s", got)
+	}
+
+	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"unschedulable": true}}`) // by a person
+	if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || ours {
+		t.Errorf("a person's cordon is taken for ours: %v, %v", ours, err)
+	}
+	if err := c.Uncordon(ctx, "node-1"); err != nil || !unschedulable(s, "node-1") {
+		t.Errorf("a person's cordon is taken back: %v", err)
+	}
+
+	if _, err := c.Node(ctx, "node-2"); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), `resources: ["nodes"], resourceNames: ["node-2"], verbs: ["get"]`) {
+		t.Errorf("another's Node: %v", err)
+	}
+	if _, err := c.Cordon(ctx, "node-2", "not ours"); err == nil || unschedulable(s, "node-2") {
+		t.Errorf("another's Node is cordoned: %v", err)
+	}
+	if _, _, err := c.Nodes(ctx); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a kubelet lists the Nodes, which it may not since 1.32: %v", err)
+	}
+	if _, err := c.Object(ctx, kube.ConfigMap, "kube-system", "any"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a kubelet reads ConfigMaps: %v", err)
+	}
+}
+
+func unschedulable(s *kubeapi.Server, node string) bool {
+	var n struct {
+		Spec struct {
+			Unschedulable bool `json:"unschedulable"`
+		} `json:"spec"`
+	}
+	s.Get("/api/v1/nodes/"+node, &n)
+	return n.Spec.Unschedulable
+}
+
+// A ServiceAccount of our own lists Nodes by pages, and hears of changes.
+func TestAServiceAccountOfOurOwn(t *testing.T) {
+	ctx := t.Context()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	s.Apply("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: netwright\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: netwright\n  namespace: netwright\n")
+	token := s.File(s.Token("netwright", "netwright"))
+	c := open(t, s, s.TokenKubeconfig(s.Here, token))
+
+	_, _, err := c.Nodes(ctx)
+	if !errors.Is(err, fs.ErrPermission) || graph.IsTransient(err) || !strings.Contains(err.Error(), `a ClusterRole with {apiGroups: [""], resources: ["nodes"], verbs: ["list"]}`) {
+		t.Errorf("without a rule: %v", err)
+	}
+	s.Apply(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: netwright
+rules:
+- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: netwright
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netwright}
+subjects:
+- {kind: ServiceAccount, name: netwright, namespace: netwright}
+`)
+	const many = 1100 // more than two pages
+	for i := range many {
+		s.Must("POST", "/api/v1/nodes", fmt.Sprintf(`{"metadata": {"name": "node-%d"}, "spec": {"podCIDR": "10.%d.%d.0/24", "podCIDRs": ["10.%d.%d.0/24"]}}`, i, i/256, i%256, i/256, i%256))
+	}
+	all, version := allowed(ctx, t, c)
+	if len(all) != many {
+		t.Errorf("the list has %d Nodes, want %d", len(all), many)
+	}
+	heard := make(chan error, 1)
+	go func() { heard <- c.Changed(ctx, kube.Watched{Resource: "nodes", Version: version}) }()
+	s.Must("DELETE", "/api/v1/nodes/node-7", "")
+	if err := <-heard; err != nil {
+		t.Errorf("waiting for a change: %v", err)
+	}
+	if all, _ := allowed(ctx, t, c); slices.ContainsFunc(all, func(n kube.Node) bool { return n.Name == "node-7" }) || len(all) != many-1 {
+		t.Errorf("the list still has the Node that is gone, of %d", len(all))
+	}
+	if err := c.Changed(ctx, kube.Watched{Resource: "nodes", Version: "1"}); err != nil {
+		t.Errorf("a version that is long gone: %v; want that it is read again", err)
+	}
+
+	s.Down()
+	if _, _, err := c.Nodes(ctx); !graph.IsTransient(err) {
+		t.Errorf("the server is gone: %v; want that it is tried again", err)
+	}
+	s.Up()
+	if all, _ := allowed(ctx, t, c); len(all) != many-1 {
+		t.Errorf("the server is back, and the list has %d Nodes", len(all))
+	}
+}
+
+// allowed lists the Nodes, as soon as the server has taken up the rules that were just made.
+func allowed(ctx context.Context, t *testing.T, c *kube.Client) ([]kube.Node, string) {
+	t.Helper()
+	for {
+		all, version, err := c.Nodes(ctx)
+		if err == nil {
+			return all, version
+		}
+		if !errors.Is(err, fs.ErrPermission) && !graph.IsTransient(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ConfigMaps and Secrets are made once, replaced as they were read, and never by halves.
+func TestObjects(t *testing.T) {
+	ctx := t.Context()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))
+	for _, kind := range []kube.Kind{kube.ConfigMap, kube.Secret} {
+		if _, err := c.Object(ctx, kind, "default", "one"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: nothing is there: %v", kind, err)
+		}
+		made, err := c.Create(ctx, kind, "default", kube.Object{Name: "one", Labels: map[string]string{"a": "b"}, Data: map[string][]byte{"x": {0, 255}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Create(ctx, kind, "default", kube.Object{Name: "one"}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: made twice: %v", kind, err)
+		}
+		read, err := c.Object(ctx, kind, "default", "one")
+		if err != nil || string(read.Data["x"]) != "\x00\xff" || read.Version != made.Version || read.Labels["a"] != "b" {
+			t.Errorf("%s: read %+v, %v; made %+v", kind, read, err, made)
+		}
+		read.Data["x"] = []byte("new")
+		if _, err := c.Update(ctx, kind, "default", *read); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if _, err := c.Update(ctx, kind, "default", *made); !errors.Is(err, kube.ErrConflict) {
+			t.Errorf("%s: replaced what somebody else had changed: %v", kind, err)
+		}
+	}
+}
+
+// A certificate is asked for, and what became of it is read.
+func TestSigningRequests(t *testing.T) {
+	ctx := t.Context()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "calico-client"}}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := kube.SigningRequest{Name: "calico-node-1", Signer: "example.com/etcd", Usages: []string{"client auth"}, Seconds: 3600,
+		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})}
+	if err := c.CreateSigningRequest(ctx, ask); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CreateSigningRequest(ctx, ask); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("asked twice: %v", err)
+	}
+	got, err := c.SigningRequest(ctx, ask.Name)
+	if err != nil || got.Signer != ask.Signer || got.Seconds != 3600 || got.Certificate != nil || got.Refused != "" {
+		t.Errorf("nobody has decided: %+v, %v", got, err)
+	}
+	path := "/apis/certificates.k8s.io/v1/certificatesigningrequests/" + ask.Name
+	s.Must("PATCH", path+"/approval", `{"status": {"conditions": [{"type": "Denied", "status": "True", "reason": "Policy", "message": "not here"}]}}`)
+	if got, err := c.SigningRequest(ctx, ask.Name); err != nil || got.Refused != "Denied: Policy: not here" {
+		t.Errorf("denied: %+v, %v", got, err)
+	}
+	s.Must("DELETE", path, "")
+	if _, err := c.SigningRequest(ctx, ask.Name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("gone: %v", err)
+	}
+}
