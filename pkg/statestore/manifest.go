@@ -11,15 +11,18 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
 // that its replacement is the publication. Its JSON form is a file format: fields are added, never changed.
 type Manifest struct {
-	APIVersion string            `json:"apiVersion"`       // [ManifestVersion]
-	Kind       string            `json:"kind"`             // "Manifest"
-	Cluster    string            `json:"cluster"`          // so that one cluster's manifest is not taken for another's
-	Generation int64             `json:"generation"`       // from 1, rises with each publication; 0 in one that was made up
+	APIVersion string            `json:"apiVersion"` // [ManifestVersion]
+	Kind       string            `json:"kind"`       // "Manifest"
+	Cluster    string            `json:"cluster"`    // so that one cluster's manifest is not taken for another's
+	Generation int64             `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
+	Published  time.Time         `json:"published,omitzero"`
+	Expires    time.Time         `json:"expires,omitzero"` // from then on no node takes it for new
 	Bundle     *Object           `json:"bundle,omitempty"` // all documents and certificates in one; see [Manifest.AddBundle]
 	Objects    map[string]Object `json:"objects"`          // by path relative to the cluster
 }
@@ -65,10 +68,19 @@ func (m *Manifest) begin(objects int) []byte {
 	out := make([]byte, 0, 200+each*objects)
 	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,",
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
+	out = appendTime(appendTime(out, "published", m.Published), "expires", m.Expires)
 	if b := m.Bundle; b != nil {
 		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256), b.Size)
 	}
 	return append(out, "\n  \"objects\": {"...)
+}
+
+// appendTime adds a moment in UTC; the zero time is none.
+func appendTime(out []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return out
+	}
+	return fmt.Appendf(out, "\n  %q: %q,", name, t.UTC().Format(time.RFC3339))
 }
 
 // appendObject adds the object with number i. By hand: package json takes longer for the objects of a big store than it takes to read and hash
@@ -122,6 +134,11 @@ func ParseManifest(data []byte, cluster string) (*Manifest, error) {
 		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name", m.Cluster, cluster)
 	case m.Generation < 1:
 		return nil, fmt.Errorf("manifest has generation %d, the first is 1: publish again", m.Generation)
+	}
+	for name, t := range map[string]time.Time{"published": m.Published, "expires": m.Expires} {
+		if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
+			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name, t.UTC().Format(time.RFC3339))
+		}
 	}
 	return m, m.check()
 }
