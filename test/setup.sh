@@ -14,6 +14,7 @@ iptables-nft        iptables            hosts whose firewall drops what they for
 ipset               ipset               sets that networks leave behind, made by their own program
 mkfs.xfs            xfsprogs            a file system that loses what is not synced (test/torture)
 strace              strace              proof that a dry run does not write
+minisign            minisign            signatures, made and checked by another implementation
 nsenter             util-linux          running inside of nodes
 depmod              kmod                list of built-in modules
 qemu-system-x86_64  qemu-system-x86     VMs (test/vm)

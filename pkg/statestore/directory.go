@@ -15,14 +15,15 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // Directory is a store in a directory of this machine, plain or published. It is read and never written.
 type Directory struct {
 	dir     string // absolute
 	cluster string
-	memory  Memory // nil: none
-	trust   Trust  // of a published manifest
+	memory  Memory        // nil: none
+	trust   *trust.Policy // nil: whatever is there is taken
 
 	mu    sync.Mutex
 	known knowledge

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // Options are how a store is opened, beyond where it is.
 type Options struct {
-	// Trust decides on published manifests.
-	Trust Trust
+	// Trust decides on manifests. With nil whatever is there is taken: for who validates, publishes, or only looks whether the store answers.
+	Trust *trust.Policy
 }
 
 // schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.

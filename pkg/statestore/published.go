@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"slices"
+
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // scanManifest lists the manifest alone: what it names is never changed, only joined by others.
@@ -24,11 +26,11 @@ func scanManifest(_ context.Context, root *os.Root, cluster string, _ *listing) 
 func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing) (*Snapshot, error) {
 	r := reader{root: root, cluster: d.cluster}
 	defer r.leave()
-	raw := r.read(wanted{path: manifestName}, maxManifestSize)
+	raw := r.read(wanted{path: manifestName}, maxManifestSize+trust.MaxSignaturesSize)
 	if raw.err != nil {
 		return nil, raw.err
 	}
-	m, revision, err := openManifest(raw.data, d.cluster, d.trust)
+	m, revision, err := openManifest(raw.data, d.cluster, d.String(), d.trust)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new is one request without a body; a new
@@ -18,13 +19,13 @@ import (
 type Remote struct {
 	cluster string
 	source  objectstore.Source
-	trust   Trust
-	memory  Memory // nil: none
+	trust   *trust.Policy // nil: whatever is there is taken
+	memory  Memory        // nil: none
 
 	mu       sync.Mutex
 	etag     string    // of the manifest that was read last
+	raw      []byte    // that one, as it came
 	manifest *Manifest // that one; nil: none yet, or it was refused
-	refused  error     // why
 	revision Revision
 	have     map[string][]byte // its objects, by sha256, as far as they were read
 }
@@ -32,8 +33,8 @@ type Remote struct {
 var _ Store = (*Remote)(nil)
 
 // NewRemote returns the store of the cluster whose objects source has. It reads nothing yet.
-func NewRemote(source objectstore.Source, cluster string, trust Trust) *Remote {
-	return &Remote{cluster: cluster, source: source, trust: trust, have: map[string][]byte{}}
+func NewRemote(source objectstore.Source, cluster string, policy *trust.Policy) *Remote {
+	return &Remote{cluster: cluster, source: source, trust: policy, have: map[string][]byte{}}
 }
 
 // Remember gives the store a memory, before it is used.
@@ -83,22 +84,28 @@ func (r *Remote) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	got, err := r.source.Get(ctx, manifestName, r.etag, maxManifestSize)
+	got, err := r.source.Get(ctx, manifestName, r.etag, maxManifestSize+trust.MaxSignaturesSize)
 	switch {
-	case errors.Is(err, ErrNotModified) && r.manifest == nil && r.refused == nil:
+	case errors.Is(err, ErrNotModified) && r.raw == nil:
 		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at the server, or the cache before it"))
-	case errors.Is(err, ErrNotModified):
-		return r.refused
+	case errors.Is(err, ErrNotModified) && r.manifest != nil:
+		return nil
+	case errors.Is(err, ErrNotModified): // it was refused: since then a clock may have been set, or a person have said that it may be older
+		return r.take()
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no published cluster %q: publish it there, or set store and cluster to where it is: %w", r.cluster, err)
 	case err != nil:
 		return err
 	}
-	r.etag = got.ETag
-	r.manifest, r.revision, r.refused = nil, Revision{}, nil
-	m, revision, err := openManifest(got.Body, r.cluster, r.trust)
+	r.etag, r.raw = got.ETag, got.Body
+	return r.take()
+}
+
+// take looks at the manifest that was read.
+func (r *Remote) take() error {
+	r.manifest, r.revision = nil, Revision{}
+	m, revision, err := openManifest(r.raw, r.cluster, r.String(), r.trust)
 	if err != nil {
-		r.refused = err
 		return err
 	}
 	r.manifest, r.revision = m, revision

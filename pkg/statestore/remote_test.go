@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {
@@ -135,24 +137,23 @@ func TestRemoteRemembers(t *testing.T) {
 	asked(t, source)
 }
 
-// A manifest that is refused is not fetched again until it changes.
+// A manifest that is refused is not fetched again until it changes; it is looked at again, for it may have been the clock.
 func TestRemoteRefuses(t *testing.T) {
-	source, refused := new(storetest.Memory), errors.New("nobody signed it")
-	publish(source, storetest.Publication(1, remoteObjects(), true))
-	looks := 0
-	s := statestore.NewRemote(source, storetest.Cluster, func(raw []byte) ([]byte, error) {
-		if looks++; looks == 1 {
-			return nil, refused
-		}
-		return raw, nil
-	})
+	source := new(storetest.Memory)
+	m := statestore.NewManifest(storetest.Cluster, 1, remoteObjects())
+	clock := time.Unix(2e9, 0)
+	m.Expires = clock
+	all := storetest.Publication(1, remoteObjects(), false)
+	all["manifest"] = m.Encode()
+	publish(source, all)
+	s := statestore.NewRemote(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
 	for range 3 {
-		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, refused) || graph.IsTransient(err) {
+		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
 			t.Errorf("%v", err)
 		}
 	}
 	asked(t, source, "manifest", "=manifest", "=manifest")
-	publish(source, storetest.Publication(2, remoteObjects(), true))
+	clock = clock.Add(-time.Second)
 	mustFetch(t, s, statestore.Revision{})
 }
 

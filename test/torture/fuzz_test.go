@@ -23,6 +23,7 @@ var fuzzers = []fuzzer{
 	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},
 	{"pkg/ledger", "FuzzMemory", "stamps, owed effects"},
 	{"pkg/statestore", "FuzzParseManifest", "manifests"},
+	{"pkg/statestore/trust", "FuzzSplit", "signed manifests"},
 	{"pkg/tasks", "FuzzConf", "CNI confs"},
 	{"pkg/tasks", "FuzzTOML", "the runtime's TOML"},
 }

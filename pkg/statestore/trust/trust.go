@@ -1,0 +1,200 @@
+// Package trust decides whether a published manifest is taken: by its hash, which the agent's own file pins, or by the signature of a key that the
+// file lists; and never when it has expired or is older than what was seen. All stores ask it in one place, where they have read the
+// manifest and before they look at anything that it says.
+//
+// It protects from whoever can write to the store, stands between store and node, or keeps an old publication to play it back. It does not protect
+// from who has a listed key, nor from root on the node, who writes the list.
+package trust
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// Policy is what a node trusts. Every condition that stands in it must hold; the zero Policy trusts nothing.
+type Policy struct {
+	// Pin names the one manifest that is taken. A person put it there, so that it may be an older one.
+	Pin Pin
+	// Keys are those of which one must have signed. While keys are changed there are two.
+	Keys []Key
+	// Unsigned takes a manifest that nothing vouches for, where there are neither pin nor keys.
+	Unsigned bool
+	// Older takes an older generation than was seen, or another one of the same number: a person says so.
+	Older bool
+	// Seen says what was taken last from a store; nil: nothing was. It is asked at each check.
+	Seen func(store string) Seen
+	// Now is the clock for what expires; nil: the host's.
+	Now func() time.Time
+}
+
+// Pin is the sha256 of a manifest's JSON, in hex. The zero Pin is none.
+type Pin struct {
+	Digest string
+	Origin string // where it is said: "/etc/netwright/agent.yaml:3:6"
+}
+
+// Key is a key that may sign.
+type Key struct {
+	Public minisign.PublicKey
+	Origin string
+}
+
+// Seen is the newest publication that a node has taken. The zero Seen is none.
+type Seen struct {
+	Generation int64
+	Digest     string // of the statement
+}
+
+// ParseKey decodes a public key: the base64 line of a .pub file, or both of its lines.
+func ParseKey(text, origin string) (Key, error) {
+	k := Key{Origin: origin}
+	if err := k.Public.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
+		return Key{}, fmt.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes one", origin, err)
+	}
+	return k, nil
+}
+
+// stated is what of a statement is decided on. What else it says is for who reads it.
+type stated struct {
+	Generation int64     `json:"generation"`
+	Expires    time.Time `json:"expires"`
+}
+
+// Check returns the statement of a manifest object if the policy takes it: from then on it may be believed. store names where it was read, for
+// messages and for what was seen. Every error is permanent: the same bytes fail again until a person does something, which the error says.
+func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
+	statement, signatures, err := Split(raw)
+	if err == nil {
+		err = p.vouched(statement, signatures)
+	}
+	if err == nil {
+		err = p.fresh(statement, store)
+	}
+	if err != nil {
+		return nil, graph.Permanent(err)
+	}
+	return statement, nil
+}
+
+// CheckOwn is Check for a manifest that was made up for a directory, which nobody can have signed: unless a pin or a key is asked for the directory
+// must be the host's own. foreign says why it is not; nil: it is.
+func (p Policy) CheckOwn(statement []byte, foreign error) error {
+	switch {
+	case len(p.Keys) > 0:
+		return graph.Permanent(fmt.Errorf("its documents lie there plain, and %s takes only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
+	case p.Pin.Digest != "":
+		if err := p.pinned(statement); err != nil {
+			return graph.Permanent(err)
+		}
+	case foreign != nil && !p.Unsigned:
+		return graph.Permanent(foreign)
+	}
+	return nil
+}
+
+// vouched holds a statement to the pin and to the keys.
+func (p Policy) vouched(statement []byte, signatures []string) error {
+	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
+		return fmt.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned", Digest(statement))
+	}
+	if err := p.pinned(statement); err != nil {
+		return err
+	}
+	return p.signed(statement, signatures)
+}
+
+func (p Policy) pinned(statement []byte) error {
+	if got := Digest(statement); p.Pin.Digest != "" && got != p.Pin.Digest {
+		return fmt.Errorf("its manifest has sha256 %s, and %s pins %s: if you published another one, set the pin to it; else somebody changed the store: publish the pinned one again",
+			got, p.Pin.Origin, p.Pin.Digest)
+	}
+	return nil
+}
+
+// signed needs one signature of a key that is listed. Others may stand beside it, of keys that other nodes trust.
+func (p Policy) signed(statement []byte, signatures []string) error {
+	if len(p.Keys) == 0 {
+		return nil
+	}
+	if len(signatures) == 0 {
+		return fmt.Errorf("its manifest, which has sha256 %s, is not signed, and %s: sign it with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
+	}
+	var by []string
+	var broken error
+	for _, text := range signatures {
+		s, err := parseSignature(text)
+		if err != nil {
+			return err
+		}
+		by = append(by, ID(s.KeyID))
+		for _, k := range p.Keys {
+			if k.Public.ID() != s.KeyID {
+				continue
+			}
+			if minisign.Verify(k.Public, statement, []byte(text)) {
+				return nil
+			}
+			broken = fmt.Errorf("its manifest, which has sha256 %s, is not what key %s (%s) signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
+		}
+	}
+	if broken != nil {
+		return broken
+	}
+	return fmt.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish with a key of those, or add this one to trustedKeys if it is yours",
+		Digest(statement), strings.Join(by, " and "), p.trusted())
+}
+
+// trusted says which keys are listed, and where.
+func (p Policy) trusted() string {
+	list := make([]string, len(p.Keys))
+	for i, k := range p.Keys {
+		list[i] = fmt.Sprintf("%s (%s)", ID(k.Public.ID()), k.Origin)
+	}
+	return "only these keys are trusted: " + strings.Join(list, ", ")
+}
+
+// fresh refuses what has expired and what goes back.
+func (p Policy) fresh(statement []byte, store string) error {
+	var s stated
+	if err := json.Unmarshal(statement, &s); err != nil {
+		return fmt.Errorf("decode manifest: %w: publish again", err)
+	}
+	if err := p.Expired(s.Expires); err != nil {
+		return err
+	}
+	if p.Older || p.Pin.Digest != "" || p.Seen == nil {
+		return nil
+	}
+	seen, digest := p.Seen(store), Digest(statement)
+	switch {
+	case s.Generation < seen.Generation:
+		return fmt.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
+			s.Generation, digest, seen.Generation, seen.Digest)
+	case s.Generation == seen.Generation && seen.Digest != "" && digest != seen.Digest:
+		return fmt.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
+			s.Generation, digest, seen.Digest)
+	}
+	return nil
+}
+
+// ErrExpired is of a configuration that must not be taken for new any more. One that is in force stays so.
+var ErrExpired = errors.New("expired")
+
+// Expired says that the moment at which a manifest ends has passed; nil: it has not, or there is none.
+func (p Policy) Expired(at time.Time) error {
+	now := time.Now()
+	if p.Now != nil {
+		now = p.Now()
+	}
+	if at.IsZero() || now.Before(at) {
+		return nil
+	}
+	return fmt.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+}
