@@ -2,11 +2,11 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -15,14 +15,23 @@ import (
 // CertificateSet is the files of one client identity: they appear together
 // or not at all, and only if the key fits the certificate and the certificate
 // the CA. A plan shows whose the certificates are and how long they last, and nothing of the key.
+//
+// A set that is on the node as wanted is right, also when it has expired: to take it away helps nobody.
 type CertificateSet struct {
 	Meta
-	Dir             string
+	Dir             string // of the three files; "" where only Kubeconfig is wanted
 	CA, Cert, Key   CertFile
+	Kubeconfig      *Kubeconfig `json:",omitempty"` // one file more, with all three in it
 	Owner           string
 	CommonName      string // expected in the certificate; "" is any
-	AllowExpired    bool
-	RetainOnRelease bool // stays when the configuration no longer names it
+	RetainOnRelease bool   // stays when the configuration no longer names it
+
+	Name    string `json:",omitempty"` // of the certificate in the documents
+	Source  string `json:",omitempty"` // where it comes from, in the documents' word; "" is the store
+	OtherCA bool   `json:",omitempty"` // the CA is that of the servers, and need not be the one that signed
+	Server  bool   `json:",omitempty"` // the certificate is a server's; else it must be good for a client
+	// Issue says that there is no certificate yet, or a new one is due, and who would issue it: the plan of a dry run, which asks nobody.
+	Issue string `json:"-"`
 }
 
 // CertFile is one PEM file of a set.
@@ -36,14 +45,24 @@ var _ Task = CertificateSet{}
 
 // Owns implements [Task].
 func (t CertificateSet) Owns() []graph.Key {
-	return fileKeys(t.Dir, t.CA.Name, t.Cert.Name, t.Key.Name)
+	var keys []graph.Key
+	if t.Dir != "" {
+		keys = fileKeys(t.Dir, t.CA.Name, t.Cert.Name, t.Key.Name)
+	}
+	if t.Kubeconfig != nil {
+		keys = append(keys, FileKey(t.Kubeconfig.Path))
+	}
+	return keys
 }
 
 // Plan implements [Task]. A set that does not fit together, or is expired, is an error that says which file and what to do; one
 // that is not valid yet waits for the clock.
 func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
-	if _, err := t.check(time.Now()); err != nil {
-		return nil, fmt.Errorf("plan certificates in %s: %w", t.Dir, err)
+	if t.Issue != "" {
+		return t.planIssue(v)
+	}
+	if err := t.usable(v); err != nil {
+		return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
 	}
 	var items []Item
 	var facts []host.Fact
@@ -51,7 +70,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	for _, f := range t.files() {
 		item, want, err := f.look(v)
 		if err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.Dir, err)
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
 		}
 		if item == nil {
 			continue
@@ -62,7 +81,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 			reason = differs(item.Fields)
 		}
 		if err := t.describe(v, f, item); err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.Dir, err)
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
 		}
 		items = append(items, *item)
 		facts = append(facts, fileFact(f.Path, want.info(host.Regular, int64(len(f.Content)))))
@@ -70,17 +89,63 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	parents, err := missingParents(v, path.Join(t.Dir, t.CA.Name))
+	parents, err := t.parents(v)
 	if err != nil {
-		return nil, fmt.Errorf("plan certificates in %s: %w", t.Dir, err)
+		return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
 	}
 	return t.change(append(parents, items...), reason, facts...), nil
 }
 
+// planIssue is the plan while nobody may be asked for the certificate.
+func (t CertificateSet) planIssue(v host.View) (*Change, error) {
+	items, err := t.parents(v)
+	var facts []host.Fact
+	for _, f := range t.files() {
+		item, want, lookErr := f.look(v)
+		if err = errors.Join(err, lookErr); err != nil {
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+		}
+		op := Create
+		if item == nil || item.Op == Update {
+			op = Update
+		}
+		items = append(items, Item{Key: FileKey(f.Path), Op: op})
+		facts = append(facts, fileFact(f.Path, want.info(host.Regular, 0)))
+	}
+	c := t.change(items, t.Issue, facts...)
+	c.Unknown = "until it is issued"
+	return c, nil
+}
+
+// parents are the directories that would have to be made.
+func (t CertificateSet) parents(v host.View) ([]Item, error) {
+	var all []Item
+	for _, key := range []graph.Key{t.Owns()[0], t.Owns()[len(t.Owns())-1]} {
+		items, err := missingParents(v, key.Name())
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range items {
+			if !slices.ContainsFunc(all, func(had Item) bool { return had.Key == it.Key }) {
+				all = append(all, it)
+			}
+		}
+	}
+	return all, nil
+}
+
+// place is where the set is, for a person.
+func (t CertificateSet) place() string {
+	if t.Dir == "" {
+		return t.Kubeconfig.Path
+	}
+	return t.Dir
+}
+
 // Apply implements [Task]. What differs is replaced as one batch.
 func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	if _, err := t.check(time.Now()); err != nil {
-		return fmt.Errorf("install certificates in %s: %w", t.Dir, err)
+	if err := t.usable(h); err != nil {
+		return fmt.Errorf("install certificates in %s: %w", t.place(), err)
 	}
 	b := h.Batch()
 	defer b.Discard()
@@ -91,42 +156,41 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 			err = b.Put(f.Path, f.Content, want.spec()) // an owner or a mode too: it belongs to the set as the content does
 		}
 		if err != nil {
-			return fmt.Errorf("install certificates in %s: %w", t.Dir, err)
+			return fmt.Errorf("install certificates in %s: %w", t.place(), err)
 		}
 	}
 	if err := b.Commit(ctx); err != nil {
-		return fmt.Errorf("install certificates in %s: %w", t.Dir, err)
+		return fmt.Errorf("install certificates in %s: %w", t.place(), err)
 	}
 	return nil
 }
 
-// ExpiringSoon says which certificate of the set ends within the time given, for a warning: "" is none.
-func (t CertificateSet) ExpiringSoon(now time.Time, within time.Duration) string {
-	ends, err := t.check(now)
-	if err != nil || ends.NotAfter.Sub(now) > within {
-		return ""
-	}
-	return fmt.Sprintf("the certificate %s in %s ends on %s, in %d days: issue a new one and publish it",
-		subject(ends), t.Dir, ends.NotAfter.UTC().Format(time.DateOnly), int(ends.NotAfter.Sub(now).Hours()/24))
-}
-
 // files are the set as files. Their contents are not shown: of a certificate, its description says more.
 func (t CertificateSet) files() []File {
+	m := t.Meta
+	m.Secret = true
 	var all []File
-	for _, f := range []CertFile{t.CA, t.Cert, t.Key} {
-		m := t.Meta
-		m.Secret = true
-		all = append(all, File{Meta: m, Path: path.Join(t.Dir, f.Name), Content: f.PEM, Mode: f.Mode, Owner: t.Owner})
+	if t.Dir != "" {
+		for _, f := range []CertFile{t.CA, t.Cert, t.Key} {
+			all = append(all, File{Meta: m, Path: path.Join(t.Dir, f.Name), Content: f.PEM, Mode: f.Mode, Owner: t.Owner})
+		}
+	}
+	if k := t.Kubeconfig; k != nil {
+		all = append(all, File{Meta: m, Path: k.Path, Content: k.text(t), Mode: k.Mode, Owner: t.Owner})
 	}
 	return all
 }
 
 // describe says in an item which certificate goes and which comes.
 func (t CertificateSet) describe(v host.View, f File, item *Item) error {
-	if f.Path == path.Join(t.Dir, t.Key.Name) {
+	text := f.Content
+	switch {
+	case t.Kubeconfig != nil && f.Path == t.Kubeconfig.Path:
+		text = t.Cert.PEM
+	case f.Path == path.Join(t.Dir, t.Key.Name):
 		return nil
 	}
-	after := Field{Name: "certificate", After: describePEM(f.Content)}
+	after := Field{Name: "certificate", After: describePEM(text)}
 	i := slices.IndexFunc(item.Fields, func(f Field) bool { return f.Name == "content" })
 	switch {
 	case item.Op == Create || item.Fields[0].Name == "type":

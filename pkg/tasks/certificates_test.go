@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"math/big"
 	"os"
@@ -131,12 +132,6 @@ func TestCertificateSet(t *testing.T) {
 			t.Errorf("%s is shown", it.Key)
 		}
 	}
-	if s := renewed.ExpiringSoon(time.Now(), 30*24*time.Hour); !strings.Contains(s, "CN=calico-client in /etc/calico/pki ends on") || !strings.Contains(s, "in 9 days") {
-		t.Errorf("%q", s)
-	}
-	if s := set.ExpiringSoon(time.Now(), 30*24*time.Hour); s != "" {
-		t.Errorf("%q", s)
-	}
 }
 
 func TestCertificateSetOfOtherKinds(t *testing.T) {
@@ -213,6 +208,59 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("no wait: %v", err)
 	}
 	late := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
-	late.AllowExpired = true
-	converge(t, h, late)
+	wantError(t, late, h, "expired on")
+	for _, f := range late.files() { // on the node it is when it expires, and stays there
+		ok(t, os.WriteFile(root+f.Path, f.Content, f.Mode))
+		ok(t, os.Chmod(root+f.Path, f.Mode))
+	}
+	if c, err := late.Plan(t.Context(), h); err != nil || c != nil {
+		t.Errorf("an expired set in its place: %v, %v", c, err)
+	}
+}
+
+func TestCertificateSetToBeIssued(t *testing.T) {
+	h, root := onDisk(t)
+	set := CertificateSet{Dir: "/etc/own", CA: CertFile{Name: "ca.crt"}, Cert: CertFile{Name: "own.crt"}, Key: CertFile{Name: "own.key"},
+		Kubeconfig: &Kubeconfig{Path: "/var/lib/own/kubeconfig"}, Issue: "would be issued by the CA etcd-ca of the store"}
+	set.Then = []graph.Key{Restart("own.service")}
+	c, err := set.Plan(t.Context(), h)
+	ok(t, err)
+	if c.Unknown != "until it is issued" || c.Reason != set.Issue || len(c.Asks) != 1 {
+		t.Errorf("%+v", c)
+	}
+	var keys []string
+	for _, it := range c.Items {
+		keys = append(keys, string(it.Op)+string(it.Key))
+	}
+	if got, want := strings.Join(keys, " "), "+file:/etc +file:/etc/own +file:/var +file:/var/lib +file:/var/lib/own "+
+		"+file:/etc/own/ca.crt +file:/etc/own/own.crt +file:/etc/own/own.key +file:/var/lib/own/kubeconfig"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	ok(t, os.MkdirAll(root+"/etc/own", 0o755))
+	ok(t, os.WriteFile(root+"/etc/own/own.key", nil, 0o600))
+	c, err = set.Plan(t.Context(), h)
+	ok(t, err)
+	for _, it := range c.Items {
+		if it.Key == FileKey("/etc/own/own.key") && it.Op != Update {
+			t.Errorf("what is there is not replaced: %+v", it)
+		}
+	}
+}
+
+func TestCertificateSetAsKubeconfig(t *testing.T) {
+	h, root := onDisk(t)
+	key := ecKey(t)
+	set := calicoSet(t, newAuthority(t, "ca"), key, nil)
+	set.Dir, set.Kubeconfig = "", &Kubeconfig{Path: "/var/lib/kube-router/kubeconfig", Server: "https://api.example.com", Mode: 0o400}
+	converge(t, h, set)
+	text, err := os.ReadFile(root + "/var/lib/kube-router/kubeconfig")
+	ok(t, err)
+	for _, part := range []string{`server: "https://api.example.com"`, "client-key-data: " + base64.StdEncoding.EncodeToString(set.Key.PEM)} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("%q is not in it:\n%s", part, text)
+		}
+	}
+	if c, err := set.Plan(t.Context(), h); c != nil || err != nil {
+		t.Errorf("again: %v, %v", c, err)
+	}
 }

@@ -1,0 +1,146 @@
+package certs
+
+import (
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The PEM types that are written.
+const (
+	pemCertificate = "CERTIFICATE"
+	pemRequest     = "CERTIFICATE REQUEST"
+	pemKey         = "PRIVATE KEY"
+)
+
+// Parse reads all certificates of a PEM text. There is at least one.
+func Parse(text []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != pemCertificate {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%w: publish a certificate in PEM form", err)
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no certificate in it: publish it in PEM form (-----BEGIN CERTIFICATE-----)")
+	}
+	return all, nil
+}
+
+// ParseKey reads the private key of a PEM text. Its errors say nothing of the content.
+func ParseKey(text []byte) (crypto.Signer, error) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		var key any
+		var err error
+		switch block.Type {
+		case pemKey:
+			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "RSA PRIVATE KEY":
+			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+		case "EC PRIVATE KEY":
+			key, err = x509.ParseECPrivateKey(block.Bytes)
+		case "ENCRYPTED PRIVATE KEY":
+			return nil, errors.New("the key is encrypted, and nobody is here to give its password: publish it without")
+		default: // EC PARAMETERS and the like
+			continue
+		}
+		signer, ok := key.(crypto.Signer)
+		if err != nil || !ok || block.Headers["Proc-Type"] == "4,ENCRYPTED" {
+			return nil, errors.New("the private key is damaged, encrypted or of an unknown kind: publish it in PEM form, without a password")
+		}
+		return signer, nil
+	}
+	return nil, errors.New("no private key in it: publish it in PEM form (-----BEGIN PRIVATE KEY-----)")
+}
+
+// Fits tells that a key belongs to a certificate.
+func Fits(key crypto.Signer, c *x509.Certificate) bool {
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	return ok && public.Equal(c.PublicKey)
+}
+
+// Encode writes certificates as PEM, in their order.
+func Encode(all ...*x509.Certificate) []byte {
+	var out []byte
+	for _, c := range all {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: pemCertificate, Bytes: c.Raw})...)
+	}
+	return out
+}
+
+// EncodeKey writes a private key as PEM (PKCS #8).
+func EncodeKey(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("write a private key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der}), nil
+}
+
+// Subject is whose a certificate is.
+func Subject(c *x509.Certificate) string {
+	if s := c.Subject.String(); s != "" {
+		return s
+	}
+	return "no subject"
+}
+
+// Names are the other names that a certificate is good for, addresses last.
+func Names(c *x509.Certificate) []string {
+	all := append([]string{}, c.DNSNames...)
+	for _, a := range c.IPAddresses {
+		all = append(all, a.String())
+	}
+	return all
+}
+
+// Describe says in one line whose a certificate is, and until when.
+func Describe(c *x509.Certificate) string {
+	return fmt.Sprintf("%s until %s, serial %.16s", Subject(c), c.NotAfter.UTC().Format(time.DateOnly), c.SerialNumber.Text(16))
+}
+
+// Pool holds certificates to verify with.
+func Pool(all []*x509.Certificate) *x509.CertPool {
+	p := x509.NewCertPool()
+	for _, c := range all {
+		p.AddCert(c)
+	}
+	return p
+}
+
+// SignedBy is that one of several CAs which signed a certificate; nil if none did.
+func SignedBy(c *x509.Certificate, authorities []*x509.Certificate) *x509.Certificate {
+	for _, ca := range authorities {
+		if ca.IsCA && c.CheckSignatureFrom(ca) == nil {
+			return ca
+		}
+	}
+	return nil
+}
+
+// Ago is a span of time as a person says it: "12 days", "3 hours", "40 seconds".
+func Ago(d time.Duration) string {
+	d = d.Abs()
+	switch {
+	case d >= 48*time.Hour:
+		return count(int(d.Hours()/24), "day")
+	case d >= 2*time.Hour:
+		return count(int(d.Hours()), "hour")
+	case d >= 2*time.Minute:
+		return count(int(d.Minutes()), "minute")
+	}
+	return count(int(d.Seconds()), "second")
+}
+
+func count(n int, what string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d %ss", n, what), map[bool]string{true: "s"}[n == 1])
+}

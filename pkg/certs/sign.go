@@ -1,0 +1,87 @@
+package certs
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// Authority is a CA that can sign.
+type Authority struct {
+	Cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// ErrNotYet says that the clock is before the CA's first moment: either is wrong, and time may tell.
+var ErrNotYet = errors.New("the clock is before the CA's first moment")
+
+// ParseAuthority reads a CA, the first of the certificates, and its key.
+func ParseAuthority(cert, key []byte) (*Authority, error) {
+	all, err := Parse(cert)
+	if err != nil {
+		return nil, fmt.Errorf("read its certificate: %w", err)
+	}
+	signer, err := ParseKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("read its key: %w", err)
+	}
+	a := &Authority{Cert: all[0], key: signer}
+	switch {
+	case !a.Cert.IsCA:
+		return nil, fmt.Errorf("%s is no CA: name the keyset that signs", Subject(a.Cert))
+	case a.Cert.KeyUsage != 0 && a.Cert.KeyUsage&x509.KeyUsageCertSign == 0:
+		return nil, fmt.Errorf("%s may not sign certificates (its key usage lacks certSign): issue a CA that may", Subject(a.Cert))
+	case !Fits(a.key, a.Cert):
+		return nil, fmt.Errorf("its key is not that of %s: publish the pair that was made together", Subject(a.Cert))
+	}
+	return a, nil
+}
+
+// backdate is how far before now a certificate begins, for servers whose clock is behind; of one that lives shortly, a tenth of that.
+const backdate = 5 * time.Minute
+
+// Sign issues a certificate for a public key. It ends no later than the CA. It may be called again: each has a number of its own.
+func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x509.Certificate, error) {
+	switch {
+	case now.Before(a.Cert.NotBefore):
+		return nil, fmt.Errorf("%w: it is %s, and %s begins at %s", ErrNotYet, now.UTC().Format(time.DateTime), Subject(a.Cert), a.Cert.NotBefore.UTC().Format(time.DateTime))
+	case now.After(a.Cert.NotAfter):
+		return nil, fmt.Errorf("the CA %s ended on %s: put a new one into the store, or set the clock if it is wrong (now %s)",
+			Subject(a.Cert), a.Cert.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("choose a serial number: %w", err)
+	}
+	names, addresses := r.sans()
+	template := &x509.Certificate{
+		SerialNumber: serial.Add(serial, big.NewInt(1)), Subject: r.subject(), DNSNames: names, IPAddresses: addresses,
+		NotBefore: now.Add(-min(backdate, r.Lifetime/10)), NotAfter: a.End(r, now),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: r.extended(), BasicConstraintsValid: true,
+	}
+	if template.NotBefore.Before(a.Cert.NotBefore) {
+		template.NotBefore = a.Cert.NotBefore
+	}
+	if _, isRSA := public.(*rsa.PublicKey); isRSA {
+		template.KeyUsage |= x509.KeyUsageKeyEncipherment
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Cert, public, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("sign the certificate of %q: %w", r.CommonName, err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+// End is when a certificate would end that is signed now.
+func (a *Authority) End(r Request, now time.Time) time.Time {
+	end := now.Add(r.Lifetime)
+	if end.After(a.Cert.NotAfter) {
+		end = a.Cert.NotAfter
+	}
+	return end.Truncate(time.Second)
+}

@@ -1,0 +1,141 @@
+package certs
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ca makes an authority that lives from start on.
+func ca(t *testing.T, life time.Duration, change func(*x509.Certificate)) (*Authority, []byte, []byte) {
+	t.Helper()
+	key, err := NewKey(ECDSA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: Request{CommonName: "etcd-ca"}.subject(), NotBefore: start, NotAfter: start.Add(life),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	if change != nil {
+		change(template)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := pem.EncodeToMemory(&pem.Block{Type: pemCertificate, Bytes: der})
+	text, err := EncodeKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := ParseAuthority(cert, text)
+	if err != nil && change == nil {
+		t.Fatal(err)
+	}
+	return a, cert, text
+}
+
+func TestSign(t *testing.T) {
+	a, _, _ := ca(t, 1000*time.Hour, nil)
+	now := start.Add(10 * time.Hour)
+	for _, kind := range []string{ECDSA, RSA, Ed25519} {
+		r := Request{CommonName: "calico-client", Organizations: []string{"o"}, Names: []string{"node-1", "10.0.0.1", "fd00::1"},
+			Usages: []string{Client, Server}, Lifetime: 100 * time.Hour, Key: kind}
+		key, err := NewKey(r.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := a.Sign(r, key.Public(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth} {
+			opt := x509.VerifyOptions{Roots: Pool([]*x509.Certificate{a.Cert}), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{use}, DNSName: "node-1"}
+			if _, err := c.Verify(opt); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		if got := Subject(c) + " " + strings.Join(Names(c), ","); got != "CN=calico-client,O=o node-1,10.0.0.1,fd00::1" {
+			t.Errorf("%s: it is %s", kind, got)
+		}
+		if !c.NotBefore.Equal(now.Add(-5*time.Minute)) || !c.NotAfter.Equal(now.Add(100*time.Hour)) {
+			t.Errorf("%s: it lives from %s to %s", kind, c.NotBefore, c.NotAfter)
+		}
+		if encipher := c.KeyUsage&x509.KeyUsageKeyEncipherment != 0; encipher != (kind == RSA) {
+			t.Errorf("%s: key usage %b", kind, c.KeyUsage)
+		}
+		text, err := EncodeKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ParseKey(text); err != nil || !Fits(again, c) {
+			t.Errorf("%s: the key written and read does not fit (%v)", kind, err)
+		}
+	}
+}
+
+func TestSignWithinTheAuthority(t *testing.T) {
+	a, _, _ := ca(t, 100*time.Hour, nil)
+	key, _ := NewKey("")
+	r := Request{CommonName: "x", Lifetime: 90 * time.Hour}
+	c, err := a.Sign(r, key.Public(), start.Add(50*time.Hour))
+	if err != nil || !c.NotAfter.Equal(a.Cert.NotAfter) {
+		t.Errorf("it outlives the CA: %v, %v", c.NotAfter, err)
+	}
+	if c, err = a.Sign(r, key.Public(), start.Add(time.Second)); err != nil || c.NotBefore.Before(start) {
+		t.Errorf("it begins before the CA: %v, %v", c.NotBefore, err)
+	}
+	if _, err = a.Sign(r, key.Public(), start.Add(-time.Hour)); !errors.Is(err, ErrNotYet) {
+		t.Errorf("with the clock behind: %v", err)
+	}
+	if _, err = a.Sign(r, key.Public(), start.Add(101*time.Hour)); err == nil || !strings.Contains(err.Error(), "ended on") {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func TestParseAuthority(t *testing.T) {
+	_, cert, key := ca(t, time.Hour, nil)
+	_, leaf, leafKey := ca(t, time.Hour, func(c *x509.Certificate) { c.IsCA = false })
+	_, mute, muteKey := ca(t, time.Hour, func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageCRLSign })
+	for want, in := range map[string][2][]byte{
+		"is no CA":                 {leaf, leafKey},
+		"may not sign":             {mute, muteKey},
+		"its key is not that of":   {cert, leafKey},
+		"no private key in it":     {cert, nil},
+		"read its certificate: no": {nil, key},
+	} {
+		if _, err := ParseAuthority(in[0], in[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+func TestRequest(t *testing.T) {
+	r := Request{CommonName: "system:node:n1", Organizations: []string{"system:nodes"}, Names: []string{"n1", "10.0.0.1"}}
+	key, _ := NewKey("")
+	text, err := r.CSR(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	got, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil || got.CheckSignature() != nil {
+		t.Fatalf("%v, %v", err, got)
+	}
+	if got.Subject.CommonName != r.CommonName || !slices.Equal(got.DNSNames, []string{"n1"}) || len(got.IPAddresses) != 1 {
+		t.Errorf("%+v", got)
+	}
+	other := r
+	other.Lifetime = time.Hour
+	if r.Digest() == other.Digest() {
+		t.Error("two requests have one digest")
+	}
+	if _, err := NewKey("dsa"); err == nil {
+		t.Error("a key of an unknown kind was made")
+	}
+}
