@@ -54,6 +54,7 @@ func (n *Node) fillDefaults() {
 	fill(n, "spec.prune.changed", NodeDefault, &n.Prune.Changed, Keep)
 	n.fillRanges()
 	n.fillNetwork()
+	n.fillCertificates()
 }
 
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its first eighth for services. A cluster of

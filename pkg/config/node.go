@@ -57,7 +57,9 @@ type Node struct {
 	Containerd       Containerd  `json:"containerd"`
 	FileAssets       []FileAsset `json:"fileAssets,omitempty"` // those meant for this role and node group, one entry per path
 	Hooks            []Hook      `json:"hooks,omitempty"`      // those meant for this role, one entry per name
-	Prune            Prune       `json:"prune"`
+	// Certificates are by first appearance, one entry per name, each complete: the request of an issued one has its defaults and variables filled in.
+	Certificates []Certificate `json:"certificates,omitempty"`
+	Prune        Prune         `json:"prune"`
 
 	origins origins
 }
@@ -82,6 +84,9 @@ const (
 	RoleAPIServer    = "APIServer"
 	RoleBastion      = "Bastion"
 )
+
+// ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's CAs, as in kOps, and no other.
+func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }
 
 // Topology is kOps' spec.topology: "public" or "private"; "" when not said.
 type Topology struct {

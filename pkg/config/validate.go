@@ -107,6 +107,7 @@ func (v *validator) all() {
 	v.multus()
 	v.networkSwitch()
 	v.exclusive()
+	v.certificates()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Version is a Kubernetes version. The zero value means: not said.
@@ -121,3 +122,12 @@ func (r PortRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last
 
 // MarshalText makes a range a plain string in JSON.
 func (r PortRange) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Duration is a span of time that prints as documents write it.
+type Duration time.Duration
+
+// String is the duration as documents write it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText makes a duration a plain string in JSON.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -32,6 +32,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		b.sharedHost,
 		b.plugins,
 		b.network,
+		b.certificates,
 		b.kubelet,
 		b.runtime,
 		b.userFiles,
@@ -76,6 +77,14 @@ func (b *builder) network() error {
 	b.built, err = b.net.Build(b.view)
 	b.add(b.built.Tasks...)
 	b.notes = append(b.notes, b.built.Notes...)
+	return err
+}
+
+// certificates adds those that the user wants beside the network's.
+func (b *builder) certificates() error {
+	built, err := network.Certificates(b.view, b.built)
+	b.add(built.Tasks...)
+	b.notes = append(b.notes, built.Notes...)
 	return err
 }
 

@@ -75,6 +75,15 @@ func details(t tasks.Task) []string {
 		for _, f := range []tasks.CertFile{t.CA, t.Cert, t.Key} {
 			out = append(out, fmt.Sprintf("%s/%s mode %04o %s", t.Dir, f.Name, f.Mode, f.PEM))
 		}
+		if k := t.Kubeconfig; k != nil {
+			out = append(out, fmt.Sprintf("%s mode %04o for %s", k.Path, k.Mode, k.Server))
+		}
+		if t.Source != "" {
+			out = append(out, fmt.Sprintf("source %s other CA %v server %v", t.Source, t.OtherCA, t.Server))
+		}
+		if t.Issue != "" {
+			out = append(out, t.Issue)
+		}
 		return append(out, fmt.Sprintf("owner %s CN %q retain %v", t.Owner, t.CommonName, t.RetainOnRelease))
 	case tasks.TOMLKey:
 		return []string{fmt.Sprintf("[%s] %s = %q", strings.Join(t.Table, " . "), t.Key, t.Value)}
@@ -104,7 +113,7 @@ func netDetails(t tasks.Task) []string {
 	case tasks.WaitConf:
 		return []string{fmt.Sprintf("%s in %s by %q, plugins in %v, first only %v", t.File, t.Dir, t.Writer, t.BinDirs, t.FirstOnly)}
 	case tasks.Await:
-		return []string{"waiting for " + t.Reason}
+		return []string{"waiting for " + t.Reason + keys(t.Keeps)}
 	}
 	return nil
 }

@@ -27,10 +27,15 @@ type Input struct {
 type Discovered struct {
 	// PodCIDRs of this node, when no document names them.
 	PodCIDRs []netip.Prefix
+	// Issued are the certificates that were, or are to be, issued to this node, by name.
+	Issued map[string]Issued
 }
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.
 type Keypair = network.Keypair
+
+// Issued is how a certificate stands whose key is made on the node.
+type Issued = network.Issued
 
 // Note is something that a plan must say although no task does it.
 type Note = network.Note

@@ -1,19 +1,24 @@
 package model
 
 import (
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"math/big"
 	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // scenario is one archive of testdata: documents of a store, the facts of a host where they differ from [aHost], and what is wanted.
-// Its comment has a line each: "node: node-1", "group: nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24".
+// Its comment has a line each: "node: node-1", "group: nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24",
+// "issued: etcd" (or pending, or planned), "authority: kubernetes-ca".
 type scenario struct {
 	path    string
 	archive *txtar.Archive
@@ -71,6 +76,17 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 			for name := range strings.FieldsSeq(value) {
 				in.Keypairs[name] = Keypair{CA: []byte("CA of " + name), Cert: []byte("CERT of " + name), Key: []byte("KEY"), Origin: "pki/issued/" + name}
 			}
+		case "authority":
+			in.Keypairs = map[string]Keypair{value: {CA: authority(t), Cert: authority(t), Key: []byte("KEY")}}
+		case "issued", "pending", "planned":
+			if in.Discovered.Issued == nil {
+				in.Discovered.Issued = map[string]Issued{}
+			}
+			in.Discovered.Issued[value] = map[string]Issued{
+				"issued":  {Pair: Keypair{CA: []byte("CA of " + value), Cert: []byte("CERT of " + value), Key: []byte("KEY")}},
+				"pending": {Wait: "somebody who approves it"},
+				"planned": {Plan: "would be issued by somebody"},
+			}[key]
 		case "discovered":
 			in.Discovered.PodCIDRs = []netip.Prefix{netip.MustParsePrefix(value)}
 		}
@@ -95,6 +111,21 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 	}
 	in.Node = node
 	return in
+}
+
+// authority is the certificate of a CA.
+func authority(t testing.TB) []byte {
+	t.Helper()
+	key, err := certs.NewKey(certs.ECDSA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certs.Encode(&x509.Certificate{Raw: der})
 }
 
 func (s *scenario) name() string { return strings.TrimSuffix(filepath.Base(s.path), ".txtar") }

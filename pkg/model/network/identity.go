@@ -1,14 +1,21 @@
 package network
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// identity is a client certificate set that a network's parts show to a server (etcd, mostly).
+// identity is a certificate set that a network's parts, or the user's, show to others (to etcd, mostly).
 type identity struct {
-	network string // "calico"
+	network string // "calico"; "" is the user's
 	origin  string // who asked for it
 	because string // "its etcd demands one"
 	why     string // of the tasks
@@ -18,27 +25,128 @@ type identity struct {
 	ca              func(Keypair) []byte
 	dir, commonName string
 	CA, Cert, Key   tasks.CertFile // names and modes
+	kubeconfig      *tasks.Kubeconfig
+}
+
+// whose is the identity in a message.
+func (id identity) whose() string {
+	if id.network == "" {
+		return "the certificate " + id.keypair
+	}
+	return "the client certificate of " + id.network
 }
 
 // addIdentity installs one. It stays when the configuration no longer names it: the network's pods run on these files after the
 // configuration forgot them, and to remove them is an outage.
 func (b *Built) addIdentity(in Input, id identity) error {
-	pair, ok := in.Keypairs[id.keypair]
-	if !ok {
-		return fmt.Errorf("install the client certificate of %s (%s): %s, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s",
-			id.network, id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
-	}
-	id.CA.PEM, id.Cert.PEM, id.Key.PEM = id.ca(pair), pair.Cert, pair.Key
-	if len(id.CA.PEM) == 0 {
-		return fmt.Errorf("install the client certificate of %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
-			id.network, id.origin, id.caName, id.server, id.caName)
-	}
+	b.identities = append(b.identities, id.keypair)
+	entry := in.Node.CertificateOf(id.keypair)
 	meta := tasks.Meta{From: id.origin, Why: id.why}
-	b.Tasks = append(b.Tasks,
-		tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755},
-		tasks.CertificateSet{Meta: secret(meta), Dir: id.dir, Owner: "root:root", CommonName: id.commonName, RetainOnRelease: true,
-			CA: id.CA, Cert: id.Cert, Key: id.Key})
+	set := tasks.CertificateSet{Meta: secret(meta), Name: id.keypair, Dir: id.dir, Owner: "root:root", CommonName: id.commonName, RetainOnRelease: true,
+		CA: id.CA, Cert: id.Cert, Key: id.Key, Kubeconfig: id.kubeconfig}
+	pair, ok := in.Keypairs[id.keypair]
+	if entry != nil {
+		set.Then = effectsOf(entry)
+		if entry.Issued() {
+			set.Source, set.CommonName = entry.Source, entry.CommonName
+			set.Server = len(entry.Usages) == 1 && entry.Usages[0] == certs.Server
+			set.OtherCA = entry.Source == config.SourceKubernetes && entry.CA == ""
+			if entry.Source == config.SourceKubernetes { // the API that signs needs a kubelet to have run, somewhere
+				meta.At, set.At = graph.AfterKubelet, graph.AfterKubelet
+			}
+			issued := in.Issued[id.keypair]
+			pair, ok = issued.Pair, true
+			if set.Issue = issued.Plan; set.Issue == "" && len(pair.Cert) == 0 {
+				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair, Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
+				return nil
+			}
+		}
+	}
+	if !ok {
+		return fmt.Errorf("install %s (%s): %s, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who issues it",
+			id.whose(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
+	}
+	if err := b.judgeKey(in, id, entry, pair); err != nil {
+		return err
+	}
+	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, pair.Key
+	if len(set.CA.PEM) == 0 && set.Issue == "" {
+		return fmt.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
+			id.whose(), id.origin, id.caName, id.server, id.caName)
+	}
+	if id.network != "" { // several of the user's may share one
+		b.Tasks = append(b.Tasks, tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755})
+	}
+	b.Tasks = append(b.Tasks, set)
 	return nil
+}
+
+// caOf is the CA that goes beside a certificate: the one that its entry names decides.
+func (in Input) caOf(id identity, entry *config.Certificate, pair Keypair) []byte {
+	if entry != nil && entry.CA != "" {
+		return in.Keypairs[entry.CA].CA
+	}
+	return id.ca(pair)
+}
+
+// judgeKey refuses a key that has no place on this node, and warns of one that others have too.
+func (b *Built) judgeKey(in Input, id identity, entry *config.Certificate, pair Keypair) error {
+	if entry != nil && entry.Issued() {
+		return nil
+	}
+	all, err := certs.Parse(pair.Cert)
+	if err == nil && all[0].IsCA {
+		return fmt.Errorf("install %s (%s): the keyset %s is a CA, and its private key may make anybody's certificate: it has no place on a node as %s's own: name the keyset of a certificate that it signed",
+			id.whose(), id.origin, id.keypair, id.keypair)
+	}
+	if in.Node.Name == "" || strings.HasPrefix(id.origin, "nodes/") || err == nil && names(all[0].Subject.CommonName, certs.Names(all[0]), in.Node.Name) {
+		return nil
+	}
+	b.note(Warning, id.origin, "the key of %s comes from the store, the same for every node that reads it: who takes one node is all of them, and to shut that one out all must change; "+
+		"let each node make its own: spec.certificates: [{name: %s, source: kubernetes}]", id.keypair, id.keypair)
+	return nil
+}
+
+// names tells that a certificate names the node.
+func names(commonName string, names []string, node string) bool {
+	return strings.Contains(commonName, node) || strings.Contains(" "+strings.Join(names, " ")+" ", " "+node)
+}
+
+func effectsOf(entry *config.Certificate) (out []graph.Key) {
+	for _, unit := range entry.Restart {
+		out = append(out, tasks.Restart(unit))
+	}
+	for _, unit := range entry.Reload {
+		out = append(out, tasks.Reload(unit))
+	}
+	return out
+}
+
+// Certificates installs the entries of spec.certificates that say where their files go. used are names that the network installs.
+func Certificates(in Input, used Built) (Built, error) {
+	var b Built
+	var errs []error
+	for i := range in.Node.Certificates {
+		c := &in.Node.Certificates[i]
+		origin := c.Origin.String()
+		if !c.Installs() {
+			if !slices.Contains(used.identities, c.Name) {
+				b.note(Warning, origin, "nothing installs the certificate %s: no network of this node has it: say dir, or kubeconfig, or take the entry out", c.Name)
+			}
+			continue
+		}
+		id := identity{origin: origin, because: "spec.certificates names it", why: "spec.certificates", server: "others", keypair: c.Name, caName: c.Name,
+			ca: func(pair Keypair) []byte { return pair.CA }, dir: c.Dir, commonName: c.CommonName,
+			CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644}, Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
+		if c.CA != "" {
+			id.caName = c.CA
+		}
+		if k := c.Kubeconfig; k.Path != "" {
+			id.kubeconfig = &tasks.Kubeconfig{Path: k.Path, Server: k.Server, Mode: 0o400}
+		}
+		errs = append(errs, b.addIdentity(in, id))
+	}
+	return b, errors.Join(errs...)
 }
 
 // caOr is the store's CA of that name, else the one that signed the keypair.

@@ -18,6 +18,14 @@ type Input struct {
 	ConfDir  string       // where the runtime looks for confs
 	BinDirs  []string     // all where the runtime looks for plugins, BinDir among them
 	Keypairs map[string]Keypair
+	Issued   map[string]Issued // by name, of the certificates that this node has issued to it
+}
+
+// Issued is how a certificate stands whose key is made on the node.
+type Issued struct {
+	Pair Keypair // without a certificate: there is none yet
+	Wait string  // what it waits for then; "waiting for " stands before it
+	Plan string  // of a dry run, which asks nobody: what would be done. "": nothing is due
 }
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.
@@ -61,6 +69,8 @@ type Built struct {
 	// KubeletMTU is --network-plugin-mtu; 0: kubelet's own rule.
 	KubeletMTU int
 	Notes      []Note
+
+	identities []string // names of the certificates that it installs
 }
 
 // Level is how much a note matters.

@@ -1,0 +1,78 @@
+package config
+
+import "strings"
+
+// known are the certificates whose user is known, by the name of kOps' keypair: what they say, and where they are looked for.
+var known = map[string]struct{ commonName, kubeconfig string }{
+	"calico-client":      {commonName: kopsCalicoKeypair},
+	"etcd-client-cilium": {commonName: "cilium"},                                                            // nodeup/pkg/model/networking/cilium.go
+	"kube-router":        {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"}, // nodeup/pkg/model/networking/kube_router.go
+}
+
+// Signers of Kubernetes itself.
+const (
+	apiClientSigner     = "kubernetes.io/kube-apiserver-client"
+	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
+)
+
+// fillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a default from an earlier document.
+func (n *Node) fillCertificates() {
+	for i := range n.Certificates {
+		c := &n.Certificates[i]
+		of := known[c.Name]
+		otherwise(&c.Source, SourceStore)
+		otherwise(&c.CAFile, "ca.crt")
+		otherwise(&c.CertFile, c.Name+".crt")
+		otherwise(&c.KeyFile, c.Name+".key")
+		if n.Networking.KubeRouter != nil && c.Dir == "" {
+			otherwise(&c.Kubeconfig.Path, of.kubeconfig)
+		}
+		if len(c.Usages) == 0 {
+			c.Usages = []string{"client"}
+		}
+		if c.Issued() {
+			n.fillRequest(c, of.commonName)
+		}
+		c.CommonName = n.expand(c.CommonName)
+		for _, list := range [][]string{c.Names, c.Organizations} {
+			for i := range list {
+				list[i] = n.expand(list[i])
+			}
+		}
+	}
+}
+
+// fillRequest completes what is asked for.
+func (n *Node) fillRequest(c *Certificate, commonName string) {
+	otherwise(&c.KeyType, "ecdsa")
+	if c.Source == SourceKubernetes {
+		otherwise(&c.Signer, apiClientSigner)
+	} else if c.Lifetime == 0 {
+		c.Lifetime = Duration(defaultLifetime)
+	}
+	if c.Signer == kubeletClientSigner {
+		otherwise(&c.CommonName, "system:node:"+nodeVariable)
+		if len(c.Organizations) == 0 {
+			c.Organizations = []string{"system:nodes"}
+		}
+	}
+	otherwise(&c.CommonName, commonName)
+	otherwise(&c.CommonName, c.Name)
+}
+
+// expand puts in what the variables stand for, as far as it is known: a check of a node group knows no node.
+func (n *Node) expand(s string) string {
+	if n.Name != "" {
+		s = strings.ReplaceAll(s, nodeVariable, n.Name)
+	}
+	if len(n.Address) > 0 {
+		s = strings.ReplaceAll(s, addressVariable, n.Address[0].String())
+	}
+	return s
+}
+
+func otherwise(to *string, value string) {
+	if *to == "" {
+		*to = value
+	}
+}

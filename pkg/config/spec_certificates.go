@@ -1,0 +1,158 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// The sources of a certificate.
+const (
+	SourceStore      = "store"      // issued elsewhere, certificate and key are in the store's pki
+	SourceCA         = "ca"         // issued on the node by a CA whose key is in the store's pki; nodes of the control plane only
+	SourceKubernetes = "kubernetes" // asked for with the certificates API of Kubernetes
+)
+
+// Certificate is how this node comes by the certificate of a name, and where it goes. Networks name theirs (calico-client); any other is the user's.
+type Certificate struct {
+	Name   string `json:"name"`             // a keyset of the store's pki, or a name of its own
+	Source string `json:"source"`           // SourceStore (default), SourceCA or SourceKubernetes
+	CA     string `json:"ca,omitempty"`     // keyset that signs, of SourceCA; of the others the one whose certificates go beside
+	Signer string `json:"signer,omitempty"` // of SourceKubernetes; default kubernetes.io/kube-apiserver-client
+
+	CommonName    string   `json:"commonName,omitempty"`
+	Organizations []string `json:"organizations,omitempty"`
+	Names         []string `json:"names,omitempty"`    // host names and IP addresses that it is good for
+	Usages        []string `json:"usages,omitempty"`   // "client" (default), "server"
+	Lifetime      Duration `json:"lifetime,omitempty"` // default a year of SourceCA; of SourceKubernetes what the signer gives
+	KeyType       string   `json:"keyType,omitempty"`  // "ecdsa" (default, P-256), "rsa" (2048), "ed25519"
+
+	Dir        string                `json:"dir,omitempty"`      // "": only where a network puts it
+	CAFile     string                `json:"caFile,omitempty"`   // default ca.crt
+	CertFile   string                `json:"certFile,omitempty"` // default <name>.crt
+	KeyFile    string                `json:"keyFile,omitempty"`  // default <name>.key; always 0600
+	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"`
+	Restart    []string              `json:"restart,omitempty"` // units that run from it, when it changes
+	Reload     []string              `json:"reload,omitempty"`
+	Origin     Origin                `json:"origin"`
+}
+
+// CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
+type CertificateKubeconfig struct {
+	Path   string `json:"path"`
+	Server string `json:"server"` // of the Kubernetes API
+}
+
+// Issued tells that the node makes the key, and has the certificate issued.
+func (c *Certificate) Issued() bool { return c.Source == SourceCA || c.Source == SourceKubernetes }
+
+// Installs tells that the entry itself says where files go.
+func (c *Certificate) Installs() bool { return c.Dir != "" || c.Kubeconfig.Path != "" }
+
+// CertificateOf is the entry of a name, nil if there is none.
+func (n *Node) CertificateOf(name string) *Certificate {
+	for i := range n.Certificates {
+		if n.Certificates[i].Name == name {
+			return &n.Certificates[i]
+		}
+	}
+	return nil
+}
+
+// Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes (certificates.k8s.io/v1, expirationSeconds).
+const (
+	minLifetime           = 10 * time.Second
+	maxLifetime           = 10 * 365 * 24 * time.Hour
+	minKubernetesLifetime = 10 * time.Minute
+	defaultLifetime       = 365 * 24 * time.Hour
+)
+
+func (d *decoder) certificates(n *Node) set {
+	return func(v *value, at string) {
+		seen := make(keys)
+		put := merging(&n.Certificates, func(c Certificate) string { return c.Name })
+		d.list(func(v *value, item string) {
+			c := Certificate{Origin: d.doc.origin(v.pos)}
+			d.mapping(v, item, d.certificate(&c))
+			if !d.required(v, item, "name") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {
+				return
+			}
+			for i := range v.entries {
+				d.origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.entries[i].key)] = d.doc.origin(v.entries[i].value.pos)
+			}
+			d.origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
+			put(c)
+		})(v, at)
+	}
+}
+
+func (d *decoder) certificate(c *Certificate) []field {
+	return []field{
+		{name: "name", set: d.text(&c.Name, validName)},
+		{name: "source", set: d.choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
+		{name: "ca", set: d.text(&c.CA, validName)},
+		{name: "signer", set: d.text(&c.Signer, validSigner)},
+		{name: "commonName", set: d.text(&c.CommonName, notEmpty)},
+		{name: "organizations", set: d.texts(&c.Organizations, notEmpty)},
+		{name: "names", set: d.texts(&c.Names, validSAN)},
+		{name: "usages", set: func(v *value, at string) {
+			c.Usages = nil
+			d.list(func(v *value, at string) {
+				var s string
+				d.choice(&s, "client", "server")(v, at)
+				c.Usages = append(c.Usages, s)
+			})(v, at)
+		}},
+		{name: "lifetime", set: d.duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
+		{name: "keyType", set: d.choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
+		{name: "dir", set: d.absolutePath(&c.Dir)},
+		{name: "caFile", set: d.text(&c.CAFile, validFileName)},
+		{name: "certFile", set: d.text(&c.CertFile, validFileName)},
+		{name: "keyFile", set: d.text(&c.KeyFile, validFileName)},
+		{name: "kubeconfig", set: d.into(func() []field {
+			return []field{{name: "path", set: d.absolutePath(&c.Kubeconfig.Path)}, {name: "server", set: d.text(&c.Kubeconfig.Server, validAPIServer)}}
+		})},
+		{name: "restart", set: d.texts(&c.Restart, validUnit)},
+		{name: "reload", set: d.texts(&c.Reload, validUnit)},
+	}
+}
+
+// validSigner: https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#signers
+func validSigner(s string) string {
+	domain, name, has := strings.Cut(s, "/")
+	switch {
+	case !has || !strings.Contains(domain, ".") || name == "" || !printable(s) || strings.ContainsAny(s, " \t"):
+		return "the name of a signer such as kubernetes.io/kube-apiserver-client or example.com/etcd"
+	case s == "kubernetes.io/legacy-unknown":
+		return "a signer that certificates.k8s.io/v1 has: kubernetes.io/legacy-unknown ended with v1beta1"
+	}
+	return ""
+}
+
+// The variables of a certificate's texts.
+const (
+	nodeVariable    = "${Node}"
+	addressVariable = "${Address}"
+)
+
+func validSAN(s string) string {
+	if s == nodeVariable || s == addressVariable {
+		return ""
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		return ""
+	}
+	name := strings.TrimPrefix(strings.ReplaceAll(s, nodeVariable, "node"), "*.")
+	if validName(name) != "" || strings.ContainsAny(name, "_") {
+		return "a host name, an IP address, ${Node} or ${Address}"
+	}
+	return ""
+}
+
+func validAPIServer(s string) string {
+	if !strings.HasPrefix(s, "https://") || validEndpoint(s) != "" {
+		return "the URL of the Kubernetes API such as https://api.internal.example.com"
+	}
+	return ""
+}
