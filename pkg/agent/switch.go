@@ -1,15 +1,10 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/netip"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
@@ -142,119 +137,4 @@ func (d *Desired) switchSpec() config.Switch {
 		return config.Switch{}
 	}
 	return *d.Node.Networking.Switch
-}
-
-// hadNetwork is the network that the ledger knows the node by, and which part of it says so. Ledgers of before that was noted have it in the revision.
-func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, error) {
-	had, number := led.Head().Network, led.Head().Current
-	if had.Name != "" || number == 0 {
-		return had, "the ledger", nil
-	}
-	rev, err := ledger.ReadRevision(r, number)
-	if err != nil {
-		return had, "", fmt.Errorf("find out which network the node has: %w", err)
-	}
-	return ledger.Network{Name: rev.Network}, fmt.Sprintf("revision %d", number), nil
-}
-
-// has is the network that a node has when d is applied.
-func (d *Desired) has(before ledger.Network) ledger.Network {
-	now := ledger.Network{Name: d.network(), PodCIDRs: d.Node.PodCIDR.String()}
-	if d.held != nil && before.Name == now.Name {
-		return before // a revision does not say it
-	}
-	if d.held == nil && d.Node.Networking.Custom != nil {
-		row, _ := network.Of(d.Node)
-		if text, err := json.Marshal(row.Leftovers); err == nil {
-			now.Leftovers = string(text)
-		}
-	}
-	return now
-}
-
-// foreignNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in force and whose pods live. One that
-// nobody uses any more is in nobody's way: `agent networks --found` tells of it.
-func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
-	dir := confsOf(v)
-	files, err := v.ReadDir(dir)
-	if errors.Is(err, host.ErrNotExist) {
-		return "", "", nil
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("find out which network the node has: %w", err)
-	}
-	for _, file := range files { // in the runtime's order
-		name := network.WithConf(file)
-		if name == "" {
-			continue
-		}
-		if name == wanted {
-			return "", "", nil
-		}
-		pods, err := tasks.PodsWithAddress(ctx, v)
-		if err != nil || !slices.ContainsFunc(pods, func(p host.Pod) bool { return p.Ready }) {
-			return "", "", err
-		}
-		return name, "its conf " + path.Join(dir, file), nil
-	}
-	return "", "", nil
-}
-
-// confsOf is where the runtime has its confs.
-func confsOf(v host.View) string { return cmp.Or(v.Facts().Runtime.ConfDir, "/etc/cni/net.d") }
-
-// confless says that no conf is there, so that no pod can have got a network.
-func confless(v host.View) bool {
-	files, err := v.ReadDir(confsOf(v))
-	return (err == nil || errors.Is(err, host.ErrNotExist)) && !slices.ContainsFunc(files, func(f string) bool {
-		return isConf(v, tasks.FileKey(path.Join(confsOf(v), f)))
-	})
-}
-
-// reach is where the leftovers of From are looked for, and what of them stays because somebody else wants it: the next network, and who may still use
-// what the ledger retains.
-func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) tasks.Scope {
-	var out tasks.Scope
-	for _, text := range strings.Split(had.PodCIDRs, ",") {
-		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
-			out.PodCIDRs = append(out.PodCIDRs, cidr)
-		}
-	}
-	if len(out.PodCIDRs) == 0 {
-		out.PodCIDRs = d.Node.PodCIDR
-	}
-	for _, t := range g.Order() {
-		out.Keep = append(out.Keep, t.Owns()...)
-	}
-	for key, e := range led.Entries() {
-		if e.Mode == ledger.Retained {
-			out.Keep = append(out.Keep, key)
-		}
-	}
-	return out
-}
-
-// look finds what From has on the node.
-func (s *switching) look(ctx context.Context, v host.View, live bool) (err error) {
-	facts := v.Facts()
-	s.From.Leftovers = s.From.Leftovers.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
-	if !live {
-		s.From.Leftovers = s.From.Leftovers.OnDisk()
-	} else if s.pods, err = tasks.PodsWithAddress(ctx, v); err != nil {
-		return fmt.Errorf("leave %s: %w", s.From.Name, err)
-	}
-	if unit := facts.Kubelet.Unit; live && unit != "" {
-		have, err := v.Unit(ctx, unit)
-		if err != nil && !errors.Is(err, host.ErrNotHere) {
-			return fmt.Errorf("leave %s: %w", s.From.Name, err)
-		}
-		if err == nil && tasks.Runs(have) {
-			s.unit = unit
-		}
-	}
-	s.found, err = s.From.Leftovers.Find(ctx, v, s.scope)
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
-		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
-	}
-	return nil
 }
