@@ -238,7 +238,7 @@ type ending struct {
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
 	inStep := c.inStep()
-	if inStep && !out.changed.any() && len(out.removed) == 0 {
+	if inStep && !out.changed.any() && len(out.removed) == 0 && out.desired.has(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	for i := range out.rep.Results {

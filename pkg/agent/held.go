@@ -17,6 +17,7 @@ import (
 type heldSet struct {
 	by       string // "held at 3 by root"
 	network  string
+	declared string // see ledger.Network.Declared
 	recorded []tasks.Task
 }
 
@@ -48,7 +49,7 @@ func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
 		Node:     &config.Node{Cluster: rev.Cluster, Name: rev.Node, NodeGroup: rev.NodeGroup},
 		Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: rev.Generation, Digest: rev.Digest}, Origin: rev.Store},
 		Keypairs: map[string]model.Keypair{},
-		held:     &heldSet{network: rev.Network},
+		held:     &heldSet{network: rev.Network, declared: rev.Declared},
 	}
 	for _, rec := range rev.Tasks {
 		t, err := tasks.Rebuild(rec, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })

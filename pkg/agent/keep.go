@@ -19,7 +19,7 @@ import (
 func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	s := r.sw
 	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
-	if err != nil || rev.Network != s.From.Name {
+	if err != nil || rev.Network != s.had.Name {
 		s.stuck = true
 		r.notes, r.pruning, r.trials, r.changes = nil, &pruning{}, loadTrials(v, p.Log), newChanges()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {

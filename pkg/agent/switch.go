@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,6 +18,7 @@ import (
 // switching is a node that has one network and is wanted to have another. Nil: it has the one that is wanted. See docs/adr/0010.
 type switching struct {
 	network.Switch
+	had     ledger.Network
 	wanted  *Desired
 	known   string // what says that the node has From
 	allowed string // by whom a disruptive one is; "": by nobody
@@ -61,18 +61,21 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 			return nil, err
 		}
 	}
-	if had.Name == "" || had.Name == d.network() {
+	if had.Name == "" || sameNetwork(had, d.has(had)) {
 		return nil, nil
 	}
-	s := &switching{Switch: network.Between(had.Name, d.network()), wanted: d, known: known}
+	from, err := rowOf(had)
+	if err != nil {
+		return nil, fmt.Errorf("leave %s: read from the ledger what it is: %w", had.Name, err)
+	}
+	to, err := rowOf(d.has(had))
+	if err != nil {
+		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.network(), err)
+	}
+	s := &switching{Switch: network.Between(from, to), had: had, wanted: d, known: known}
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
 		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none", had.Name, d.Node.Origin("spec.networking.switch.from"))
-	}
-	if had.Leftovers != "" {
-		if err := json.Unmarshal([]byte(had.Leftovers), &s.From.Leftovers); err != nil {
-			return nil, fmt.Errorf("leave %s: read from the ledger what it leaves: %w", had.Name, err)
-		}
 	}
 	if s.scope = s.reach(d, g, had, led); !s.Stays {
 		if err := s.look(ctx, v, p.live()); err != nil {
@@ -102,7 +105,7 @@ func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, s
 		s.held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",
 			had.Name, s.known, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
 	case foreign && spec.From == "":
-		s.held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", s.From.Name)}
+		s.held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", had.Name)}
 	case !s.Safe && s.allowed == "":
 		s.held = &NotAllowedError{s.From.Name, s.To.Name, "allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
 	case verdict != nil:

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -30,15 +29,9 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 
 // has is the network that a node has when d is applied.
 func (d *Desired) has(before ledger.Network) ledger.Network {
-	now := ledger.Network{Name: d.network(), PodCIDRs: d.Node.PodCIDR.String()}
-	if d.held != nil && before.Name == now.Name {
-		return before // a revision does not say it
-	}
-	if d.held == nil && d.Node.Networking.Custom != nil {
-		row, _ := network.Of(d.Node)
-		if text, err := json.Marshal(row.Leftovers); err == nil {
-			now.Leftovers = string(text)
-		}
+	now := ledger.Network{Name: d.network(), Declared: d.declared(), PodCIDRs: d.Node.PodCIDR.String()}
+	if d.held != nil && sameNetwork(before, now) {
+		return before // a revision does not say all of it
 	}
 	return now
 }

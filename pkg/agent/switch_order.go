@@ -24,7 +24,7 @@ func (s *switching) begins() bool { return s != nil && s.held == nil && !s.Stays
 func (s *switching) meta(why string) tasks.Meta {
 	from := "revision"
 	if s.wanted.held == nil {
-		from = s.wanted.Node.Origin("spec.networking." + s.To.Name).String()
+		from = s.wanted.Node.Origin("spec.networking." + s.wanted.network()).String()
 	}
 	return tasks.Meta{From: from, Why: why}
 }

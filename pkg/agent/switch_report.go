@@ -47,7 +47,7 @@ func (s *switching) report() *report.Switch {
 		out.Held = "it waits for " + out.Held
 	}
 	if s.Stays {
-		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.From.Name + "}"}
+		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.had.Name + "}"}
 		return out
 	}
 	for _, f := range s.found {

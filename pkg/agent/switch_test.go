@@ -208,13 +208,13 @@ func TestOrderOfASwitch(t *testing.T) {
 // A declared network is known by the ledger when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	left := tasks.Leftovers{Links: []tasks.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
-	text, err := json.Marshal(left)
+	text, err := json.Marshal(declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Leftovers: left})
 	if err != nil {
 		t.Fatal(err)
 	}
 	led := knows(t, "custom")
 	head := led.Head()
-	head.Network.Leftovers = string(text)
+	head.Network.Declared = string(text)
 	root := t.TempDir()
 	h, err := host.Open(t.Context(), host.Options{Root: root})
 	if err != nil {
@@ -235,6 +235,9 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.kernel().Leftovers.Links, s.disk().Leftovers.Files); got != fmt.Sprint(left.Links, left.Files) {
 		t.Errorf("it leaves %s", got)
+	}
+	if got := s.evict().Agents; len(got) != 1 || got[0] != "weftd" || s.From.Name != "custom weft" {
+		t.Errorf("%s has agents %v", s.From.Name, got)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 func TestEveryPairIsJudged(t *testing.T) {
 	for _, from := range network.All() {
 		for _, to := range network.All() {
-			s := network.Between(from.Name, to.Name)
+			s := network.Between(from, to)
 			switch {
 			case s.Reason == "":
 				t.Errorf("%s → %s: no reason", from.Name, to.Name)

@@ -3,6 +3,7 @@ package config
 // Custom is a network that this agent does not know, declared in the terms in which it knows the others: what it needs of a node, who writes its
 // conf, how one sees that it works, what it leaves. Lists of a later document replace those of an earlier one.
 type Custom struct {
+	Name         string              `json:"name,omitempty"` // tells it from the next declared network of this node; "": the name of its conf does
 	Title        string              `json:"title"`          // one line for a list
 	Docs         string              `json:"docs,omitempty"` // where it is documented
 	First        Version             `json:"first"`          // first Kubernetes release that it runs with; zero: any
@@ -22,6 +23,7 @@ type Custom struct {
 	Requires     CustomRequires      `json:"requires"`
 	SharedHost   CustomShared        `json:"sharedHost"`
 	Signs        []CustomSign        `json:"signs,omitempty"`
+	Agents       []string            `json:"agents,omitempty"` // containers of its pods that put back what is taken away: while one runs here, the node does not leave it
 	Leftovers    CustomLeftovers     `json:"leftovers"`
 }
 
@@ -125,6 +127,7 @@ type CustomSign struct {
 
 func (d *decoder) custom(c *Custom) []field {
 	return []field{
+		{name: "name", set: d.text(&c.Name, validName)},
 		{name: "title", set: d.text(&c.Title, notEmpty)},
 		{name: "docs", set: d.text(&c.Docs, nil)},
 		{name: "kubernetes", set: d.into(func() []field {
@@ -145,6 +148,7 @@ func (d *decoder) custom(c *Custom) []field {
 		{name: "requires", set: d.into(func() []field { return d.customRequires(&c.Requires) })},
 		{name: "sharedHost", set: d.into(func() []field { return d.customShared(&c.SharedHost) })},
 		{name: "signs", set: entries(d, &c.Signs, d.customSign, "what")},
+		{name: "agents", set: d.texts(&c.Agents, notEmpty)},
 		{name: "leftovers", set: d.into(func() []field { return d.customLeftovers(&c.Leftovers) })},
 	}
 }

@@ -67,8 +67,8 @@ type Network struct {
 	Name string `json:"name"`
 	// PodCIDRs are where its pods have their addresses, on all nodes, as spec.podCIDR says them: with a comma between families.
 	PodCIDRs string `json:"podCIDRs,omitempty"`
-	// Leftovers of a network that only its documents knew, as the JSON of tasks.Leftovers.
-	Leftovers string `json:"leftovers,omitempty"`
+	// Declared is what only its documents knew of it, as JSON; package agent writes and reads it.
+	Declared string `json:"declared,omitempty"`
 }
 
 // Pin holds a node at a revision until somebody resumes.

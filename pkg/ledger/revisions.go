@@ -34,6 +34,7 @@ type Revision struct {
 	NodeGroup  string           `json:"nodeGroup,omitempty"`
 	Node       string           `json:"node"`
 	Network    string           `json:"network"`
+	Declared   string           `json:"declared,omitempty"` // see Network.Declared
 	Store      string           `json:"store"`
 	Generation int64            `json:"generation"`
 	Digest     string           `json:"digest"`

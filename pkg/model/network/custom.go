@@ -55,7 +55,7 @@ func custom(c *config.Custom) Network {
 	for _, s := range c.Signs {
 		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, When: whenWords(s.When), If: whenFamily(s.When)})
 	}
-	n.Leftovers = customLeftovers(c.Leftovers)
+	n.Agents, n.Leftovers = c.Agents, customLeftovers(c.Leftovers)
 	return n
 }
 

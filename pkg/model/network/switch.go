@@ -15,27 +15,27 @@ type Switch struct {
 	Stays bool
 }
 
-// Between judges a switch. A network that this version does not know has only its name.
+// Between judges a switch.
 //
 // kOps calls kubenet → CNI safe, and CNI ↔ CNI usually disruptive: https://kops.sigs.k8s.io/networking/#switching-between-networking-providers
-func Between(from, to string) Switch {
-	s := Switch{From: rowOf(from), To: rowOf(to)}
+func Between(from, to Network) Switch {
+	s := Switch{From: from, To: to}
 	switch {
-	case to == "cni" && s.From.Conf.Writer == WriterDaemonSet:
+	case to.Name == "cni" && s.From.Conf.Writer == WriterDaemonSet:
 		s.Safe, s.Stays = true, true
-		s.Reason = fmt.Sprintf("from now on the network is yours, and %s's own DaemonSet goes on with it", from)
+		s.Reason = fmt.Sprintf("from now on the network is yours, and %s's own DaemonSet goes on with it", from.Name)
 	case s.From.Yields != "":
 		s.Safe, s.Reason = true, s.From.Yields
-	case from == "cni":
+	case from.Name == "cni":
 		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is yours to take away (or name it: switch.from)"
 	default:
-		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of nodes that still have %s do not reach each other", from, from)
+		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of nodes that still have %s do not reach each other", from.Name, from.Name)
 	}
 	return s
 }
 
-// rowOf is a network's data, or its name alone.
-func rowOf(name string) Network {
+// Named is a network's data; of one that this version does not know its name alone.
+func Named(name string) Network {
 	n, _ := Find(name)
 	n.Name = cmp.Or(n.Name, name)
 	return n
