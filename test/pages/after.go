@@ -56,6 +56,13 @@ func (w *writer) leaves(n network.Network) {
 		}
 		w.table([]string{"what", "which"}, rows)
 	}
+	if len(n.Agents) > 0 {
+		var names []string
+		for _, a := range n.Agents {
+			names = append(names, code(a))
+		}
+		w.para("First its pods must have gone: while one with a container " + strings.Join(names, " or ") + " runs on the node, nothing is taken away, for it would be put back.")
+	}
 	if len(others) > 0 {
 		w.para("Not removed, because no agent on the node can know whose it is, or reach it:")
 		w.list(others)

@@ -19,6 +19,9 @@ func TestAll(t *testing.T) {
 		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser && n.Conf.Writer != WriterNobody {
 			t.Errorf("%s does not say who writes which conf", n.Name)
 		}
+		if byPods := n.Conf.Writer == WriterDaemonSet && n.Lifecycle.Gone == ""; byPods && len(n.Agents) == 0 {
+			t.Errorf("%s does not say which containers put back what is taken away", n.Name)
+		}
 		for _, s := range n.Sysctls {
 			if s.Why == "" || (s.If != nil) != (s.When != "") {
 				t.Errorf("%s: sysctl %s needs a why, and a when exactly if it has a condition", n.Name, s.Key)

@@ -48,8 +48,9 @@ func azure() Network {
 		},
 		Leftovers: azureLeaves(),
 		Unproved:  "its plugin is not built: its module cannot be had through the module proxy, and has replace lines; its addresses come from Azure only",
-		Agents:    []string{"cns-container"},
-		Build:     buildAzure,
+		// CNS writes the conf, azure-npm chains and sets (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node subnet without policy there is neither.
+		Agents: []string{"azure-npm", "cns-container"},
+		Build:  buildAzure,
 	}
 }
 

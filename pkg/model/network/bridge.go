@@ -18,7 +18,8 @@ const BridgeLink = "cbr0"
 // leftover does not win; and after 00-multus.conf, which wants to be first and calls us. Nobody else uses the name.
 const bridgeConf = "05-netwright-bridge.conflist"
 
-// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write all of it, alone.
+// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write all of it, alone. No pod of it runs
+// anywhere, so that it has no agents.
 func bridge() Network {
 	return Network{
 		Name:  "bridge",

@@ -17,7 +17,7 @@ func basePlugins() []string {
 		"ptp", "sbr", "static", "tuning", "vlan"}
 }
 
-// cni is `cni: {}`: somebody else brings the network; we bring what all networks need.
+// cni is `cni: {}`: somebody else brings the network; we bring what all networks need. Its agents are whoever's.
 func cni() Network {
 	return Network{
 		Name:  "cni",

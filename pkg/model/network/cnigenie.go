@@ -27,8 +27,10 @@ func cniGenie() Network {
 			Chains: []tasks.ChainMark{{Table: "filter", Chain: "Genie-NPC-Base"}, {Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
 			Files:  []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig", "/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
 			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
-				"what the networks behind it leave: each by its own row"},
+				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first", "what the networks behind it leave: each by its own row"},
 		},
+		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is called as those of older Calico and Canal are, which may stay.
+		Agents:   []string{"policy-engine"},
 		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
 		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),
 	}

@@ -34,8 +34,9 @@ func contrail() Network {
 		Signs:      []Sign{{What: "vRouter has the node's address", Link: "vhost0"}, {What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
 		Leftovers:  contrailLeaves(),
 		Unproved:   "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is built for each kernel",
-		Agents:     []string{"vrouter-agent", "contrail-vrouter-agent"},
-		Build:      buildContrail,
+		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
+		Agents: []string{"contrail-vrouter-agent", "contrail-vrouter-agent-dpdk", "vrouteragent"},
+		Build:  buildContrail,
 	}
 }
 

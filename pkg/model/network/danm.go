@@ -35,6 +35,7 @@ func danm() Network {
 			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and may be anybody's",
 				"the network that was there first becomes the default again, and what it leaves is by its own row"},
 		},
+		Agents:   []string{"danm-cni", "netwatcher"}, // the one writes its files when it starts, the other makes links (integration/manifests, scm/build/cni_ds/entrypoint.sh)
 		Unproved: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, and is not built here",
 		Build:    awaited(danmConf, "its installer writes it, or a person"),
 	}

@@ -3,7 +3,8 @@ package network
 import "github.com/netwright/netwright/pkg/tasks"
 
 // jaguar is known to be cleaned away only: its controller, on OpenDaylight, reached into the node's Open vSwitch from outside. What is known of it
-// was read in copies of its files (NodeListener.java of its controller); how its plugin is called, and its conf, is not known.
+// was read in copies of its files (NodeListener.java of its controller); how its plugin is called, and its conf, is not known; its
+// agent on the node is none of a pod's.
 func jaguar() Network {
 	return Network{
 		Name:  "jaguar",

@@ -23,8 +23,8 @@ func kopeio() Network {
 	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
 	n.Signs = []Sign{{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"}}
 	n.Leftovers = kopeioLeaves(n.Leftovers)
-	n.Proved, n.Yields = nil, "" // kubenet's routes are the cloud's, these a daemon's
-	n.Agents = []string{"networking-agent"}
+	n.Proved, n.Yields = nil, ""            // kubenet's routes are the cloud's, these a daemon's
+	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml
 	n.Build = buildKopeio
 	return n
 }

@@ -22,7 +22,8 @@ const (
 // awsJumbo is the MTU inside an AWS VPC, which kOps passed to kubenet (--network-plugin-mtu=9001).
 const awsJumbo = 9001
 
-// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is kOps' conf_template.
+// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is kOps' conf_template. It has no agents: kubelet, which is
+// stopped for a switch, and the cloud's controller do all of it; so with gcp, and with external but for a DaemonSet that only its owner knows.
 func kubenet() Network {
 	return Network{
 		Name:  "kubenet",

@@ -57,6 +57,7 @@ func multus(m *config.Multus) Network {
 			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made", "*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
 				"/run/k8s.cni.cncf.io, which device plugins write too"},
 		},
+		Agents: []string{"kube-multus"}, // both kinds write the conf again when the network's changes, or when they start (deployments/multus-daemonset*.yml)
 		Build: func(Input) (Built, error) {
 			return Built{}, errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
 		},

@@ -32,7 +32,7 @@ type Network struct {
 	Leftovers    tasks.Leftovers `json:"leftovers"`
 	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
 	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why
-	Agents       []string        `json:"agents,omitempty"`   // containers of its pods that put back what is taken away
+	Agents       []string        `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
 	Yields       string          `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
 
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.

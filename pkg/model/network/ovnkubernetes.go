@@ -41,8 +41,9 @@ func ovnKubernetes() Network {
 		},
 		Leftovers: ovnKubernetesLeaves(),
 		Unproved:  "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
-		Agents:    []string{"ovnkube-node", "ovnkube-controller", "ovn-controller"},
-		Build:     buildOVNKubernetes,
+		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch (ovs-daemons) may run: it is asked to let go of the bridges.
+		Agents: []string{"ovn-controller", "ovnkube-controller", "ovnkube-node"},
+		Build:  buildOVNKubernetes,
 	}
 }
 
