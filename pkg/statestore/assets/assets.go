@@ -10,27 +10,25 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
 // Fetcher opens assets. It is safe for several goroutines and keeps connections for the next asset of the same server.
 type Fetcher struct {
 	store  statestore.Store
-	client *http.Client
-	stall  time.Duration // without a byte
+	client *transfer.Client
 }
 
 // New returns a Fetcher that finds relative URLs in store. Close it when a pass is over.
 func New(store statestore.Store) *Fetcher {
-	return &Fetcher{store: store, client: newClient(), stall: stall}
+	return &Fetcher{store: store, client: transfer.NewClient(nil, follow)}
 }
 
 // Open returns the bytes of a URL: relative to the cluster's directory in the store ("assets/x.tgz"), file://, http:// or https://. Size
@@ -54,7 +52,7 @@ func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser
 }
 
 // Close gives idle connections back. The Fetcher may be used again.
-func (f *Fetcher) Close() { f.client.CloseIdleConnections() }
+func (f *Fetcher) Close() { f.client.Close() }
 
 // show is a URL as it may be printed: a query may be a signature that lets anybody in.
 func show(u *url.URL) string {

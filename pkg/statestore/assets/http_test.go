@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
@@ -36,7 +36,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 func trust(f *Fetcher, server *httptest.Server) {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
-	f.client.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool
+	f.client.HTTP.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool
 }
 
 func TestGet(t *testing.T) {
@@ -185,15 +185,6 @@ func TestGetBrokenNetwork(t *testing.T) {
 	}
 }
 
-// No test asks a name server.
-func TestExplainNoSuchHost(t *testing.T) {
-	u := &url.URL{Scheme: "https", Host: "mirror.example.com", Path: "/a", RawQuery: "token=secret"}
-	err := explain(context.Background(), u, &url.Error{Op: "Get", URL: u.String(), Err: &net.DNSError{Err: "no such host", Name: u.Host, IsNotFound: true}})
-	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "resolv.conf") || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
-	}
-}
-
 func TestGetCertificates(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail as they should
@@ -210,7 +201,7 @@ func TestGetCertificates(t *testing.T) {
 	}
 	f = fetcher(t)
 	trust(f, server)
-	f.client.Transport.(*http.Transport).TLSClientConfig.Time = func() time.Time { return time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC) }
+	f.client.HTTP.Transport.(*http.Transport).TLSClientConfig.Time = func() time.Time { return time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC) }
 	if _, _, err := read(f, server.URL); err == nil || !graph.IsTransient(err) || !strings.Contains(err.Error(), "clock") {
 		t.Errorf("clock not set yet: %v; want transient", err)
 	}
@@ -239,7 +230,7 @@ func TestGetStalls(t *testing.T) {
 	})
 	defer close(stop)
 	f := fetcher(t)
-	f.stall = time.Second
+	f.client.Stall = time.Second
 	body, _, err := f.Open(context.Background(), server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +239,7 @@ func TestGetStalls(t *testing.T) {
 	if n, err := body.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	if _, err := body.Read(make([]byte, 1)); !errors.Is(err, errStalled) || !graph.IsTransient(err) {
+	if _, err := body.Read(make([]byte, 1)); !errors.Is(err, transfer.ErrStalled) || !graph.IsTransient(err) {
 		t.Errorf("stalled: %v; want transient", err)
 	}
 
@@ -259,7 +250,7 @@ func TestGetStalls(t *testing.T) {
 	}
 	defer slow.Close()
 	for range 2 {
-		time.Sleep(f.stall * 5 / 4)
+		time.Sleep(f.client.Stall * 5 / 4)
 		if n, err := slow.Read(make([]byte, 1)); n != 1 || err != nil && err != io.EOF {
 			t.Errorf("slow reader: %d, %v", n, err)
 		}

@@ -1,0 +1,96 @@
+// Package transfer asks HTTP servers: within bounds, through the proxy of the environment, and with errors that say what to do. Stores and assets share it.
+//
+// It does not check what comes: whoever reads knows the hash.
+package transfer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// The bounds of one request. There is none on the whole of it: a big asset on a slow line is no fault, a line without a byte is.
+const (
+	connect = 10 * time.Second // to the server or the proxy, and again for TLS
+	stall   = 30 * time.Second
+)
+
+// Client asks servers. It is safe for several goroutines, and keeps connections for the next request to the same server.
+type Client struct {
+	HTTP  *http.Client
+	Stall time.Duration // without a byte
+}
+
+// Redirects decides on a redirect, as [http.Client] asks it. Its error is permanent if [Refuse] made it.
+type Redirects func(r *http.Request, via []*http.Request) error
+
+// NewClient makes a client of our own: the default one has no bounds, and anybody in the process may change it. settings may be nil: the machine's
+// own CAs. Bytes come as they are stored, because their hash is known.
+func NewClient(settings *tls.Config, redirects Redirects) *Client {
+	return &Client{HTTP: &http.Client{Transport: NewTransport(settings), CheckRedirect: redirects}, Stall: stall}
+}
+
+// NewTransport is how a [Client] reaches servers, for who brings a client of its own.
+func NewTransport(settings *tls.Config) *http.Transport {
+	if settings == nil {
+		settings = &tls.Config{}
+	}
+	settings.MinVersion = tls.VersionTLS12
+	return &http.Transport{
+		Proxy:                 Proxy,
+		DialContext:           (&net.Dialer{Timeout: connect}).DialContext,
+		TLSHandshakeTimeout:   connect,
+		TLSClientConfig:       settings,
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   8,
+		IdleConnTimeout:       stall,
+		ResponseHeaderTimeout: stall,
+	}
+}
+
+// metadata is where clouds tell a machine of itself, and give it its credentials. Behind a proxy they would be the proxy's.
+var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}
+
+// Proxy is the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for a request. A cloud's metadata is never asked through one.
+func Proxy(r *http.Request) (*url.URL, error) {
+	if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil {
+		for _, m := range metadata {
+			if at == m {
+				return nil, nil
+			}
+		}
+	}
+	return http.ProxyFromEnvironment(r)
+}
+
+// Get asks for a URL. The answer's body gives up when nothing comes, and ends with ctx; the caller closes it. Its errors, and those of reading it,
+// are what [Explain] makes of them, and show no URL.
+func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		cancel(err)
+		return nil, errors.New("the URL makes no request: correct it")
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("User-Agent", "netwright")
+	response, err := c.HTTP.Do(r)
+	if err != nil {
+		err = Explain(ctx, err)
+		cancel(err)
+		return nil, err
+	}
+	response.Body = newBody(ctx, response.Body, c.Stall, cancel)
+	return response, nil
+}
+
+// Close gives idle connections back. The Client may be used again.
+func (c *Client) Close() { c.HTTP.CloseIdleConnections() }

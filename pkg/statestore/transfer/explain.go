@@ -1,0 +1,81 @@
+package transfer
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// refusal is an error of ours that comes back out of package net/http.
+type refusal struct{ error }
+
+// Refuse is a permanent error for a [Redirects] to return.
+func Refuse(text string) error { return refusal{errors.New(text)} }
+
+// Explain is the error of a request that got no answer, or not all of it: with what to do, marked [graph.Transient] unless another attempt meets it
+// too, and without the URL, which may be a secret. ctx is the request's; when it has ended, its cause is the error.
+func Explain(ctx context.Context, err error) error {
+	var request *url.Error
+	if errors.As(err, &request) { // its text has the whole URL
+		err = request.Err
+	}
+	var refused refusal
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrStalled):
+		return graph.Transient(ErrStalled)
+	case cause != nil:
+		return cause
+	case errors.As(err, &refused):
+		return refused
+	}
+	var (
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		alert     *net.OpError
+		dns       *net.DNSError
+	)
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
+		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates)", err)
+	case errors.As(err, &hostname), errors.As(err, &invalid):
+		return fmt.Errorf("%w: use the name that the server's certificate has", err)
+	case errors.As(err, &alert) && alert.Op == "remote error": // an alert of TLS, whose type has no exported name
+		return fmt.Errorf("%w: look at what TLS the server wants, and whether it wants a client certificate", err)
+	case errors.As(err, &dns):
+		return graph.Transient(fmt.Errorf("%w: look at /etc/resolv.conf and at the name", err))
+	}
+	return graph.Transient(err)
+}
+
+// Passing tells that a later request may get another answer than one of this status.
+func Passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented
+}
+
+// RetryAfter is how long an answer asks to be left alone, 0 when it does not say. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+func RetryAfter(r *http.Response, now time.Time) time.Duration {
+	text := r.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return time.Duration(max(seconds, 0)) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

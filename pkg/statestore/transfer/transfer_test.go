@@ -1,0 +1,47 @@
+package transfer
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// No test asks a name server.
+func TestExplainNoSuchHost(t *testing.T) {
+	u := &url.URL{Scheme: "https", Host: "mirror.example.com", Path: "/a", RawQuery: "token=secret"}
+	err := Explain(t.Context(), &url.Error{Op: "Get", URL: u.String(), Err: &net.DNSError{Err: "no such host", Name: u.Host, IsNotFound: true}})
+	if !graph.IsTransient(err) || !strings.Contains(err.Error(), "resolv.conf") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v (transient %v)", err, graph.IsTransient(err))
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, "-1": 0, "soon": 0, "1h": 0,
+		"Fri, 02 Jan 2026 03:04:35 GMT": 30 * time.Second, "Fri, 02 Jan 2026 03:04:00 GMT": 0,
+	} {
+		r := &http.Response{Header: http.Header{"Retry-After": {text}}}
+		if got := RetryAfter(r, now); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// A cloud's metadata is never asked through a proxy, whatever the environment says.
+func TestProxyExcludesMetadata(t *testing.T) {
+	for _, at := range []string{"http://169.254.169.254/latest/api/token", "http://[fd00:ec2::254]/"} {
+		r, err := http.NewRequest(http.MethodGet, at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if via, err := Proxy(r); via != nil || err != nil {
+			t.Errorf("%s goes through %v, %v", at, via, err)
+		}
+	}
+}
