@@ -1,0 +1,123 @@
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// The patience with a source that does not answer as it should.
+const (
+	attempts   = 3                      // of one call, while all is well
+	firstPause = 400 * time.Millisecond // between two, on average half of it, doubled each time
+	longWait   = 10 * time.Second       // a server that asks for more is not waited for within a call
+	maxQuiet   = 15 * time.Minute       // and it is not obeyed for longer
+)
+
+// Busy is the error of a server that says how long to leave it alone (Retry-After).
+type Busy struct {
+	After time.Duration
+	Err   error
+}
+
+func (b *Busy) Error() string { return b.Err.Error() }
+
+// Unwrap gives package errors the error.
+func (b *Busy) Unwrap() error { return b.Err }
+
+// Patient tries a source again where a request failed that a later one may not fail: a few times, with pauses of random length, so that a
+// fleet does not come back in step. While it goes on failing each call is one request, and none before the time that the server asked for.
+type Patient struct {
+	Source
+	sleep func(context.Context, time.Duration) error
+	now   func() time.Time
+
+	mu      sync.Mutex
+	failing bool
+	quiet   time.Time // no request before it
+	why     error
+}
+
+// NewPatient returns s with patience.
+func NewPatient(s Source) *Patient { return &Patient{Source: s, sleep: sleep, now: time.Now} }
+
+// Get implements [Source].
+func (p *Patient) Get(ctx context.Context, name, known string, limit int64) (object Object, err error) {
+	err = p.try(ctx, func() (err error) {
+		object, err = p.Source.Get(ctx, name, known, limit)
+		return err
+	})
+	return object, err
+}
+
+// Open implements [Source].
+func (p *Patient) Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error) {
+	err = p.try(ctx, func() (err error) {
+		body, size, err = p.Source.Open(ctx, name)
+		return err
+	})
+	return body, size, err
+}
+
+func (p *Patient) try(ctx context.Context, once func() error) error {
+	left, err := p.begin()
+	for pause := firstPause; err == nil; pause *= 2 {
+		err = once()
+		wait, again := p.judge(err, pause)
+		if left--; !again || left <= 0 {
+			return err
+		}
+		if cause := p.sleep(ctx, wait); cause != nil {
+			return cause
+		}
+		err = nil
+	}
+	return err
+}
+
+// begin says how many attempts a call has, or why none.
+func (p *Patient) begin() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rest := p.quiet.Sub(p.now()); rest > 0 {
+		return 0, graph.Transient(fmt.Errorf("it asked to be left alone for %s yet: %w", rest.Round(time.Second), p.why))
+	}
+	if p.failing {
+		return 1, nil
+	}
+	return attempts, nil
+}
+
+// judge takes note of how a request went, and says whether to make another one, and when.
+func (p *Patient) judge(err error, pause time.Duration) (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failing = graph.IsTransient(err)
+	if !p.failing {
+		return 0, false
+	}
+	wait := time.Duration(rand.Int64N(int64(pause)))
+	if busy := (*Busy)(nil); errors.As(err, &busy) {
+		after := min(busy.After, maxQuiet)
+		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many were told the same time
+		p.quiet, p.why = p.now().Add(after), err
+	}
+	return wait, wait <= longWait
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
