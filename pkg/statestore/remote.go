@@ -26,6 +26,7 @@ type Remote struct {
 	etag     string    // of the manifest that was read last
 	raw      []byte    // that one, as it came
 	manifest *Manifest // that one; nil: none yet, or it was refused
+	looks    int       // since it was refused
 	revision Revision
 	have     map[string][]byte // its objects, by sha256, as far as they were read
 }
@@ -84,7 +85,7 @@ func (r *Remote) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	got, err := r.source.Get(ctx, manifestName, r.etag, maxManifestSize+trust.MaxSignaturesSize)
+	got, err := r.source.Get(ctx, manifestName, r.known(), maxManifestSize+trust.MaxSignaturesSize)
 	switch {
 	case errors.Is(err, ErrNotModified) && r.raw == nil:
 		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at the server, or the cache before it"))
@@ -108,9 +109,20 @@ func (r *Remote) take() error {
 	if err != nil {
 		return err
 	}
-	r.manifest, r.revision = m, revision
+	r.manifest, r.revision, r.looks = m, revision, 0
 	r.forget()
 	return nil
+}
+
+// known is the ETag to ask with. A manifest that was refused may have been damaged on its way, under an ETag that is right: it is asked for anew, ever more
+// seldom, and at every sixteenth look.
+func (r *Remote) known() string {
+	if r.raw != nil && r.manifest == nil {
+		if r.looks++; r.looks&(r.looks-1) == 0 || r.looks%16 == 0 {
+			return ""
+		}
+	}
+	return r.etag
 }
 
 // forget lets go of objects that the manifest does not name.

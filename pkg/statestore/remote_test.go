@@ -137,7 +137,8 @@ func TestRemoteRemembers(t *testing.T) {
 	asked(t, source)
 }
 
-// A manifest that is refused is not fetched again until it changes; it is looked at again, for it may have been the clock.
+// A manifest that is refused is fetched again a few times, in case it was damaged on its way, and then seldom until it changes; at each look it
+// is judged again, for it may have been the clock.
 func TestRemoteRefuses(t *testing.T) {
 	source := new(storetest.Memory)
 	m := statestore.NewManifest(storetest.Cluster, 1, remoteObjects())
@@ -147,12 +148,12 @@ func TestRemoteRefuses(t *testing.T) {
 	all["manifest"] = m.Encode()
 	publish(source, all)
 	s := statestore.NewRemote(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
-	for range 3 {
+	for range 8 {
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
 			t.Errorf("%v", err)
 		}
 	}
-	asked(t, source, "manifest", "=manifest", "=manifest")
+	asked(t, source, "manifest", "manifest", "manifest", "=manifest", "manifest", "=manifest", "=manifest", "=manifest")
 	clock = clock.Add(-time.Second)
 	mustFetch(t, s, statestore.Revision{})
 }
