@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/statestore/https"
 )
 
 // flags are those of the command line, before the agent's own file fills in
@@ -22,8 +23,10 @@ type flags struct {
 	disruptive                    bool
 	wait, interval                time.Duration
 
-	probes      []checkpoint.Probe // said by the agent's own file only
+	// What the agent's own file alone says.
+	probes      []checkpoint.Probe
 	probeWindow time.Duration
+	storeFiles  https.Settings
 }
 
 func rootCommand(s streams) *cobra.Command {

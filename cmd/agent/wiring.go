@@ -24,6 +24,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/pkg/statestore/https"
 )
 
 const (
@@ -62,7 +63,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		return nil, err
 	}
 	target.Cluster = f.cluster
-	store, err := statestore.Open(f.store, f.cluster, statestore.Options{})
+	store, err := statestore.Open(f.store, f.cluster, f.storeOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,13 @@ func (f *flags) readConf() error {
 		f.probes = append(f.probes, checkpoint.Probe(p))
 	}
 	f.probeWindow = own.ProbeWindow
+	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
 	return nil
+}
+
+// storeOptions are how the store is opened, once the agent's file has been read.
+func (f *flags) storeOptions() statestore.Options {
+	return statestore.Options{HTTPS: f.storeFiles}
 }
 
 // unchecked refuses what asks for a proof that this version does not make: whoever wrote it relies on it.

@@ -18,6 +18,13 @@ type AgentFile struct {
 	Cluster   string `json:"cluster,omitempty"`   // name under the store
 	NodeGroup string `json:"nodeGroup,omitempty"` // default: what the node's document says
 	Node      string `json:"node,omitempty"`      // default: the host's name
+	// StoreCA is a PEM file with the CAs that may vouch for an https:// or s3:// store, in the place of the machine's own.
+	StoreCA string `json:"storeCA,omitempty"`
+	// StoreCert and StoreKey are PEM files with the client certificate that an https:// store is shown.
+	StoreCert string `json:"storeCert,omitempty"`
+	StoreKey  string `json:"storeKey,omitempty"`
+	// StoreTokenFile holds the bearer token that an https:// store is shown.
+	StoreTokenFile string `json:"storeTokenFile,omitempty"`
 	// Pin is the sha256 of the one manifest that is accepted, lower-case hex; "" for none.
 	Pin string `json:"pin,omitempty"`
 	// TrustedKeys are minisign public keys (the base64 line), one of which must have signed the manifest.
@@ -58,6 +65,10 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "cluster", set: d.text(&a.Cluster, validName)},
 			{name: "nodeGroup", set: d.text(&a.NodeGroup, validName)},
 			{name: "node", set: d.text(&a.Node, validName)},
+			{name: "storeCA", set: d.absolutePath(&a.StoreCA)},
+			{name: "storeCert", set: d.absolutePath(&a.StoreCert)},
+			{name: "storeKey", set: d.absolutePath(&a.StoreKey)},
+			{name: "storeTokenFile", set: d.absolutePath(&a.StoreTokenFile)},
 			{name: "pin", set: d.text(&a.Pin, validSHA256)},
 			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -15,6 +17,8 @@ import (
 type Options struct {
 	// Trust decides on manifests. With nil whatever is there is taken: for who validates, publishes, or only looks whether the store answers.
 	Trust *trust.Policy
+	// HTTPS are the files that an https:// store is asked with.
+	HTTPS https.Settings
 }
 
 // schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.
@@ -24,7 +28,7 @@ var schemes = []struct {
 }{
 	{"file", openFile},
 	{"s3", nil},
-	{"https", nil},
+	{"https", openHTTPS},
 	{"k8s", nil},
 }
 
@@ -56,7 +60,7 @@ func Open(location, cluster string, o Options) (Store, error) {
 	})
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("state store %s: no scheme %q is known: use a path or file://", u.Redacted(), scheme)
+		return nil, fmt.Errorf("state store %s: no scheme %q is known: use a path, file:// or https://", u.Redacted(), scheme)
 	case schemes[i].open == nil:
 		return nil, fmt.Errorf("state store %s: %s:// is not supported yet by this version: copy the store to a directory and use its path", u.Redacted(), u.Scheme)
 	}
@@ -68,6 +72,14 @@ func openFile(u *url.URL, cluster string, o Options) (Store, error) {
 		return nil, fmt.Errorf("state store %s: a file URL names a path of this machine: write file:///path", u.Redacted())
 	}
 	return openDirectory(u.Path, cluster, o)
+}
+
+func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
+	source, err := https.New(u, cluster, o.HTTPS)
+	if err != nil {
+		return nil, err
+	}
+	return NewRemote(objectstore.NewPatient(source), cluster, o.Trust), nil
 }
 
 func openDirectory(dir, cluster string, o Options) (Store, error) {

@@ -39,7 +39,7 @@ func TestOpenRefusals(t *testing.T) {
 		{"/x", "a/b", "without slashes"},
 		{"/x", ".git", "no directory name"},
 		{"s3://bucket/prefix", "c", "s3:// is not supported yet by this version"},
-		{"https://user:secret@host/x", "c", "https:// is not supported yet by this version"},
+		{"https://user:secret@host/x", "c", "put a bearer token into a file"},
 		{"k8s://kube-system", "c", "k8s:// is not supported yet by this version"},
 		{"gopher://host", "c", `no scheme "gopher" is known`},
 		{"file://host/x", "c", "file:///path"},

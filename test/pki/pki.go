@@ -56,7 +56,19 @@ func (a *Authority) Client(commonName string, organizations ...string) Pair {
 // Server issues a certificate for a server that is reached at these host names and IP addresses.
 func (a *Authority) Server(commonName string, at ...string) Pair {
 	a.t.Helper()
+	return a.server(template(a.t, commonName), at)
+}
+
+// ExpiredServer issues one that ended half an hour ago.
+func (a *Authority) ExpiredServer(commonName string, at ...string) Pair {
+	a.t.Helper()
 	template := template(a.t, commonName)
+	template.NotAfter = time.Now().Add(-30 * time.Minute)
+	return a.server(template, at)
+}
+
+func (a *Authority) server(template *x509.Certificate, at []string) Pair {
+	a.t.Helper()
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} // etcd's gateway dials itself
 	for _, name := range at {
 		if ip := net.ParseIP(name); ip != nil {

@@ -1,0 +1,161 @@
+// Package https reads a published cluster from an HTTPS server: any that serves files and ETags will do.
+//
+// A redirect to another host or to plain http is refused: a token would go with it, and a captive portal is no store.
+package https
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
+)
+
+// Source is the objects below a URL.
+type Source struct {
+	base     string // ends with a slash
+	settings Settings
+	client   reloaded
+}
+
+var _ objectstore.Source = (*Source)(nil)
+
+// New returns the objects of cluster below u. It reads nothing yet; every error is permanent.
+func New(u *url.URL, cluster string, settings Settings) (*Source, error) {
+	switch {
+	case u.User != nil:
+		return nil, fmt.Errorf("state store %s: a password in the URL would be seen by every user of this machine: put a bearer token into a file and name it in storeTokenFile", u.Redacted())
+	case u.Host == "":
+		return nil, fmt.Errorf("state store %s: it names no host: write https://host/path", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("state store https://%s%s: a query or fragment cannot be part of it: write https://host/path", u.Host, u.EscapedPath())
+	case (settings.Cert == "") != (settings.Key == ""):
+		return nil, errors.New("a client certificate needs its key, and a key its certificate: set both storeCert and storeKey")
+	}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}
+	return &Source{base: base.String() + "/" + escape(cluster) + "/", settings: settings}, nil
+}
+
+// String implements [objectstore.Source].
+func (s *Source) String() string { return strings.TrimSuffix(s.base, "/") }
+
+// escape is a name in a URL. A plus sign too, which some servers take for a space.
+func escape(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(url.PathEscape(part), "+", "%2B")
+	}
+	return strings.Join(parts, "/")
+}
+
+// Get implements [objectstore.Source].
+func (s *Source) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
+	header := http.Header{}
+	if known != "" {
+		header.Set("If-None-Match", known)
+	}
+	r, err := s.ask(ctx, name, header)
+	if err != nil {
+		return objectstore.Object{}, err
+	}
+	defer r.Body.Close()
+	switch {
+	case r.StatusCode == http.StatusNotModified && known != "":
+		return objectstore.Object{}, objectstore.ErrNotModified
+	case r.StatusCode != http.StatusOK:
+		return objectstore.Object{}, errors.Join(s.refused(name, r), transfer.Drain(r))
+	case r.ContentLength > limit:
+		return objectstore.Object{}, tooLong(name, limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	switch {
+	case err != nil:
+		return objectstore.Object{}, fmt.Errorf("get %s: after %d bytes: %w", name, len(data), err)
+	case int64(len(data)) > limit:
+		return objectstore.Object{}, tooLong(name, limit)
+	}
+	return objectstore.Object{Body: data, ETag: r.Header.Get("ETag")}, nil
+}
+
+// Open implements [objectstore.Source].
+func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	return transfer.Resume(ctx, func(ctx context.Context, from int64, etag string) (transfer.Part, error) {
+		r, err := s.ask(ctx, name, transfer.Range(from, etag))
+		if err != nil {
+			return transfer.Part{}, err
+		}
+		if r.StatusCode != http.StatusOK && (r.StatusCode != http.StatusPartialContent || from == 0) {
+			return transfer.Part{}, errors.Join(s.refused(name, r), transfer.Drain(r))
+		}
+		return transfer.PartOf(r, from)
+	})
+}
+
+func (s *Source) ask(ctx context.Context, name string, header http.Header) (*http.Response, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	u, err := url.Parse(s.base + escape(name))
+	if err != nil {
+		return nil, fmt.Errorf("get %s: its name makes no URL: %w", name, err)
+	}
+	client, err := s.client.get(s.settings)
+	if err != nil {
+		return nil, err
+	}
+	token, err := s.settings.token()
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	r, err := client.Get(ctx, u, header)
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", name, err)
+	}
+	return r, nil
+}
+
+func tooLong(name string, limit int64) error {
+	return fmt.Errorf("get %s: the server sends more than %d bytes, which is all that it can have: look at what is served there, and publish again", name, limit)
+}
+
+// refused is the error of an answer without the object.
+func (s *Source) refused(name string, r *http.Response) error {
+	err := fmt.Errorf("get %s: the server says %s", name, r.Status)
+	switch code := r.StatusCode; {
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity())
+	case code == http.StatusProxyAuthRequired:
+		return fmt.Errorf("%w: put the proxy's user and password into HTTPS_PROXY of the unit", err)
+	case transfer.Passing(code):
+		if after := transfer.RetryAfter(r, time.Now()); after > 0 {
+			return graph.Transient(&objectstore.Busy{After: after, Err: err})
+		}
+		return graph.Transient(err)
+	}
+	return fmt.Errorf("%w: set store to the URL below which the cluster is published", err)
+}
+
+// home refuses a redirect that leaves the host.
+func home(r *http.Request, via []*http.Request) error {
+	const redirects = 3
+	switch first := via[0].URL; {
+	case r.URL.Scheme != "https" || r.URL.Host != first.Host:
+		return transfer.Refuse(fmt.Sprintf("redirected to %s://%s, which is not the store: set store to where the objects are, or look who answers in its place", r.URL.Scheme, r.URL.Host))
+	case len(via) > redirects:
+		return transfer.Refuse(fmt.Sprintf("more than %d redirects: set store to where the objects are", redirects))
+	}
+	return nil
+}

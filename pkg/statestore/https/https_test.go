@@ -1,0 +1,248 @@
+package https_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+// file writes a file of the test's own.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// serverTLS is a server's side of TLS with a certificate of a new authority, which is in the file ca.
+func serverTLS(t *testing.T, at ...string) (settings *tls.Config, authority *pki.Authority, ca string) {
+	t.Helper()
+	authority = pki.New(t, "store")
+	return tlsOf(t, authority.Server("store", at...)), authority, file(t, "ca.pem", authority.PEM)
+}
+
+func tlsOf(t *testing.T, server pki.Pair) *tls.Config {
+	t.Helper()
+	pair, err := tls.X509KeyPair([]byte(server.Cert), []byte(server.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}}
+}
+
+func open(t *testing.T, location, cluster string, settings https.Settings) statestore.Store {
+	t.Helper()
+	s, err := statestore.Open(location, cluster, statestore.Options{HTTPS: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// publish puts a generation, the manifest last.
+func publish(to *storetest.Memory, publication map[string][]byte) {
+	for name, data := range publication {
+		if name != "manifest" {
+			to.Set(name, data)
+		}
+	}
+	if m, ok := publication["manifest"]; ok {
+		to.Set("manifest", m)
+	}
+}
+
+func TestConforms(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		memory, generation := new(storetest.Memory), int64(0)
+		settings, _, ca := serverTLS(t, "127.0.0.1")
+		server := toxic.New(t, toxic.Files(memory), settings)
+		var last, published map[string][]byte
+		return storetest.Harness{
+			Open: func(t *testing.T, cluster string) statestore.Store {
+				return open(t, server.URL, cluster, https.Settings{CA: ca})
+			},
+			Publish: func(_ *testing.T, objects map[string][]byte) {
+				generation++
+				last, published = objects, storetest.Publication(generation, objects, true)
+				publish(memory, published)
+			},
+			Tear: func(_ *testing.T, objects map[string][]byte) {
+				p := storetest.Publication(generation+1, objects, true)
+				delete(p, "manifest")
+				publish(memory, p)
+			},
+			PutAsset: func(_ *testing.T, name string, size int64, fill byte) {
+				memory.Set(name, bytes.Repeat([]byte{fill}, int(size)))
+			},
+			Tamper: func(_ *testing.T, name string) {
+				publish(memory, storetest.Tampered(published, last[name]))
+			},
+		}
+	})
+}
+
+func TestRefusedURLs(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://me:secret@host/x":    "storeTokenFile",
+		"https:///x":                  "names no host",
+		"https://host/x?token=secret": "query",
+		"https://host/x#secret":       "fragment",
+		"https://host:x%zz/secret":    "does not parse",
+		"http://host/x":               `no scheme "http"`,
+	} {
+		_, err := statestore.Open(location, "c", statestore.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v; want %q", location, err, want)
+		}
+	}
+	if _, err := https.New(&url.URL{Scheme: "https", Host: "h"}, "c", https.Settings{Cert: "/x"}); err == nil || !strings.Contains(err.Error(), "storeKey") {
+		t.Errorf("a certificate without its key: %v", err)
+	}
+}
+
+// A server that wants to know who asks is told by a token, or by a certificate, that may be renewed at any time.
+func TestIdentity(t *testing.T) {
+	memory := new(storetest.Memory)
+	publish(memory, storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))
+	settings, authority, ca := serverTLS(t, "127.0.0.1")
+	settings.ClientAuth = tls.RequestClientCert
+	wanted := "one"
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		byName := len(r.TLS.PeerCertificates) > 0 && r.TLS.PeerCertificates[0].Subject.CommonName == wanted
+		if r.Header.Get("Authorization") != "Bearer "+wanted && !byName {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		toxic.Files(memory).ServeHTTP(w, r)
+	}), settings)
+
+	one, two := authority.Client("one"), authority.Client("two")
+	cert, key, token := file(t, "cert.pem", one.Cert), file(t, "key.pem", one.Key), file(t, "token", "one\n")
+	for name, c := range map[string]struct {
+		files https.Settings
+		renew func()
+	}{
+		"token": {https.Settings{CA: ca, TokenFile: token}, func() { rewrite(t, token, "two") }},
+		"certificate": {https.Settings{CA: ca, Cert: cert, Key: key}, func() {
+			rewrite(t, key, two.Key)
+			rewrite(t, cert, two.Cert+"\n")
+		}},
+	} {
+		wanted = "one"
+		s := open(t, server.URL, storetest.Cluster, c.files)
+		if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		wanted = "two"
+		server.Taken()
+		for range 2 { // it expires in the middle
+			_, err := s.Fetch(t.Context(), statestore.Revision{})
+			if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "403 Forbidden: let this node read it: it shows the "+name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if asked, _ := server.Taken(); len(asked) != 2 {
+			t.Errorf("%s: %q", name, asked)
+		}
+		c.renew()
+		if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
+			t.Errorf("renewed %s: %v", name, err)
+		}
+	}
+}
+
+func rewrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files that are not there, or not what they should be, are named, and what is in them is not.
+func TestFilesThatAreWrong(t *testing.T) {
+	secret, pair := file(t, "wrong", "secret but\nno PEM"), pki.New(t, "x").Client("y")
+	for want, files := range map[string]https.Settings{
+		"storeCA /none: no such file":                    {CA: "/none"},
+		"storeCA " + secret + " has no certificate":      {CA: secret},
+		"storeCert /none: no such file":                  {Cert: "/none", Key: secret},
+		"are no pair":                                    {Cert: secret, Key: secret},
+		"storeKey /none: no such file":                   {Cert: file(t, "c", pair.Cert), Key: "/none"},
+		"storeTokenFile /none: no such file":             {TokenFile: "/none"},
+		"storeTokenFile " + secret + " has no token":     {TokenFile: secret},
+		"read storeTokenFile /: read /: is a directory":  {TokenFile: "/"},
+		"storeTokenFile /dev/zero has more than 1048576": {TokenFile: "/dev/zero"},
+	} {
+		_, err := open(t, "https://127.0.0.1:1", "c", files).Fetch(t.Context(), statestore.Revision{})
+		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// An asset whose download breaks off is taken up again where it did, if it is still the same.
+func TestAssetResumes(t *testing.T) {
+	memory := new(storetest.Memory)
+	settings, _, ca := serverTLS(t, "127.0.0.1")
+	server := toxic.New(t, toxic.Files(memory), settings)
+	s := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
+	content := bytes.Repeat([]byte("0123456789"), 1<<20)
+	memory.Set("assets/a", content)
+
+	once := func(then func()) toxic.Fault {
+		first := true
+		return func(w http.ResponseWriter, r *http.Request, honest http.Handler) {
+			if first {
+				first = false
+				toxic.Half(w, r, honest)
+				return
+			}
+			then()
+			honest.ServeHTTP(w, r)
+		}
+	}
+	for name, c := range map[string]struct {
+		then func()
+		ok   bool
+	}{
+		"same object":    {func() {}, true},
+		"another object": {func() { memory.Set("assets/a", bytes.Repeat([]byte("x"), len(content))) }, false},
+	} {
+		memory.Set("assets/a", content)
+		server.Fail(once(c.then))
+		server.Taken()
+		body, size, err := s.Open(t.Context(), "assets/a")
+		if err != nil || size != int64(len(content)) {
+			t.Fatalf("%s: %d, %v", name, size, err)
+		}
+		got, err := io.ReadAll(body)
+		if err := errors.Join(body.Close()); err != nil {
+			t.Error(err)
+		}
+		asked, _ := server.Taken()
+		switch {
+		case c.ok && (err != nil || !bytes.Equal(got, content)):
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		case c.ok && !slices.Equal(asked, []string{"GET a 200", "GET a 206"}):
+			t.Errorf("%s: %q", name, asked)
+		case !c.ok && !graph.IsTransient(err):
+			t.Errorf("%s: %d bytes, %v; want a transient error", name, len(got), err)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package https
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/statestore/transfer"
+)
+
+// Settings are files of this machine that say who it is and whom it believes. They are read again when they change, so that whoever renews them
+// need not restart the agent. Empty: none.
+type Settings struct {
+	CA        string // PEM: who may vouch for the server, in the place of the machine's own CAs
+	Cert, Key string // PEM: the client certificate
+	TokenFile string // a bearer token
+}
+
+// maxFile is in bytes; all CAs of a machine are a quarter of it.
+const maxFile = 1 << 20
+
+// reloaded is a client that is made again when the files it was made of change.
+type reloaded struct {
+	mu     sync.Mutex
+	client *transfer.Client
+	made   [3]stamp
+}
+
+// stamp tells one state of a file from another.
+type stamp struct {
+	size, mtime int64
+}
+
+func (r *reloaded) get(s Settings) (*transfer.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := [3]stamp{stampOf(s.CA), stampOf(s.Cert), stampOf(s.Key)}
+	if r.client != nil && r.made == now {
+		return r.client, nil
+	}
+	settings, err := s.tls()
+	if err != nil {
+		return nil, err
+	}
+	if r.client != nil {
+		r.client.Close()
+	}
+	r.client, r.made = transfer.NewClient(settings, home), now
+	return r.client, nil
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}
+}
+
+// tls reads the files.
+func (s Settings) tls() (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if s.CA != "" {
+		data, err := read("storeCA", s.CA)
+		if err != nil {
+			return nil, err
+		}
+		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.CA)
+		}
+	}
+	if s.Cert != "" {
+		cert, err := read("storeCert", s.Cert)
+		if err != nil {
+			return nil, err
+		}
+		key, err := read("storeKey", s.Key)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil { // it shows nothing of the key
+			return nil, fmt.Errorf("storeCert %s and storeKey %s are no pair: %w: put a certificate and its key there, PEM each", s.Cert, s.Key, err)
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	return out, nil
+}
+
+// token reads the bearer token anew each time: it is small, and often short-lived.
+func (s Settings) token() (string, error) {
+	if s.TokenFile == "" {
+		return "", nil
+	}
+	data, err := read("storeTokenFile", s.TokenFile)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("storeTokenFile %s has no token: put one there, in one line", s.TokenFile)
+	}
+	return token, nil
+}
+
+// identity says how this node shows itself, for whoever must let it in.
+func (s Settings) identity() string {
+	switch {
+	case s.TokenFile != "" && s.Cert != "":
+		return fmt.Sprintf("it shows the token in %s and the certificate in %s", s.TokenFile, s.Cert)
+	case s.TokenFile != "":
+		return fmt.Sprintf("it shows the token in %s", s.TokenFile)
+	case s.Cert != "":
+		return fmt.Sprintf("it shows the certificate in %s", s.Cert)
+	}
+	return "it shows nothing, so set storeTokenFile, or storeCert and storeKey, if the server wants to know who asks"
+}
+
+// read reads a file that a setting names.
+func read(setting, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return nil, fmt.Errorf("%s %s: %w: put it there, and let the agent's user read it", setting, path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s: %w", setting, path, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s %s has more than %d bytes: name the right file", setting, path, maxFile)
+	}
+	return data, nil
+}

@@ -1,0 +1,157 @@
+package https_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+// outcome is what a store says while a fault lasts.
+type outcome struct {
+	text      string // in the error; "": there is none
+	transient bool
+	requests  int // of the first call, at most; later ones cost no more. Package net/http adds one where a connection that was kept breaks
+}
+
+var fine = outcome{requests: 2}
+
+// What a server may do to a node, at its boot and at a look for something new, when a new generation is there. No snapshot is ever wrong, each ends in one message, and when the fault
+// is over the node has the new generation without being restarted.
+func TestToxic(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		fault      toxic.Fault
+		boot, poll outcome
+	}{
+		{"latency of 300 ms", toxic.Late(300 * time.Millisecond), fine, fine},
+		{"reset", toxic.Reset, outcome{"", true, 3}, outcome{"", true, 4}},
+		{"half of the manifest, then reset", toxic.Half, outcome{"after ", true, 3}, outcome{"after ", true, 3}},
+		{"half of each object, then reset", toxic.Objects(toxic.Half), outcome{"after ", true, 4}, outcome{"after ", true, 4}},
+		{"half of the manifest as if it were all", toxic.Short, outcome{"decode manifest", false, 1}, outcome{"decode manifest", false, 1}},
+		{"half of each object as if it were all", toxic.Objects(toxic.Short), outcome{"is not what the manifest says", false, 2}, outcome{"is not what the manifest says", false, 2}},
+		{"more than there is", toxic.Objects(toxic.Long), outcome{"which is all that it can have", false, 2}, outcome{"which is all that it can have", false, 2}},
+		{"endless manifest", toxic.Long, outcome{"which is all that it can have", false, 1}, outcome{"which is all that it can have", false, 1}},
+		{"other bytes of the same length", toxic.Swapped, outcome{"decode manifest", false, 1}, outcome{"decode manifest", false, 1}},
+		{"other bytes in each object", toxic.Objects(toxic.Swapped), outcome{"is not what the manifest says", false, 2}, outcome{"is not what the manifest says", false, 2}},
+		{"nothing is ever modified", toxic.Unmodified, outcome{"304", false, 1}, outcome{"not modified", false, 1}},
+		{"a new ETag each time", toxic.NewETags, fine, fine},
+		{"no ETags", toxic.NoETags, fine, fine},
+		{"400", toxic.Status(400, 0), outcome{"400 Bad Request: set store", false, 1}, outcome{"400 Bad Request", false, 1}},
+		{"401", toxic.Status(401, 0), outcome{"401 Unauthorized: let this node read it", false, 1}, outcome{"401 Unauthorized", false, 1}},
+		{"403", toxic.Status(403, 0), outcome{"403 Forbidden: let this node read it", false, 1}, outcome{"403 Forbidden", false, 1}},
+		{"404", toxic.Status(404, 0), outcome{"there is no published cluster", false, 1}, outcome{"there is no published cluster", false, 1}},
+		{"404 for each object", toxic.Objects(toxic.Status(404, 0)), outcome{"publish again, the manifest last", false, 3}, outcome{"publish again, the manifest last", false, 3}},
+		{"429", toxic.Status(429, 0), outcome{"429", true, 3}, outcome{"429", true, 3}},
+		{"429, again in an hour", toxic.Status(429, 3600), outcome{"429", true, 1}, outcome{"429", true, 1}},
+		{"500", toxic.Status(500, 0), outcome{"500", true, 3}, outcome{"500", true, 3}},
+		{"503", toxic.Status(503, 0), outcome{"503", true, 3}, outcome{"503", true, 3}},
+		{"503 for each object", toxic.Objects(toxic.Status(503, 0)), outcome{"503", true, 4}, outcome{"503", true, 4}},
+		{"page of a captive portal", toxic.Portal, outcome{"decode manifest", false, 1}, outcome{"decode manifest", false, 1}},
+		{"redirect to another host", toxic.Elsewhere("https://portal.example.com/login"), outcome{"redirected to https://portal.example.com", false, 1}, outcome{"redirected to", false, 1}},
+		{"redirect to plain http", toxic.Elsewhere("http://127.0.0.1/"), outcome{"redirected to http://", false, 1}, outcome{"redirected to", false, 1}},
+		{"redirects without end", toxic.Elsewhere("/again"), outcome{"more than 3 redirects", false, 4}, outcome{"more than 3 redirects", false, 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			memory := new(storetest.Memory)
+			settings, _, ca := serverTLS(t, "127.0.0.1")
+			server := toxic.New(t, toxic.Files(memory), settings)
+			publish(memory, generation(1))
+			running := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
+			last := expect(t, running, statestore.Revision{}, 1)
+			publish(memory, generation(2))
+			server.Fail(c.fault)
+			for _, at := range []struct {
+				store statestore.Store
+				last  statestore.Revision
+				want  outcome
+			}{{open(t, server.URL, storetest.Cluster, https.Settings{CA: ca}), statestore.Revision{}, c.boot}, {running, last, c.poll}} {
+				server.Taken()
+				got, err := at.store.Fetch(t.Context(), at.last)
+				asked, _ := server.Taken()
+				at.want.hold(t, got, err, len(asked))
+				for range 3 {
+					_, _ = at.store.Fetch(t.Context(), at.last)
+				}
+				if again, _ := server.Taken(); len(again) > 3*at.want.requests {
+					t.Errorf("three more looks: %d requests", len(again))
+				}
+			}
+			server.Fail(nil)
+			if c.name == "429, again in an hour" {
+				return // it is believed
+			}
+			expect(t, running, last, 2)
+		})
+	}
+}
+
+func (o outcome) hold(t *testing.T, got *statestore.Snapshot, err error, requests int) {
+	t.Helper()
+	switch {
+	case requests > o.requests:
+		t.Errorf("%d requests, at most %d are wanted", requests, o.requests)
+	case o == fine && (err != nil || got.Generation != 2):
+		t.Errorf("%v, %v; want generation 2", got, err)
+	case o != fine && (err == nil || got != nil || graph.IsTransient(err) != o.transient || !strings.Contains(err.Error(), o.text)):
+		t.Errorf("%v, %v (transient %t); want an error with %q", got, err, graph.IsTransient(err), o.text)
+	case o != fine && strings.Contains(err.Error(), "\n"):
+		t.Errorf("more than one line: %v", err)
+	}
+	t.Logf("%d requests: %v", requests, err)
+}
+
+// generation is a publication whose document says its number.
+func generation(n int64) map[string][]byte {
+	text := strings.Repeat(fmt.Sprintf("# generation %d\n", n), 100)
+	return storetest.Publication(n, map[string][]byte{"cluster.yaml": []byte(text), "nodes/n.yaml": []byte(text)}, true)
+}
+
+// expect fetches a generation that must be there.
+func expect(t *testing.T, s statestore.Store, last statestore.Revision, n int64) statestore.Revision {
+	t.Helper()
+	got, err := s.Fetch(t.Context(), last)
+	if err != nil || got.Generation != n {
+		t.Fatalf("%v, %v; want generation %d", got, err, n)
+	}
+	return got.Revision
+}
+
+// What may be wrong with a server's certificate, or with the clock that it is held against.
+func TestToxicTLS(t *testing.T) {
+	memory := new(storetest.Memory)
+	publish(memory, generation(1))
+	good, _, ca := serverTLS(t, "127.0.0.1")
+	other, _, otherCA := serverTLS(t, "store.example.com")
+	_, authority, expiredCA := serverTLS(t, "127.0.0.1")
+	expired := tlsOf(t, authority.ExpiredServer("store", "127.0.0.1"))
+	for name, c := range map[string]struct {
+		settings  *tls.Config
+		ca, text  string
+		transient bool
+	}{
+		"another name":           {other, otherCA, "use the name that the server's certificate has", false},
+		"expired":                {expired, expiredCA, "look at this machine's clock", true},
+		"unknown CA":             {good, otherCA, "install the server's CA", false},
+		"the machine's CAs":      {good, "", "install the server's CA", false},
+		"TLS 1.1":                {&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}, ca, "protocol version", false},
+		"no certificate of ours": {&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}, ca, "whether it wants a client certificate", false},
+	} {
+		server := toxic.New(t, toxic.Files(memory), c.settings)
+		got, err := open(t, server.URL, storetest.Cluster, https.Settings{CA: c.ca}).Fetch(t.Context(), statestore.Revision{})
+		if got != nil || err == nil || graph.IsTransient(err) != c.transient || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v (transient %t); want %q", name, err, graph.IsTransient(err), c.text)
+		}
+		if asked, _ := server.Taken(); len(asked) > 0 {
+			t.Errorf("%s: it was asked for %q", name, asked)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+// Package toxic is a TLS server that misbehaves on demand: what stands between a node and its configuration on a bad day.
+package toxic
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+)
+
+// Fault is how a request is answered in the place of how it should be.
+type Fault func(w http.ResponseWriter, r *http.Request, honest http.Handler)
+
+// Server counts the requests that it gets, and answers them as its honest handler does, but for a fault.
+type Server struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	honest   http.Handler
+	fault    Fault
+	requests []string
+	sent     int64          // bytes of bodies
+	running  sync.WaitGroup // answers
+}
+
+// New starts a server in front of a handler, with settings of its TLS or, with nil, those of package httptest.
+func New(t testing.TB, honest http.Handler, settings *tls.Config) *Server {
+	t.Helper()
+	s := &Server{honest: honest}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail as they should
+	s.TLS = settings
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Fail has a fault from now on, or none.
+func (s *Server) Fail(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Taken are the requests since the last call, as "GET manifest 304", and the bytes of their answers' bodies. Nobody asks meanwhile.
+func (s *Server) Taken() (requests []string, sent int64) {
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	requests, sent = s.requests, s.sent
+	s.requests, s.sent = nil, 0
+	return requests, sent
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	s.running.Add(1)
+	defer s.running.Done()
+	s.mu.Lock()
+	fault := s.fault
+	s.mu.Unlock()
+	c := &counting{ResponseWriter: w}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests = append(s.requests, r.Method+" "+path.Base(r.URL.Path)+" "+c.said())
+		s.sent += c.sent
+	}()
+	if fault == nil {
+		s.honest.ServeHTTP(c, r)
+		return
+	}
+	fault(c, r, s.honest)
+}
+
+// Files serves the objects of a cluster with their ETags, conditions and ranges.
+func Files(m *storetest.Memory) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/"+storetest.Cluster+"/")
+		object, err := m.Get(r.Context(), name, "", 1<<40)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", object.ETag)
+		w.Header().Set("Content-Type", "application/octet-stream")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(object.Body))
+	})
+}
+
+// counting sees what is answered.
+type counting struct {
+	http.ResponseWriter
+	status int
+	sent   int64
+}
+
+func (c *counting) WriteHeader(status int) {
+	c.status = status
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(p)
+	c.sent += int64(n)
+	return n, err
+}
+
+// Unwrap is for [http.ResponseController].
+func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c *counting) said() string {
+	if c.status == 0 {
+		return "-"
+	}
+	return strconv.Itoa(c.status)
+}
+
+// reset ends a request's connection without a word.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) //nolint:house noexit HTTP/2 has one connection for all requests; package net/http wants to be told so that this one is given up
+	}
+	if t, ok := conn.(*tls.Conn); ok {
+		if raw, ok := t.NetConn().(*net.TCPConn); ok {
+			_ = raw.SetLinger(0)
+			raw.Close()
+			return
+		}
+	}
+	conn.Close()
+}
