@@ -21,6 +21,7 @@ type flags struct {
 
 	once, dryRun, sandbox, verify bool
 	disruptive                    bool
+	trust                         trusted
 	wait, interval                time.Duration
 
 	// What the agent's own file alone says.
@@ -94,6 +95,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
 	f.addDisruptive(cmd)
+	f.addTrust(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s))

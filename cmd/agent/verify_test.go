@@ -12,7 +12,10 @@ import (
 
 // An image has no kernel and no runtime to ask: its files are looked at, and none of its programs is started.
 func TestVerifyImage(t *testing.T) {
-	root := t.TempDir()
+	root, store := t.TempDir(), t.TempDir() // a checkout may belong to anybody
+	if err := os.CopyFS(store, os.DirFS("../../examples/flannel")); err != nil {
+		t.Fatal(err)
+	}
 	put := func(name, text string, mode os.FileMode) {
 		t.Helper()
 		file := filepath.Join(root, name)
@@ -26,7 +29,7 @@ func TestVerifyImage(t *testing.T) {
 	ask := func(want int) verified {
 		t.Helper()
 		var out, errs strings.Builder
-		code := run(t.Context(), []string{"verify", "--root", root, "--store", "../../examples/flannel", "--node", "node-1", "-o", "json"}, streams{out: &out, err: &errs})
+		code := run(t.Context(), []string{"verify", "--root", root, "--store", store, "--node", "node-1", "-o", "json"}, streams{out: &out, err: &errs})
 		if code != want {
 			t.Errorf("exit code %d, want %d\n%s%s", code, want, out.String(), errs.String())
 		}

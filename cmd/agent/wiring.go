@@ -166,7 +166,7 @@ func (f *flags) readConf() error {
 	if err := diags.Err(); err != nil {
 		return err
 	}
-	if err := unchecked(own); err != nil {
+	if err := f.trusts(own); err != nil {
 		return err
 	}
 	for _, v := range []struct{ flag, own *string }{
@@ -189,21 +189,7 @@ func (f *flags) readConf() error {
 
 // storeOptions are how the store is opened, once the agent's file has been read.
 func (f *flags) storeOptions() statestore.Options {
-	return statestore.Options{HTTPS: f.storeFiles}
-}
-
-// unchecked refuses what asks for a proof that this version does not make: whoever wrote it relies on it.
-func unchecked(own *config.AgentFile) error {
-	for _, field := range []struct {
-		name string
-		said bool
-	}{{"pin", own.Pin != ""}, {"trustedKeys", len(own.TrustedKeys) > 0}} {
-		if field.said {
-			return fmt.Errorf("%s: %s is not supported yet: this version holds no manifest against it: take it out, and let nobody but root write to the store's directory",
-				own.Origin(field.name), field.name)
-		}
-	}
-	return nil
+	return statestore.Options{Trust: f.policy(), HTTPS: f.storeFiles}
 }
 
 // readFile reads a small file of this machine. It never waits for the other

@@ -29,6 +29,8 @@ type AgentFile struct {
 	Pin string `json:"pin,omitempty"`
 	// TrustedKeys are minisign public keys (the base64 line), one of which must have signed the manifest.
 	TrustedKeys []string `json:"trustedKeys,omitempty"`
+	// InsecureUnsigned takes a manifest that is neither pinned nor signed: whoever can write to the store, or stands before it, rules the node.
+	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
 	// Interval between two looks at the store and the host; 0: the agent's default.
 	Interval time.Duration `json:"interval,omitempty"`
 	// Probes must go on passing when a change may cut the node off, "tcp:10.0.0.1:443" or "ping:10.0.0.1"; none: those that are found.
@@ -71,6 +73,7 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "storeTokenFile", set: d.absolutePath(&a.StoreTokenFile)},
 			{name: "pin", set: d.text(&a.Pin, validSHA256)},
 			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
+			{name: "insecureUnsigned", set: d.boolean(&a.InsecureUnsigned)},
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
 			{name: "probes", set: d.texts(&a.Probes, validProbe)},
 			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},

@@ -14,13 +14,14 @@ nodeGroup: nodes
 node: node-1
 pin: b98f74a0f8522f0a83867178729c1aa70f2158f90c45a2ca8fa791db1c76b303
 trustedKeys: [RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3]
+insecureUnsigned: true
 interval: 90s
 `)})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
 	if a.Store != "s3://bucket/prefix" || a.Cluster != "demo.example.com" || a.NodeGroup != "nodes" || a.Node != "node-1" || a.Interval != 90*time.Second ||
-		len(a.Pin) != 64 || len(a.TrustedKeys) != 1 {
+		len(a.Pin) != 64 || !a.InsecureUnsigned || len(a.TrustedKeys) != 1 {
 		t.Errorf("got %+v", a)
 	}
 	if got := a.Origin("node").String(); got != "/etc/netwright/agent.yaml:5:1" {

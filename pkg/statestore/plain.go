@@ -42,7 +42,13 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 		hex.Encode(digits[:], got[at].sum[:])
 		out = appendObject(out, i, all[at].name, string(digits[:]), got[at].size)
 	}
-	return d.snapshot(Revision{Digest: sum(finish(out, len(all)))}, all, got, order, l.notes)
+	out = finish(out, len(all))
+	if d.trust != nil {
+		if err := d.trust.CheckOwn(out, d.foreign(l)); err != nil {
+			return nil, err
+		}
+	}
+	return d.snapshot(Revision{Digest: sum(out)}, all, got, order, l.notes)
 }
 
 // snapshot puts together what was read. order is by name.

@@ -19,18 +19,19 @@ func scanManifest(_ context.Context, root *os.Root, cluster string, _ *listing) 
 	if err != nil {
 		return nil, explain("read", manifestName, err)
 	}
-	return &listing{objects: []listed{{manifestName, seenAs(info, nil).stamp}}}, nil
+	e := seenAs(info, nil)
+	return &listing{objects: []listed{{manifestName, e.stamp}}, foreign: e.foreign(path.Join(cluster, manifestName), false)}, nil
 }
 
 // readPublished reads the manifest and the objects that it names, and verifies each.
-func (d *Directory) readPublished(ctx context.Context, root *os.Root, _ *listing) (*Snapshot, error) {
+func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing) (*Snapshot, error) {
 	r := reader{root: root, cluster: d.cluster}
 	defer r.leave()
 	raw := r.read(wanted{path: manifestName}, maxManifestSize+trust.MaxSignaturesSize)
 	if raw.err != nil {
 		return nil, raw.err
 	}
-	m, revision, err := openManifest(raw.data, d.cluster, d.String(), d.trust)
+	m, revision, err := openManifest(raw.data, d.cluster, d.String(), d.policy(l))
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func (s stamp) info() host.FileInfo {
 type listing struct {
 	objects []listed
 	notes   []string
+	foreign error            // who else may change one of them; nil: nobody
 	dirs    map[string]names // by path; of an earlier listing those that are as they were need not be listed again
 }
 
@@ -70,6 +71,7 @@ func (l *listing) add(name string, e seen) error {
 // seen is what stat says of a name, or why it says nothing.
 type seen struct {
 	mode fs.FileMode // the type alone
+	access
 	stamp
 	err error
 }
@@ -81,6 +83,7 @@ func seenAs(info fs.FileInfo, err error) seen {
 	e := seen{mode: info.Mode().Type(), stamp: stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		e.ctime, e.dev, e.inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
+		e.access = access{st.Mode, st.Uid, st.Gid}
 	}
 	return e
 }
@@ -175,6 +178,7 @@ func (e *seen) lstat(dir int, name string) {
 	for e.err == unix.EINTR {
 		e.err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	}
+	e.access = access{st.Mode, st.Uid, st.Gid}
 	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
 }
 
@@ -197,8 +201,12 @@ func typeOf(mode uint32) fs.FileMode {
 
 // visit sorts one directory entry in.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
+	leads := e.mode.IsDir() && leadsToObjects(name)
+	if l.foreign == nil && (leads || isObject(name)) {
+		l.foreign = e.foreign(path.Join(cluster, name), false)
+	}
 	switch {
-	case e.mode.IsDir() && leadsToObjects(name):
+	case leads:
 		return l.walk(ctx, root, cluster, name)
 	case isObject(name):
 		return l.add(name, e)

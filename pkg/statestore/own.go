@@ -1,0 +1,85 @@
+package statestore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// A directory is the host's own when nobody but root and whoever runs the agent can change what is in it. Then it vouches for its documents as the
+// agent's own file does, which lies there just so. Access lists beyond the mode are not looked at.
+
+// ownIDs are root's and those of the caller, also of who calls through sudo.
+func ownIDs(caller int, behindSudo string) []uint32 {
+	ids := []uint32{0, uint32(caller)}
+	if id, err := strconv.ParseUint(os.Getenv(behindSudo), 10, 32); err == nil && caller == 0 {
+		ids = append(ids, uint32(id))
+	}
+	return ids
+}
+
+// access is who may change a file or a directory, as stat(2) says it.
+type access struct{ mode, uid, gid uint32 }
+
+// foreign says who else may change what is called name; nil: nobody. within is of a directory on the way to it, where a sticky bit keeps others from
+// all but names of their own.
+func (a access) foreign(name string, within bool) error {
+	switch {
+	case !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
+		return notOwn(name, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")
+	case within && a.mode&unix.S_ISVTX != 0, a.mode&unix.S_IFMT == unix.S_IFLNK:
+		return nil
+	case a.mode&0o002 != 0:
+		return notOwn(name, fmt.Sprintf("can be written by everybody (%04o)", a.mode&0o7777), "chmod o-w it")
+	case a.mode&0o020 != 0 && !slices.Contains(ownIDs(os.Getegid(), "SUDO_GID"), a.gid):
+		return notOwn(name, fmt.Sprintf("can be written by group %d (%04o)", a.gid, a.mode&0o7777), "chmod g-w it")
+	}
+	return nil
+}
+
+func notOwn(name, why, remedy string) error {
+	return fmt.Errorf("%s %s, and whoever can write there rules this node: %s, or publish with a signature (`agent store publish --key`), or take what is there with --insecure-unsigned", name, why, remedy)
+}
+
+// policy is what a published manifest is held against. The host's own directory vouches for one that nobody signed.
+func (d *Directory) policy(l *listing) *trust.Policy {
+	if d.trust == nil || d.foreign(l) != nil {
+		return d.trust
+	}
+	own := *d.trust
+	own.Unsigned = true
+	return &own
+}
+
+// foreign says who else may change what was listed, or put another directory in the place of the cluster's; nil: nobody. A symbolic link counts with where
+// it lies and with where it leads.
+func (d *Directory) foreign(l *listing) error {
+	if l.foreign != nil {
+		return l.foreign
+	}
+	paths := []string{d.String()}
+	if real, err := filepath.EvalSymlinks(d.String()); err == nil {
+		paths = append(paths, real)
+	}
+	for _, at := range paths {
+		for path := at; ; path = filepath.Dir(path) {
+			e := seenAs(os.Stat(path))
+			if e.err != nil {
+				return explainDir(path, e.err)
+			}
+			if why := e.foreign(path, path != at); why != nil {
+				return why
+			}
+			if path == filepath.Dir(path) {
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package statestore_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// trusting fetches with a policy.
+func trusting(t *testing.T, dir string, policy trust.Policy) error {
+	t.Helper()
+	s, err := statestore.Open(dir, "c", statestore.Options{Trust: &policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Fetch(t.Context(), statestore.Revision{})
+	return err
+}
+
+// A directory vouches for what is in it only while nobody but root and the caller can change that.
+func TestDirectoryOfTheHost(t *testing.T) {
+	const stranger = 4242
+	chmod := func(mode os.FileMode) func(string) error {
+		return func(path string) error { return os.Chmod(path, mode) }
+	}
+	chown := func(uid, gid int) func(string) error {
+		return func(path string) error { return os.Chown(path, uid, gid) }
+	}
+	for name, c := range map[string]struct {
+		path string
+		do   []func(string) error
+		want string // "" where it is the host's own
+	}{
+		"as it is":                   {"c", nil, ""},
+		"all may write a document":   {"c/cluster.yaml", []func(string) error{chmod(0o666)}, "cluster.yaml can be written by everybody (0666)"},
+		"all may write a directory":  {"c/nodes", []func(string) error{chmod(0o777)}, "c/nodes can be written by everybody"},
+		"all may write the cluster":  {"c", []func(string) error{chmod(0o777)}, "can be written by everybody"},
+		"all may write the store":    {".", []func(string) error{chmod(0o777)}, "can be written by everybody"},
+		"all may add to the store":   {".", []func(string) error{chmod(0o777 | os.ModeSticky)}, ""},
+		"all may add to the cluster": {"c", []func(string) error{chmod(0o777 | os.ModeSticky)}, "can be written by everybody"},
+		"what is no document":        {"c/notes.txt", []func(string) error{chmod(0o666)}, ""},
+		"a group of its own":         {"c/nodes/n.yaml", []func(string) error{chown(0, stranger), chmod(0o664)}, "n.yaml can be written by group 4242"},
+		"root's group":               {"c/nodes/n.yaml", []func(string) error{chmod(0o664)}, ""},
+		"somebody's document":        {"c/nodes/n.yaml", []func(string) error{chown(stranger, 0)}, "n.yaml belongs to user 4242"},
+		"somebody's store":           {".", []func(string) error{chown(stranger, 0)}, "belongs to user 4242"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(c.do) > 1 || strings.Contains(c.want, "4242") {
+				needs.Root(t)
+			}
+			dir, cluster := plain(t)
+			put(t, filepath.Join(cluster, "nodes/n.yaml"), []byte("kind: Node\n"))
+			put(t, filepath.Join(cluster, "notes.txt"), nil)
+			for _, do := range c.do {
+				if err := do(filepath.Join(dir, c.path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := trusting(t, dir, trust.Policy{})
+			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--insecure-unsigned")) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err := trusting(t, dir, trust.Policy{Unsigned: true}); err != nil {
+				t.Errorf("taken as it is: %v", err)
+			}
+			m := statestore.NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")})
+			put(t, filepath.Join(cluster, "objects/sha256", m.Objects["cluster.yaml"].SHA256), []byte("kind: Cluster\n"))
+			put(t, filepath.Join(cluster, "manifest"), m.Encode())
+			if strings.HasPrefix(c.path, "c/") { // of which a published cluster reads nothing
+				c.want = ""
+			}
+			if err := trusting(t, dir, trust.Policy{}); (err == nil) != (c.want == "") {
+				t.Errorf("published: %v", err)
+			}
+		})
+	}
+}
+
+// A link counts with where it lies and with where it leads, and who calls through sudo is the caller.
+func TestDirectoryBehindALink(t *testing.T) {
+	needs.Root(t)
+	dir, cluster := plain(t)
+	elsewhere := t.TempDir()
+	link(t, dir, filepath.Join(elsewhere, "current"))
+	if err := os.Chown(elsewhere, 4242, 4242); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err == nil || !strings.Contains(err.Error(), elsewhere+" belongs to user 4242") {
+		t.Error(err)
+	}
+	t.Setenv("SUDO_UID", "4242")
+	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err != nil {
+		t.Error(err)
+	}
+	if err := os.Chown(cluster, 4243, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusting(t, filepath.Join(elsewhere, "current"), trust.Policy{}); err == nil || !strings.Contains(err.Error(), "belongs to user 4243") {
+		t.Error(err)
+	}
+}
