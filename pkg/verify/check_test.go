@@ -221,6 +221,12 @@ func TestMinimums(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}
 	}
+	for release, want := range map[string]string{"v1.9.1": "1.1.0", "v1.6.0": "1.1.0", "v1.5.1": "1.0.0", "v1.0.0": "1.0.0", "v0.9.1": "0.4.0", "v0.8.0": "0.4.0", "v0.7.5": "0.3.1", "v0.2.0": "0.2.0"} {
+		own := network.Network{Plugins: []network.Plugin{{Asset: network.CNIPlugins, Members: []string{"ptp"}, Minimum: release}}}
+		if got := Minimums(own)["ptp"]; got != want {
+			t.Errorf("release %s: %s, want %s", release, got, want)
+		}
+	}
 	calico, _ := network.Find("calico")
 	if got := Minimums(calico); got["loopback"] != "0.2.0" || got["portmap"] != "" {
 		t.Errorf("%v", got)

@@ -22,15 +22,17 @@ func Minimums(n network.Network) map[string]string {
 	return out
 }
 
-// specOf is the newest spec that a release of the reference plugins knows, by the version of libcni that it is built with.
-// https://github.com/containernetworking/plugins/releases
+// specOf is the newest spec that a release of the reference plugins knows, by the version of libcni that it is built with: go.mod from 0.8.7 on, Godeps/Godeps.json
+// before, of https://github.com/containernetworking/plugins; and pkg/version of https://github.com/containernetworking/cni at that version.
 func specOf(release config.Version) string {
 	switch {
-	case release.AtLeast(1, 0):
+	case release.AtLeast(1, 6): // libcni 1.2.3
+		return "1.1.0"
+	case release.AtLeast(1, 0): // libcni 1.0.0 to 1.1.2
 		return "1.0.0"
-	case release.AtLeast(0, 8):
+	case release.AtLeast(0, 8): // libcni 0.7.0, 0.8.0
 		return "0.4.0"
-	case release.AtLeast(0, 6):
+	case release.AtLeast(0, 6): // libcni 0.6.0-rc1
 		return "0.3.1"
 	}
 	return "0.2.0"

@@ -84,18 +84,17 @@ func calicoSigns() []Sign {
 	}
 }
 
-// calicoRequires: its iptables dataplane asks for no more than kubelet does. Felix falls back to it where its eBPF cannot run, and then nobody serves
-// the services, for kube-proxy is off. https://docs.tigera.io/calico/latest/operations/ebpf/install
+// calicoRequires: its page asks for 5.10 and names RHEL 8 (4.18) and Debian 10 (4.19) beside it, so that its iptables dataplane is held to nothing. Felix falls back to it where its eBPF cannot run, and then nobody serves
+// the services, for kube-proxy is off. Of Red Hat's it takes 4.18.0-193 (8.2) and newer, since 3.32 -305 (8.4). https://docs.tigera.io/calico/latest/operations/ebpf/install
 func calicoRequires() Requires {
 	bpf := func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 	newest := func(in Input) bool { // what documents leave to kOps is not held to it
 		v, err := config.ParseVersion(in.Node.Networking.Calico.Version)
 		return err == nil && v.AtLeast(3, 32) && bpf(in)
 	}
-	const rhel8 = "4.18.0-*.el8*"
 	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements", Variants: []Requires{
-		{When: "bpfEnabled", Kernel: version(5, 3), Backports: []string{rhel8}, If: bpf},
-		{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), Backports: []string{rhel8}, If: newest},
+		Requires{When: "bpfEnabled", Kernel: version(5, 3), If: bpf}.orRedHat("8.2"),
+		Requires{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), If: newest}.orRedHat("8.4"),
 		{When: "nftablesMode Enabled", Kernel: version(5, 13), If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }},
 	}}
 }

@@ -74,7 +74,8 @@ func calicoCommonName(c config.Certificates) string {
 
 func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }
 
-// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it, where the documents say no mode) adds nothing within one.
+// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it where the documents say no mode, but for OpenStack and Azure,
+// pkg/model/components/calico.go) adds nothing within one.
 // Pods of both families may have packets over IPv6 besides. https://docs.tigera.io/calico/latest/networking/configuring/mtu
 func calicoAdds(in Input) encapsulation {
 	c := in.Node.Networking.Calico
@@ -93,10 +94,10 @@ func calicoAdds(in Input) encapsulation {
 		}
 	}
 	if calicoIPIP(in) {
-		widen("IPIP", c.IPIPMode == "Always", 20, 0)
+		widen("IPIP", c.IPIPMode == "Always" || c.IPIPMode == "" && in.Node.CloudProvider == "openstack", 20, 0)
 	}
 	if c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never" {
-		widen("VXLAN", c.VXLANMode == "Always", 50, 70)
+		widen("VXLAN", c.VXLANMode == "Always" || c.VXLANMode == "" && in.Node.CloudProvider == "azure", 50, 70)
 	}
 	if calicoWireGuard(in) {
 		widen("WireGuard", true, 60, 80)

@@ -54,8 +54,8 @@ func cilium() Network {
 
 func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
 
-// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each release asks for. A document that names no version
-// leaves it to kOps: then only the oldest is held to.
+// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each release asks for, and which of Red Hat's is as good. A document that
+// names no version leaves it to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13), pull/36386 (1.16), pull/38308 (1.18)
 func ciliumRequires() Requires {
 	from := func(minor int) func(Input) bool {
 		return func(in Input) bool {
@@ -63,12 +63,12 @@ func ciliumRequires() Requires {
 			return err == nil && v.AtLeast(1, minor)
 		}
 	}
-	const rhel8 = "4.18.0-*.el8*"
 	return Requires{Kernel: config.Version{Major: 4, Minor: 9, Patch: 17}, Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
 		Variants: []Requires{
-			{When: "version 1.14 and newer", Kernel: config.Version{Major: 4, Minor: 19, Patch: 57}, Backports: []string{rhel8}, If: from(14)},
-			{When: "version 1.17 and newer", Kernel: version(5, 4), Backports: []string{rhel8}, If: from(17)},
-			{When: "version 1.18 and newer", Kernel: version(5, 10), Backports: []string{rhel8}, If: from(18)},
+			Requires{When: "version 1.13 and newer", Kernel: config.Version{Major: 4, Minor: 19, Patch: 57}, If: from(13)}.orRedHat("8.0"),
+			Requires{When: "version 1.16 and newer", Kernel: version(5, 4), If: from(16)}.orRedHat("8.6"),
+			Requires{When: "version 1.18 and newer", Kernel: version(5, 10), If: from(18)}.orRedHat("8.6"),
+			Requires{When: "version 1.20 and newer", Kernel: version(5, 10), If: from(20)}.orRedHat("8.10"),
 			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces", If: ciliumENI},
 		}}
 }

@@ -31,7 +31,7 @@ func contivVPP() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "1450 (mtuSize): 50 of VXLAN below 1500",
 		IPv6:       true, // instead of IPv4, not beside it
-		Requires:   Requires{Hugepages: "2M"},
+		Requires:   Requires{Hugepages: "2M", Why: "VPP's buffers", Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
 		SharedHost: leaveAlone("vpp1", "vpp2").besides(
 			Shared{Service: "every service", Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by its PCI address)"}),
 		Signs:     []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},

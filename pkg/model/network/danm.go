@@ -26,7 +26,7 @@ func danm() Network {
 		Ports:      []Port{{Proto: "udp", Port: 4789, What: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
 		MTU:        "that of the link below; macvlan 1500; 50 less for VXLAN, which it does not set itself",
 		IPv6:       true,
-		Requires:   Requires{Kernel: version(4, 4)}, // ipvlan, user-guide.md
+		Requires:   Requires{Kernel: version(4, 4), Why: "ipvlan", Source: "https://github.com/nokia/danm/blob/v4.3.0/user-guide.md"},
 		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
 		Leftovers: tasks.Leftovers{
 			Links: []tasks.LinkMark{{Name: "vx_*", Kind: "vxlan"}},

@@ -8,16 +8,13 @@ const kindnetConf = "10-kindnet.conflist"
 // ports in it. Upstream: https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq, pkg/fastpath, pkg/network).
 func kindnet() Network {
 	return Network{
-		Name:  "kindnet",
-		Title: "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
-		Docs:  "https://kindnet.sigs.k8s.io/",
-		Lifecycle: Lifecycle{
-			Stages: []Stage{{Level: Experimental, Kops: "1.32"}},
-			First:  version(1, 24),
-		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
-		Kubelet: "cni",
-		Plugins: nil, // its init container copies cni-kindnet, which needs nothing else
+		Name:      "kindnet",
+		Title:     "routes between nodes of one network, by a DaemonSet; nftables only, policy by nfqueue",
+		Docs:      "https://kindnet.sigs.k8s.io/",
+		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
+		Conf:      Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
+		Kubelet:   "cni",
+		Plugins:   nil, // its init container copies cni-kindnet, which needs nothing else
 		Modules: []Module{
 			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
 			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},

@@ -44,7 +44,7 @@ func kubeRouter() Network {
 			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy", Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
 			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig", Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
 		},
-		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*"),
+		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
 		Leftovers:  kubeRouterLeaves(),
 		Agents:     []string{"kube-router"},
 		Build:      buildKubeRouter,

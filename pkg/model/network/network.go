@@ -135,11 +135,13 @@ type Port struct {
 type Requires struct {
 	Kernel    config.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
 	Backports []string       `json:"backports,omitempty"` // older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
-	Clouds    []string       `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
-	Hugepages string         `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
-	When      string         `json:"when,omitempty"`      // which variant or release of the network asks for it
-	Why       string         `json:"why,omitempty"`
-	Source    string         `json:"source,omitempty"`
+	// Backported is in words what Backports are; "": the patterns say it.
+	Backported string   `json:"backported,omitempty"`
+	Clouds     []string `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
+	Hugepages  string   `json:"hugepages,omitempty"` // "2M" or "1G": at least one page of that size
+	When       string   `json:"when,omitempty"`      // which variant or release of the network asks for it
+	Why        string   `json:"why,omitempty"`
+	Source     string   `json:"source,omitempty"`
 
 	Variants []Requires `json:"variants,omitempty"` // what variants and releases of the network ask for besides
 

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -38,7 +39,7 @@ func (r Requires) KernelWords() string {
 	}
 	words += " or newer"
 	if len(r.Backports) > 0 {
-		words += " (or " + strings.Join(r.Backports, ", ") + ")"
+		words += " (or " + cmp.Or(r.Backported, strings.Join(r.Backports, ", ")) + ")"
 	}
 	return words
 }
