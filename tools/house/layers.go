@@ -38,7 +38,8 @@ var allowed = map[string][]string{
 	"checkpoint": middle,
 	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,
-	"cmd":        append([]string{"agent"}, upper...),
+	"bootstrap":  {"config", "host"},
+	"cmd":        append([]string{"agent", "bootstrap"}, upper...),
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.
@@ -50,6 +51,7 @@ var pure = []struct {
 	{"model", []string{"os/...", "io/ioutil", "syscall", "golang.org/x/sys/...", "net", "net/http/..."},
 		"the model is pure: the same documents and facts give the same tasks, which golden tests pin"},
 	{"report", []string{"os/...", "syscall", "golang.org/x/sys/...", "net/http/..."}, "a report is pure: it writes to the writer that it is given"},
+	{"bootstrap", []string{"os/...", "syscall", "golang.org/x/sys/...", "net/http/..."}, "user-data is text made of settings, on any machine"},
 	{"graph", []string{"os/...", "syscall", "golang.org/x/sys/...", "net/..."}, "the graph knows nothing of what its nodes are"},
 }
 

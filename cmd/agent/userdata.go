@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/bootstrap"
+)
+
+// The forms of user-data, as --format names them.
+const (
+	formatShell       = "shell"
+	formatCloudConfig = "cloud-config"
+)
+
+// userData is what the command line says of a machine's first boot.
+type userData struct {
+	*flags
+	format      string
+	urls, sums  []string
+	sumsFile    string
+	pin         string
+	trustedKeys []string
+}
+
+func userDataCommand(f *flags, s streams) *cobra.Command {
+	u := &userData{flags: f}
+	cmd := &cobra.Command{
+		Use:   "user-data",
+		Short: "Print cloud-init's user-data, which makes a fresh machine a node",
+		Long: `user-data prints what a fresh machine runs at its first boot: it fetches the agent
+for its architecture from the mirrors, in order, checks its sha256, writes
+` + defaultConf + `, and installs and starts the agent.
+
+The agent's own file is made of the flags, or is the file that --conf names.
+Whatever on a machine reaches the cloud's metadata can read user-data: nothing
+secret belongs there. Clouds take 16 KiB.`,
+		Example: `  agent user-data --url 'https://mirror.example.com/v1.0.0/netwright-linux-{arch}' --sums SHA256SUMS \
+      --store s3://config/fleet --cluster demo.example.com --node-group nodes --trusted-key RWQ…`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := u.text()
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(s.out, text)
+			return err
+		},
+	}
+	l := cmd.Flags()
+	l.StringVar(&u.format, "format", formatShell, "shell or cloud-config")
+	l.StringArrayVar(&u.urls, "url", nil, "a mirror's URL of the agent, {arch} in the place of amd64 or arm64; several are tried in order")
+	l.StringArrayVar(&u.sums, "sha256", nil, "what the agent must have: amd64=HEX; once for each architecture")
+	l.StringVar(&u.sumsFile, "sums", "", "the same from a file of sha256sum, by the names that the URLs end in")
+	l.StringVar(&u.pin, "pin", "", "sha256 of the one manifest that the node accepts")
+	l.StringArrayVar(&u.trustedKeys, "trusted-key", nil, "a minisign public key that may have signed the manifest")
+	complete(cmd, "format", formatShell, formatCloudConfig)
+	return cmd
+}
+
+// text is the user-data.
+func (u *userData) text() (string, error) {
+	sums, err := u.sha256()
+	if err != nil {
+		return "", err
+	}
+	out := bootstrap.UserData{SHA256: sums}
+	if out.Mirrors, err = bootstrap.MirrorsOf(u.urls, slices.Sorted(maps.Keys(sums))); err != nil {
+		return "", err
+	}
+	if out.AgentFile, err = u.agentFile(); err != nil {
+		return "", err
+	}
+	switch u.format {
+	case formatShell:
+		return out.Shell()
+	case formatCloudConfig:
+		return out.CloudConfig()
+	}
+	return "", fmt.Errorf("--format %q: expected %s or %s", u.format, formatShell, formatCloudConfig)
+}
+
+// sha256 is what the program of each architecture must have.
+func (u *userData) sha256() (map[string]string, error) {
+	if len(u.urls) == 0 {
+		return nil, errors.New("no mirror: name with --url where the agent can be had, as --url 'https://mirror.example.com/netwright-linux-{arch}'")
+	}
+	switch {
+	case u.sumsFile != "" && len(u.sums) > 0:
+		return nil, errors.New("--sums and --sha256 exclude each other: both say what the agent must have")
+	case u.sumsFile != "":
+		content, err := readFile(u.sumsFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the release's sums: %w", err)
+		}
+		return bootstrap.Sums(u.sumsFile, content, u.urls)
+	}
+	out := map[string]string{}
+	for _, said := range u.sums {
+		arch, sum, ok := strings.Cut(said, "=")
+		if !ok || out[arch] != "" {
+			return nil, fmt.Errorf("--sha256 %q: expected amd64=HEX or arm64=HEX, each once", said)
+		}
+		out[arch] = sum
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no sha256 of the agent, and nothing is installed unchecked: name it with --sha256 amd64=HEX, or a file of sha256sum with --sums")
+	}
+	return out, nil
+}
+
+// agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
+func (u *userData) agentFile() (string, error) {
+	if u.conf != "" {
+		if u.store != "" || u.cluster != "" || u.group != "" || u.node != "" || u.pin != "" || len(u.trustedKeys) > 0 {
+			return "", errors.New("--conf and flags that say what is in it exclude each other: write all of it into the file")
+		}
+		content, err := readFile(u.conf)
+		if err != nil {
+			return "", fmt.Errorf("read the agent's file: %w", err)
+		}
+		return string(content), nil
+	}
+	if u.store == "" {
+		return "", errors.New("no state store: say with --store, or in the file of --conf, where the node's configuration is")
+	}
+	var b strings.Builder
+	b.WriteString("# Made by agent user-data.\n")
+	for _, field := range []struct{ name, value string }{
+		{"store", u.store}, {"cluster", u.cluster}, {"nodeGroup", u.group}, {"node", u.node}, {"pin", u.pin},
+	} {
+		if field.value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", field.name, strconv.QuoteToASCII(field.value))
+		}
+	}
+	if len(u.trustedKeys) > 0 {
+		b.WriteString("trustedKeys:\n")
+	}
+	for _, key := range u.trustedKeys {
+		fmt.Fprintf(&b, "- %s\n", strconv.QuoteToASCII(key))
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,114 @@
+#!/bin/sh
+# Puts the agent onto this machine and starts it. Made by `agent user-data`; to run it again does no harm.
+set -eu
+# SETTINGS
+umask 022
+program=/usr/bin/netwright
+conf=/etc/netwright/agent.yaml
+unit=netwright-agent.service
+work=/var/lib/netwright/bootstrap
+
+# To whoever looks: the console of the cloud, the journal, the log of cloud-init.
+say() {
+	printf 'netwright: %s\n' "$*"
+	{ printf 'netwright: %s\r\n' "$*" >/dev/console; } 2>/dev/null || :
+	[ -n "${JOURNAL_STREAM:-}" ] || logger -t netwright-bootstrap -- "$*" 2>/dev/null || :
+}
+fail() {
+	say "$*"
+	exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+sum() {
+	if has sha256sum; then sha256sum <"$1"; elif has shasum; then shasum -a 256 <"$1"; else openssl dgst -sha256 -r <"$1"; fi | cut -d ' ' -f 1
+}
+random() { od -An -N2 -tu2 /dev/urandom | tr -d ' '; } # 0 to 65535
+
+# fetch URL: 0 it is in $work/agent; 1 not now; 2 never. Why is in $why. At most 256 MiB; a line without a byte for 30 s is given up.
+fetch() {
+	why='' code=0
+	if has curl; then
+		status=$( (ulimit -f 524288 && exec curl -sSfL --connect-timeout 20 --speed-limit 1 --speed-time 30 -w '%{http_code}' -o "$work/agent" -- "$1") 2>"$work/error") || code=$?
+	else
+		tries='' status=000
+		case $(wget --help 2>&1) in *--tries*) tries=--tries=1 ;; esac
+		(ulimit -f 524288 && exec wget ${tries:+"$tries"} -T 30 -O "$work/agent" "$1") >/dev/null 2>"$work/error" || code=$?
+	fi
+	[ "$code" != 0 ] || return 0
+	why=$(grep . "$work/error" | tail -n 1)
+	[ "$code" != 153 ] || why="it is too large" status=400
+	[ -n "$why" ] || why="exit code $code"
+	case $status in
+	408 | 425 | 429) return 1 ;;
+	4??) return 2 ;;
+	000) ;;
+	*) return 1 ;;
+	esac
+	case $why in
+	*' 408'* | *' 425'* | *' 429'*) return 1 ;;
+	*'ERROR 4'[0-9][0-9]* | *'HTTP/1.'[01]' 4'[0-9][0-9]*) return 2 ;;
+	esac
+	return 1
+}
+
+# once URL...: 0 the right program is in $work/agent. Else $later says that asking again may help.
+once() {
+	later=''
+	for url in "$@"; do
+		case " $never " in *" $url "*) continue ;; esac
+		rm -f "$work/agent"
+		code=0
+		fetch "$url" || code=$?
+		if [ "$code" = 0 ]; then
+			got=$(sum "$work/agent")
+			[ "$got" != "$want" ] || return 0
+			why="its sha256 is $got, and $want is wanted: it is not used"
+		fi
+		say "$url: $why"
+		if [ "$code" = 1 ]; then later=1; else never="$never $url"; fi
+	done
+	rm -f "$work/agent"
+	return 1
+}
+
+download() {
+	never='' pause=2
+	until once "$@"; do
+		[ -n "$later" ] || fail "no mirror has the agent: nothing was installed. Put netwright for $arch with the sha256 $want onto a mirror, or make other user-data"
+		wait=$((pause + $(random) % pause))
+		say "no mirror has the agent yet: again in $wait s"
+		sleep "$wait"
+		[ "$pause" -ge 60 ] || pause=$((pause * 2))
+	done
+}
+
+case $(uname -m) in
+x86_64 | amd64) arch=amd64 ;;
+aarch64 | arm64) arch=arm64 ;;
+*) arch=$(uname -m) ;;
+esac
+want=$(sha256 "$arch")
+[ -n "$want" ] || fail "there is no agent for $arch in this user-data: nothing was installed"
+[ "$(id -u)" = 0 ] || fail "this is not root: nothing was installed"
+mkdir -p /etc/netwright
+
+from=$program
+if [ ! -x "$program" ] || [ "$(sum "$program")" != "$want" ]; then
+	(umask 077 && mkdir -p "$work")
+	trap 'rm -rf "$work"' EXIT
+	from_mirrors "$arch"
+	chmod 0755 "$work/agent"
+	from=$work/agent
+fi
+
+restart=''
+if [ "$(cat "$conf" 2>/dev/null)" != "$agent_yaml" ]; then
+	printf '%s\n' "$agent_yaml" >"$conf.new"
+	chmod 0644 "$conf.new"
+	sync
+	mv -f "$conf.new" "$conf"
+	if systemctl -q is-active "$unit"; then restart=1; fi
+fi
+"$from" install || fail "the agent could not be installed: see above; run this again when that is right"
+[ -z "$restart" ] || systemctl --no-block try-restart "$unit"
+say "installed; journalctl -u $unit tells how it goes on"

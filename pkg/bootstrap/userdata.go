@@ -1,0 +1,144 @@
+// Package bootstrap writes what a fresh machine runs to become a node: user-data for cloud-init. It is pure.
+package bootstrap
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+)
+
+// MaxSize is what EC2 takes as user-data, in bytes, before it is encoded in base64.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
+const MaxSize = 16 << 10
+
+// Architectures are those that Kubernetes' nodes on clouds have, in GOARCH's words; the script knows them by uname.
+var Architectures = []string{"amd64", "arm64"}
+
+// UserData is what a machine has to be told. All of it can be read by whatever on the machine reaches the cloud's metadata: no secrets.
+type UserData struct {
+	// Mirrors has the URLs of the agent by architecture, in the order in which they are tried.
+	Mirrors map[string][]string
+	// SHA256 is what the agent of an architecture must have, in hex.
+	SHA256 map[string]string
+	// AgentFile is the agent's own file, as it will be on the node.
+	AgentFile string
+}
+
+//go:embed bootstrap.sh
+var script string
+
+// settings is the line of the script that they stand in the place of.
+const settings = "# SETTINGS\n"
+
+// Shell is the script for /bin/sh, which cloud-init runs once on each instance. It may be run at every boot.
+func (u UserData) Shell() (string, error) {
+	text, err := u.script()
+	if err != nil {
+		return "", err
+	}
+	return bounded(text)
+}
+
+// CloudConfig is the same script as cloud-config, for whoever has more to say in it. The script stays on the node.
+func (u UserData) CloudConfig() (string, error) {
+	text, err := u.script()
+	if err != nil {
+		return "", err
+	}
+	const path = "/etc/netwright/bootstrap.sh"
+	var b strings.Builder
+	b.WriteString("#cloud-config\nwrite_files:\n- path: " + path + "\n  permissions: '0755'\n  content: |\n")
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			b.WriteString("    ")
+		}
+		b.WriteString(line)
+	}
+	b.WriteString("runcmd:\n- [" + path + "]\n")
+	return bounded(b.String())
+}
+
+func bounded(text string) (string, error) {
+	if len(text) > MaxSize {
+		return "", fmt.Errorf("the user-data has %d bytes, and clouds take %d: name fewer mirrors or shorter ones, and keep comments out of the agent's file", len(text), MaxSize)
+	}
+	return text, nil
+}
+
+// script is the script with its settings, every one of them quoted.
+func (u UserData) script() (string, error) {
+	if err := u.check(); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "agent_yaml=%s\nsha256() {\n\tcase $1 in\n", Quote(strings.TrimRight(u.AgentFile, "\n")))
+	archs := slices.Sorted(maps.Keys(u.SHA256))
+	for _, arch := range archs {
+		fmt.Fprintf(&b, "\t%s) echo %s ;;\n", arch, Quote(u.SHA256[arch]))
+	}
+	b.WriteString("\tesac\n}\nfrom_mirrors() {\n\tcase $1 in\n")
+	for _, arch := range archs {
+		fmt.Fprintf(&b, "\t%s) download", arch)
+		for _, mirror := range u.Mirrors[arch] {
+			b.WriteString(" \\\n\t\t" + Quote(mirror))
+		}
+		b.WriteString(" ;;\n")
+	}
+	b.WriteString("\tesac\n}\n\n")
+	return strings.Replace(script, settings, b.String(), 1), nil
+}
+
+// check refuses what the machine could not use, or would use in another sense.
+func (u UserData) check() error {
+	if len(u.SHA256) == 0 {
+		return fmt.Errorf("no sha256 of the agent: nothing is installed unchecked; name one for each architecture, as amd64=9f86d081…")
+	}
+	for _, arch := range slices.Sorted(maps.Keys(u.SHA256)) {
+		sum, mirrors := u.SHA256[arch], u.Mirrors[arch]
+		if !slices.Contains(Architectures, arch) {
+			return fmt.Errorf("sha256 of the agent for %q: expected one of the architectures %s", arch, strings.Join(Architectures, ", "))
+		}
+		if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+			return fmt.Errorf("sha256 of the agent for %s: %q: expected 64 lower-case hex digits", arch, sum)
+		}
+		if len(mirrors) == 0 {
+			return fmt.Errorf("no mirror has the agent for %s: name at least one URL", arch)
+		}
+		for _, mirror := range mirrors {
+			if err := checkMirror(mirror); err != nil {
+				return err
+			}
+		}
+	}
+	for i, r := range u.AgentFile {
+		if r != '\n' && (r < ' ' || r > '~') {
+			line := 1 + strings.Count(u.AgentFile[:i], "\n")
+			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", config.AgentFilePath, line, r)
+		}
+	}
+	_, diags := config.DecodeAgentFile(config.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
+	return diags.Err()
+}
+
+// checkMirror refuses what is no URL of a mirror. A password or a signature would be read by whatever reaches the metadata, and stand in process lists.
+func checkMirror(mirror string) error {
+	const want = "expected http:// or https:// and neither a password nor a query, since others can read user-data: https://mirror.example.com/netwright-linux-amd64"
+	parsed, err := url.Parse(mirror)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the URL of a mirror: %w: %s", err, want)
+	case parsed.User != nil || parsed.RawQuery != "":
+		return fmt.Errorf("mirror %s://%s%s: it holds a user or a query: %s", parsed.Scheme, parsed.Host, parsed.Path, want)
+	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Host == "", strings.ContainsFunc(mirror, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("mirror %q: %s", mirror, want)
+	}
+	return nil
+}
+
+// Quote is a text as one word of the shell, whatever it holds.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
