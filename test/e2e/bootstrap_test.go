@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+const (
+	mirrorPort = "8080"
+	mirror     = "http://" + node.Gateway4 + ":" + mirrorPort
+	deadMirror = "http://" + node.Gateway4 + ":1" // nobody listens there
+)
+
+// mirrors is an HTTP server beyond the node's default route, and what it was asked.
+type mirrors struct {
+	mu    sync.Mutex
+	asked []string
+	files map[string][]byte
+}
+
+func serveMirrors(t testing.TB, f *node.Fabric, files map[string][]byte) *mirrors {
+	t.Helper()
+	m := &mirrors{files: files}
+	var listener net.Listener
+	err := f.Do(func() (err error) {
+		listener, err = net.Listen("tcp", node.Gateway4+":"+mirrorPort)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: m}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	t.Cleanup(func() { server.Close() })
+	return m
+}
+
+func (m *mirrors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, r.URL.Path)
+	content, ok := m.files[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(content) // a client that goes away is its own business
+}
+
+// take returns what was asked since the last call.
+func (m *mirrors) take() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := strings.Join(m.asked, " ")
+	m.asked = nil
+	return out
+}
+
+// userData is what the agent prints for this architecture, with a store in a directory of the node.
+func userData(t testing.TB, sum string, args ...string) string {
+	t.Helper()
+	args = append([]string{"user-data", "--sha256", runtime.GOARCH + "=" + sum, "--store", "/srv/netwright", "--cluster", cluster, "--node", "node-1"}, args...)
+	var said strings.Builder
+	cmd := exec.CommandContext(t.Context(), agent(t), args...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	return string(out)
+}
+
+// cloudInit is the distribution's cloud-init, and the other program that downloads.
+var cloudInit = []string{"cloud-init", "wget"}
+
+var cloudInitUnits = []string{"cloud-init-local.service", "cloud-init.service", "cloud-config.service", "cloud-final.service"}
+
+// bare is a node without an agent.
+func bare(t testing.TB, f *node.Fabric, name, address string, extra node.Options) *node.Node {
+	t.Helper()
+	extra.Name, extra.Address, extra.Copies = name, address, map[string]string{"/srv/netwright": bridgeStore(t).dir}
+	return f.Node(t, extra)
+}
+
+// console is all that a node printed there since it was made.
+func console(t testing.TB, n *node.Node) string {
+	t.Helper()
+	out, err := os.ReadFile(filepath.Join(filepath.Dir(n.Upper()), "console.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// eventually waits for a command in the node to succeed.
+func eventually(ctx context.Context, t testing.TB, n *node.Node, script string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, fmt.Errorf("never true: %s", script)) // it only ends what hangs
+	defer cancel()
+	for n.Run(ctx, "sh", "-c", script).Code != 0 {
+		select {
+		case <-ctx.Done():
+			t.Fatal(context.Cause(ctx))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// absent says that nothing was installed.
+func absent(ctx context.Context, t testing.TB, n *node.Node) {
+	t.Helper()
+	n.Shell(ctx, `for path in /usr/bin/netwright /usr/bin/agent /etc/netwright/agent.yaml /etc/systemd/system/netwright-agent.service /var/lib/netwright/bootstrap; do
+	if [ -e $path ]; then echo "there is $path" >&2; exit 1; fi; done`)
+}
+
+// A machine with nothing of ours becomes a node by its user-data alone, and a second run of it changes nothing.
+func TestBootstrap(t *testing.T) {
+	ctx := t.Context()
+	program, err := os.ReadFile(agent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := append(append([]byte(nil), program...), "newer"...)
+	sum := func(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+	f := node.NewFabric(t)
+	served := serveMirrors(t, f, map[string][]byte{"/netwright": program, "/old/netwright": []byte("#!/bin/sh\ntouch /root/ran\n"), "/newer": newer})
+
+	t.Run("right", func(t *testing.T) {
+		n := bare(t, f, "right", "10.77.0.11", node.Options{})
+		script := userData(t, sum(program), "--url", mirror+"/netwright")
+		n.Write("/root/user-data", script, 0o700)
+		n.Must(ctx, "/root/user-data")
+		if asked := served.take(); asked != "/netwright" {
+			t.Errorf("the mirror was asked for %q", asked)
+		}
+		if got := n.Must(ctx, "sha256sum", "/usr/bin/netwright"); !strings.HasPrefix(got, sum(program)) {
+			t.Errorf("installed is %s", got)
+		}
+		n.Must(ctx, "systemctl", "start", "netwright-agent.service") // waits for READY
+		for _, unit := range []string{"agent", "recover", "undo"} {
+			n.Must(ctx, "systemctl", "is-enabled", "netwright-"+unit+".service")
+		}
+		checkBridgeNode(t, n)
+		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap; test $(stat -c %a /etc/netwright/agent.yaml) = 644; agent version; journalctl -t netwright-bootstrap | grep installed")
+		if said := console(t, n); !strings.Contains(said, "netwright: installed; journalctl -u netwright-agent.service tells how it goes on") {
+			t.Errorf("the console has no word of it:\n%s", said)
+		}
+
+		pid := n.Must(ctx, "systemctl", "show", "-p", "MainPID", "netwright-agent")
+		before := n.Snapshot()
+		if said := n.Must(ctx, "/root/user-data"); !strings.Contains(said, "nothing to do") {
+			t.Errorf("a second run says: %s", said)
+		}
+		if diff := quiet(node.Diff(before, n.Snapshot())); len(diff) > 0 {
+			t.Errorf("a second run changed: %q", diff)
+		}
+		if asked := served.take(); asked != "" {
+			t.Errorf("a second run asked the mirror for %q", asked)
+		}
+		if now := n.Must(ctx, "systemctl", "show", "-p", "MainPID", "netwright-agent"); now != pid {
+			t.Errorf("a second run restarted the daemon: %s, then %s", pid, now)
+		}
+
+		// Other user-data brings another agent and another file; the daemon becomes the new one.
+		n.Write("/root/user-data", userData(t, sum(newer), "--url", mirror+"/newer", "--node-group", "nodes"), 0o700)
+		n.Must(ctx, "/root/user-data")
+		eventually(ctx, t, n, `test "$(sha256sum </proc/$(systemctl show -P MainPID netwright-agent)/exe)" = "`+sum(newer)+`  -" && systemctl is-active -q netwright-agent`)
+		if conf := n.Read("/etc/netwright/agent.yaml"); !strings.Contains(conf, `nodeGroup: "nodes"`) {
+			t.Errorf("the agent's file is %s", conf)
+		}
+	})
+
+	t.Run("wrong hash", func(t *testing.T) {
+		n := bare(t, f, "wrong", "10.77.0.12", node.Options{})
+		served.take()
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/old/netwright", "--url", mirror+"/nowhere"), 0o700)
+		res := n.Run(ctx, "/root/user-data")
+		if res.Code != 1 {
+			t.Errorf("exit code %d, want 1: %s", res.Code, res.Stderr)
+		}
+		if asked := served.take(); asked != "/old/netwright /nowhere" {
+			t.Errorf("asked for %q: what will not change is asked once", asked)
+		}
+		absent(ctx, t, n)
+		n.Shell(ctx, "test ! -e /root/ran")
+		for _, want := range []string{"/old/netwright: its sha256 is ", "404", "no mirror has the agent: nothing was installed"} {
+			if said := console(t, n); !strings.Contains(said, want) {
+				t.Errorf("the console lacks %q:\n%s", want, said)
+			}
+		}
+	})
+
+	t.Run("first mirror dead", func(t *testing.T) {
+		n := bare(t, f, "dead", "10.77.0.13", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Mask: cloudInitUnits})
+		script := userData(t, sum(program), "--url", deadMirror+"/netwright", "--url", mirror+"/old/netwright", "--url", mirror+"/netwright")
+		n.Write("/root/user-data", script, 0o700)
+		for _, prepare := range []string{"true", "mv /usr/bin/curl /root/; systemctl stop netwright-agent; rm -r /usr/bin/netwright /etc/netwright"} {
+			n.Shell(ctx, prepare)
+			n.Must(ctx, "/root/user-data")
+			if asked := served.take(); asked != "/old/netwright /netwright" {
+				t.Errorf("the living mirrors were asked for %q", asked)
+			}
+			n.Must(ctx, "systemctl", "start", "netwright-agent.service")
+			n.Must(ctx, "test", "-s", "/etc/netwright/agent.yaml")
+		}
+		said := console(t, n)
+		if strings.Count(said, deadMirror+"/netwright: ") != 2 || !strings.Contains(said, "/netwright: curl: ") || !strings.Contains(said, "failed: Connection refused.") {
+			t.Errorf("the console does not say once of curl and once of wget that a mirror is dead:\n%s", said)
+		}
+	})
+
+	// As a cloud does it: cloud-init finds the instance's user-data, in either form, and runs it once.
+	for name, format := range map[string]string{"cloud-init, shell": "shell", "cloud-init, cloud-config": "cloud-config"} {
+		t.Run(name, func(t *testing.T) {
+			n := bare(t, f, format, map[string]string{"shell": "10.77.0.15", "cloud-config": "10.77.0.16"}[format], node.Options{
+				Layers: []string{node.Layer(t, cloudInit...)},
+				Files: map[string]string{
+					"/etc/cloud/cloud.cfg.d/99-lab.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n" +
+						"cloud_init_modules: [write-files]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n",
+					"/var/lib/cloud/seed/nocloud/meta-data": "instance-id: i-1\n",
+					"/var/lib/cloud/seed/nocloud/user-data": userData(t, sum(program), "--url", mirror+"/netwright", "--format", format),
+				},
+			})
+			n.Must(ctx, "cloud-init", "status", "--wait")
+			eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
+			checkBridgeNode(t, n)
+			n.Shell(ctx, "grep -q 'netwright: installed' /var/log/cloud-init-output.log; test ! -e /var/lib/netwright/bootstrap")
+			if said := console(t, n); !strings.Contains(said, "netwright: installed") {
+				t.Errorf("the console has no word of it:\n%s", said)
+			}
+		})
+	}
+
+	t.Run("network late", func(t *testing.T) {
+		n := bare(t, f, "late", "", node.Options{})
+		served.take()
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/netwright"), 0o700)
+		n.Start(ctx, "user-data", "/root/user-data")
+		eventually(ctx, t, n, "journalctl -u user-data | grep -q 'no mirror has the agent yet: again in'")
+		n.Must(ctx, "test", "!", "-e", "/usr/bin/netwright")
+		n.Shell(ctx, "ip link set host0 up; ip addr add 10.77.0.14/24 dev host0; ip route add default via "+node.Gateway4)
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
+		if said := console(t, n); !strings.Contains(said, "again in") || !strings.Contains(said, "netwright: installed") {
+			t.Errorf("the console has no word of it:\n%s", said)
+		}
+	})
+}
