@@ -67,6 +67,12 @@ func Flannel(t testing.TB) string {
 	return filepath.Join(Tools(t, "flannel", "test/assets/flannel"), "flannel")
 }
 
+// Multus is the thin plugin of Multus, which its DaemonSet puts onto nodes.
+func Multus(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(Plugins(t, "clientgo"), "multus")
+}
+
 // Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library of the node that it runs in.
 func Flanneld(t testing.TB) string {
 	t.Helper()
@@ -88,6 +94,12 @@ func KubeAPIServer(t testing.TB) string {
 		named := " -X k8s.io/component-base/version.gitVersion=" + version
 		return build(source, dir, small+named)
 	}), "kube-apiserver")
+}
+
+// Plugins is a directory with the programs of a module below test/plugins/modules.
+func Plugins(t testing.TB, module string) string {
+	t.Helper()
+	return Tools(t, "plugin-"+module, "test/plugins/modules/"+module)
 }
 
 // Tools is a directory with the programs that a module of this repository names in its tool lines; what it holds is cached under name.

@@ -13,6 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// nodeDocument is the node of all clusters here.
+const nodeDocument = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"
+
 // written is the conf that a plan of testdata/<network>.yaml writes, byte for byte.
 func written(name string) ([]byte, error) {
 	file := filepath.Join("testdata", name+".yaml")
@@ -20,7 +23,7 @@ func written(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: data}}, config.Select{Node: "node-1"})
+	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: data}, {Path: "nodes/node-1.yaml", Data: []byte(nodeDocument)}}, config.Select{Node: "node-1"})
 	if err := diags.Err(); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,8 @@ func amazonVPC() Network {
 			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
 		Leftovers: amazonVPCLeaves(),
 		Agents:    []string{"aws-node"},
+		Proved:    []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
 		Build:     buildAmazonVPC,
 	}
 }

@@ -48,6 +48,8 @@ func cilium() Network {
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
 		Leftovers: ciliumLeaves(),
 		Agents:    []string{"cilium-agent"},
+		Proved:    []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its agent is not run",
 		Build:     buildCilium,
 	}
 }
