@@ -96,7 +96,8 @@ func (n *Node) cniNetwork(confDir string) (string, error) {
 
 func (p *Pod) cnitool(ctx context.Context, verb string) Result {
 	p.node.t.Helper()
-	env := []string{"CNI_PATH=" + p.options.BinDir, "NETCONFPATH=" + p.options.ConfDir}
+	env := []string{"CNI_PATH=" + p.options.BinDir, "NETCONFPATH=" + p.options.ConfDir,
+		"CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=" + p.Name} // as kubelet's runtime says who it is
 	if len(p.options.Ports) > 0 {
 		capabilities, err := json.Marshal(map[string]any{"portMappings": p.options.Ports})
 		if err != nil {

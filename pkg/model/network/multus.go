@@ -58,6 +58,11 @@ func multus(m *config.Multus) Network {
 				"/run/k8s.cni.cncf.io, which device plugins write too"},
 		},
 		Agents: []string{"kube-multus"}, // both kinds write the conf again when the network's changes, or when they start (deployments/multus-daemonset*.yml)
+		Proved: []Proof{
+			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
+			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
+		},
+		Unproved: "that the daemon of thick gives pods their networks: it is not run",
 		Build: func(Input) (Built, error) {
 			return Built{}, errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
 		},
