@@ -28,13 +28,20 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 	return keys, nil
 }
 
-// walk adds what is below a directory, a directory before what is in it.
+// walk adds what is below a directory, a directory before what is in it. What is mounted there is nobody's file: a cgroup2 of Calico's or
+// Cilium's has some that cannot be read.
 func walk(v host.View, dir string, keys []graph.Key) ([]graph.Key, error) {
 	info, err := v.Lstat(dir)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Directory {
 		return keys, nil
 	}
 	if err != nil {
+		return nil, err
+	}
+	switch _, err := v.Mounted(dir); {
+	case err == nil:
+		return keys, nil
+	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
 		return nil, err
 	}
 	names, err := v.ReadDir(dir)

@@ -67,6 +67,9 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, keys []graph.Key) e
 }
 
 func (j *Journal) captureFile(h *host.Host, name string) error {
+	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which no content brings back
+		return nil
+	}
 	if slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
@@ -119,6 +122,9 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 
 func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) error {
 	family, table, _ := strings.Cut(name, "/")
+	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) { // no table of ours: nobody here could make it again
+		return nil
+	}
 	was, err := h.Table(ctx, family, table)
 	switch {
 	case errors.Is(err, host.ErrNotExist):
