@@ -51,6 +51,9 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 		return nil, err
 	}
 	if r.sw.begins() {
+		if r.graph, r.notes, err = d.Graph(r.sw.without(v.Facts()), model.Discovered{}, p.Assets); err != nil {
+			return nil, err
+		}
 		if r.graph, err = r.sw.order(r.graph, v); err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	if err != nil {
 		return nil, err
 	}
-	foreign := had.Name == ""
+	foreign, arrived := had.Name == "", had.Name == d.network()
 	switch {
 	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.network():
 		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
@@ -85,8 +85,8 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	if had.Name == "cni" && len(s.pods) == 0 && confless(v) {
 		s.Safe, s.Reason = true, "no CNI conf is in force: nothing gave pods a network here"
 	}
-	if foreign && spec.From != "" && len(s.found) == 0 {
-		return nil, nil // it was only expected
+	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
+		return nil, nil // it was only expected, or is gone
 	}
 	if !p.live() {
 		s.Safe, s.Reason = true, "nothing lives in an image"

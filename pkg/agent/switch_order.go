@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,6 +21,15 @@ import (
 
 // begins says that the pass makes the switch.
 func (s *switching) begins() bool { return s != nil && s.held == nil && !s.Stays }
+
+// without are facts of the host as the next network finds it: the old one's links are gone by then, and say nothing of its MTU.
+func (s *switching) without(f *host.Facts) *host.Facts {
+	out := *f
+	out.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l host.LinkFact) bool {
+		return slices.ContainsFunc(s.found, func(left tasks.Found) bool { return left.Key == tasks.LinkKey(l.Name) })
+	})
+	return &out
+}
 
 func (s *switching) meta(why string) tasks.Meta {
 	from := "revision"

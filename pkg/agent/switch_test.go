@@ -205,6 +205,15 @@ func TestOrderOfASwitch(t *testing.T) {
 	}
 }
 
+// The MTU of bridge is that of the links of the node, and not of the tunnel that goes.
+func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
+	s := &switching{found: []tasks.Found{{Key: tasks.FileKey("/run/flannel")}, {Key: tasks.LinkKey("flannel.1")}}}
+	facts := &host.Facts{Links: []host.LinkFact{{Name: "eth0", MTU: 1500}, {Name: "flannel.1", MTU: 1450}}}
+	if got := s.without(facts).Links; len(got) != 1 || got[0].Name != "eth0" || len(facts.Links) != 2 {
+		t.Errorf("it sees %v", got)
+	}
+}
+
 // A declared network is known by the ledger when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	left := tasks.Leftovers{Links: []tasks.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
