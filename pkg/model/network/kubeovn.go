@@ -58,8 +58,8 @@ func kubeOVNType(kind string) func(Input) bool {
 // kubeOVNLeaves: dist/images/uninstall.sh, which ends with: reboot.
 func kubeOVNLeaves() tasks.Leftovers {
 	l := tasks.Leftovers{
-		Rules:  []tasks.RuleMark{{Table: 10001}},
-		Routes: []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001}},
+		Rules:  []tasks.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
+		Routes: []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local"}},
 		Chains: []tasks.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
 			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
 		OVS:   []tasks.OVSMark{ovsMark("br-int", "br-external")},
