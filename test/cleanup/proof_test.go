@@ -32,24 +32,26 @@ func build(t *testing.T, dir, pkg string) string {
 }
 
 // scripts are what a proof runs, beside its two programs.
-var scripts = []string{"state.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks"}
+var scripts = []string{"state.sh", "host.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks", "modules"}
 
-// networks are those that have a script.
-func networks(t *testing.T) []string {
+// networks are those that have a script in that directory of testdata.
+func networks(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob("testdata/networks/*.sh")
+	files, err := filepath.Glob("testdata/" + dir + "/*.sh")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("scripts: %v, %v", files, err)
 	}
 	var out []string
 	for _, f := range files {
-		out = append(out, strings.TrimSuffix(filepath.Base(f), ".sh"))
+		if name := strings.TrimSuffix(filepath.Base(f), ".sh"); name != "decoys" {
+			out = append(out, name)
+		}
 	}
 	return out
 }
 
-// report fails for each FAIL of what the proof printed and returns its lines.
-func report(t *testing.T, out string, names []string) {
+// proved fails for each FAIL of what the proof printed and returns its lines.
+func proved(t *testing.T, out string, names []string) {
 	t.Helper()
 	t.Log("\n" + out)
 	if strings.Contains(out, "FAIL") {
@@ -75,15 +77,15 @@ func lab(t *testing.T) *node.Node {
 }
 
 func TestNetworksLeaveNothingInANode(t *testing.T) {
-	names := networks(t)
-	report(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
+	names := networks(t, "networks")
+	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
 }
 
 // Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt, to be read; where that other is
 // the next network and its things are kept, the clean-up takes nothing of them.
 func TestNetworksBesideEachOther(t *testing.T) {
 	// What only waits for what kubenet has finds the same.
-	names := slices.DeleteFunc(networks(t), func(n string) bool { return n == "external" || n == "gcp" })
+	names := slices.DeleteFunc(networks(t, "networks"), func(n string) bool { return n == "external" || n == "gcp" })
 	out := lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && PAIRS=yes sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout
 	if strings.Contains(out, "FAIL") {
 		t.Errorf("see FAIL:\n%s", out)

@@ -1,23 +1,4 @@
 # Things of other owners, and names one letter off. Nothing here may change.
-for d in /etc/cni/net.d /opt/cni/bin /var/lib/cni/networks /var/lib/cni/results /var/lib/cni/cache/results /etc/NetworkManager/conf.d /etc/iproute2 /etc/udev/rules.d /etc/sysctl.d \
-	/sys/fs/bpf/tc/globals /sys/fs/bpf/globals /sys/fs/bpf/proof /run/cni /run/proof /etc/containerd /opt/kops/bin /usr/share/iproute2 /usr/local/bin /etc/origin /srv/kubernetes /etc/rlog; do mkdir -p $d; done
-ip netns add pods
-for n in all default; do sysctl -qw net.ipv6.conf.$n.addr_gen_mode=1; done # no link-local addresses, which come when they like
-if ! ip link show host0 >/dev/null 2>&1; then # a machine that is no node of the lab: a link to a world of its own
-	ip netns add world
-	ip link add host0 type veth peer name world0 netns world; ip addr add 10.77.0.11/24 dev host0; ip link set host0 up
-	ip -n world addr add 10.77.0.1/24 dev world0; ip -n world link set world0 up
-	printf 'all of the world' >/run/proof/world
-fi
-for m in openvswitch ip_vs; do if modprobe -q $m 2>/dev/null && [ -e /sys/module/$m ]; then touch /run/proof/can-$m; fi; done
-sysctl -qw net.core.xfrm_acq_expires=100000
-if ip xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x999 mode tunnel enc "cbc(aes)" 0x01020304050607080910111213141516 2>/dev/null; then touch /run/proof/can-esp; fi
-for kind in dummy ipip ip6tnl wireguard geneve netkit vlan xfrm vrf tun; do
-	if ip link add probe0 type $kind 2>/dev/null || { [ $kind = tun ] && ip tuntap add probe0 mode tun; } || { [ $kind = vlan ] && ip link add link host0 name probe0 type vlan id 9 2>/dev/null; }; then
-		touch /run/proof/can-$kind
-		ip link del probe0
-	fi
-done
 # Every table is there, with something of kube-proxy's, of docker's and of a person's.
 for p in iptables-nft iptables-legacy ip6tables-nft ip6tables-legacy; do
 	for t in raw mangle nat filter; do
@@ -38,6 +19,7 @@ ip route add 10.99.11.0/24 dev docker0 src 172.17.0.1 table 11 proto kernel # as
 for r in "10.99.1.0/24 via 10.77.0.1" "10.99.2.0/24 via 10.77.0.1 proto 18" "blackhole 10.99.3.0/24 proto 81" "10.99.4.0/24 via 10.77.0.1 proto 13" \
 	"10.99.5.0/24 via 10.77.0.1 table 201" "10.99.6.0/24 via 10.77.0.1 table 76" "10.99.7.0/24 via 10.77.0.1 table 1" "10.99.8.0/24 via 10.77.0.1 table 2003"; do ip route add $r; done
 ip rule add pref 98 fwmark 0x200000/0x200000 lookup 1; ip rule add pref 1000 from 10.99.0.9 lookup 201; ip rule add pref 511 to 10.99.0.8 lookup main; ip rule add pref 2001 lookup 76
+ip rule add pref 10001 from 10.99.0.10 lookup 10001; ip route add 10.99.9.0/24 via 10.77.0.1 table 10001 # as ec2-net-utils has for a second interface
 ip rule add pref 108 fwmark 0x80/0x80 lookup 201
 for t in "ip calicx" "ip6 calico-x" "inet kindnet-x" "ip flannel-ipv5" "inet mine" "ip aws-cnx" "ip antrex"; do nft add table $t; done
 for s in cali50s:x cilium_node_set_v5 kube-router-x KUBE-CLUSTER-IP weav-x ovn41x azure-npx; do ipset create $s hash:ip; done
@@ -45,10 +27,8 @@ iptables-nft -t nat -A POSTROUTING -m set --match-set kube-router-x src -j RETUR
 ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 max 0x901 >/dev/null
 ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
 ./pin tc cix_from_netdev /sys/fs/bpf/proof/other; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
-if [ -e /run/proof/can-ip_vs ]; then ipvsadm -A -t 192.0.2.50:80; ipvsadm -a -t 192.0.2.50:80 -r 192.0.2.60 -m; ipvsadm -A -t 192.0.2.51:80; fi
-if [ -e /run/proof/can-openvswitch ]; then ip link add otherport type veth peer name eth0 netns pods; ip -n pods link set eth0 name op1; ovs-dpctl add-dp other; ovs-dpctl add-if other otherport; fi
 printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n11 romana\n' >/etc/iproute2/rt_tables
-for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calicx.conflist /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
+for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calico.conflisu /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
 	/opt/cni/bin/calicox /etc/sysctl.d/99-zzz.conf /sys/fs/bpf/proof.keep /run/cni.keep; do case $f in /sys/*) ;; *) echo decoy >$f ;; esac; done
 mkdir -p /var/lib/calicx /var/lib/ciliumx /run/flannelx /var/lib/cni/networks/other /sys/fs/bpf/ciliumx; echo d >/var/lib/calicx/nodename
 echo 10.0.0.9 >/var/lib/cni/networks/other/10.0.0.9

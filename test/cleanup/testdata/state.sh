@@ -19,6 +19,7 @@ for l in $(ls /sys/class/net); do
 	for way in ingress egress; do tc filter show dev $l $way 2>/dev/null | sed 's/ id [0-9]* .*//' | section "filter $l $way"; done
 done
 [ ! -e /proc/net/ip_vs ] || sed 's/ [0-9]* *[0-9]* *[0-9]* *$//' /proc/net/ip_vs | section ipvs
+[ -z "${MODULES-}" ] || exit 0 # what needs a module is above
 sysctl -a 2>/dev/null | grep '^net\.' | grep -v 'nf_conntrack_count\|random' | section sysctl
 systemctl list-units --all --plain --no-legend --type service,mount,timer,socket | grep -v '^run-u\|^run-r\|\.scope\|^systemd-\|^modprobe@\|not-found' | awk '{ print $1, $2, $3, $4 }' | section unit
 systemctl list-unit-files --no-legend --type service,mount,timer,socket | awk '{ print $1, $2 }' | section unit-file

@@ -1,6 +1,5 @@
 move_local 20
 pod eni01234567890; pod vlan01234567890
-only vlan link:vlan.eth.1 link vlan.eth.1 link host0 type vlan id 1
 left "rule:ipv4 512 to 10.244.1.5/32 lookup 254" ip rule add pref 512 to 10.244.1.5 lookup main
 left "rule:ipv4 1024 fwmark 0x80/0x80 lookup 254" ip rule add pref 1024 fwmark 0x80/0x80 lookup main
 left "rule:ipv4 1536 from 10.244.1.5/32 lookup 2" ip rule add pref 1536 from 10.244.1.5 lookup 2

@@ -1,6 +1,3 @@
-for l in antrea-egress0 antrea-ingress0; do only dummy link:$l link $l type dummy; done
-only wireguard link:antrea-wg0 link antrea-wg0 type wireguard
-only vlan link:antrea-ext.10 link antrea-ext.10 link host0 type vlan id 10
 left "rule:ipv4 32765 fwmark 0x1/0xff lookup 101" ip rule add pref 32765 fwmark 0x1/0xff lookup 101
 left route:101/0.0.0.0/0 ip route add default via 10.77.0.1 dev host0 table 101 onlink
 left route:141/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.77.0.1 table 141

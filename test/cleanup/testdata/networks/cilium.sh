@@ -12,12 +12,7 @@ left "rule:ipv4 112 lookup 202" ip rule add pref 112 lookup 202
 pair cilium_host cilium_net
 ip addr add 10.244.1.1/32 dev cilium_host
 link cilium_vxlan type vxlan external dstport 8472
-only geneve link:cilium_geneve link cilium_geneve type geneve external
-only wireguard link:cilium_wg0 link cilium_wg0 type wireguard
-only ipip link:cilium_ipip4 link cilium_ipip4 type ipip external
-only ip6tnl link:cilium_ipip6 link cilium_ipip6 type ip6tnl external
 pod lxc0123456789ab; pod lxc_health
-only netkit link:lxcffffffffffff link lxcffffffffffff type netkit
 left route:254/10.244.1.7/32 ip route add 10.244.1.7/32 dev lxc0123456789ab
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.244.1.254 dev cilium_host proto kernel src 10.244.1.1 onlink
 left route:254/10.244.3.0/24 ip route add 10.244.3.0/24 via 10.77.0.1 proto kernel

@@ -5,10 +5,6 @@ ip addr add 10.244.1.1/24 dev cni0; ip link set cni0 up
 port veth1a2b3c4d cni0
 link flannel.1 type vxlan id 1 dstport 8472 dev host0; ip addr add 10.244.1.0/32 dev flannel.1; ip link set flannel.1 up
 link flannel-v6.1 type vxlan id 1 dstport 8473 dev host0
-only tun link:flannel0 left link:flannel0 ip tuntap add flannel0 mode tun
-only wireguard link:flannel-wg link flannel-wg type wireguard
-only wireguard link:flannel-wg-v6 link flannel-wg-v6 type wireguard
-only ipip link:flannel.ipip link flannel.ipip type ipip remote 10.77.0.12 local 10.77.0.11
 left "route:254/10.244.2.0/24" ip route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink
 left "route:254/10.244.3.0/24" ip route add 10.244.3.0/24 via 10.77.0.1
 left "route:254/10.244.0.0/16" ip route add blackhole 10.244.0.0/16 proto boot

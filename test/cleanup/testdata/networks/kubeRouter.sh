@@ -1,6 +1,4 @@
 link kube-bridge type bridge; ip addr add 10.244.1.1/24 dev kube-bridge; ip link set kube-bridge up; port vetha1b2c3d4 kube-bridge
-only dummy link:kube-dummy-if link kube-dummy-if type dummy
-only ipip link:tun-0123456789a link tun-0123456789a type ipip remote 10.77.0.12 local 10.77.0.11
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.77.0.1 proto 17
 left route:77/10.244.3.0/24 ip route add 10.244.3.0/24 via 10.77.0.1 table 77
 left route:78/10.77.9.0/24 ip route add 10.77.9.0/24 dev lo table 78
@@ -24,10 +22,4 @@ table ip kube-router-filter-ipv4; table ip6 kube-router-filter-ipv6
 left sysctl:net.ipv4.conf.all.arp_ignore sysctl -qw net.ipv4.conf.all.arp_ignore=1; left sysctl:net.ipv4.conf.all.arp_announce sysctl -qw net.ipv4.conf.all.arp_announce=2
 file /etc/cni/net.d/10-kuberouter.conflist; file /etc/cni/net.d/10-kuberouter.conf; file /etc/cni/net.d/.tmp-kuberouter-cfg; dir /var/lib/kube-router
 dir /var/lib/cni/networks/mynet; dir /var/lib/cni/networks/kubernetes; file /var/lib/cni/results/mynet-0123-eth0
-service() { # ADDRESS:PORT SERVER
-	left "ipvs:TCP $1" ipvsadm -A -t "$1"; ipvsadm -a -t "$1" -r "$2" -m
-}
-if can dummy; then ip addr add 10.96.0.1/32 dev kube-dummy-if; fi
-only ip_vs "ipvs:TCP 10.96.0.1:443" service 10.96.0.1:443 10.77.0.12
-only ip_vs "ipvs:TCP 10.77.0.11:30080" service 10.77.0.11:30080 10.244.1.5
 portmap

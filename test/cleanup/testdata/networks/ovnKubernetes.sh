@@ -1,4 +1,3 @@
-only vrf link:mp1-udn-vrf link mp1-udn-vrf type vrf table 1007
 left "rule:ipv4 30 fwmark 0x1745ec/0xffffffff lookup 7" ip rule add pref 30 fwmark 0x1745ec lookup 7; left "rule:ipv6 30 fwmark 0x1745ec/0xffffffff lookup 7" ip -6 rule add pref 30 fwmark 0x1745ec lookup 7
 left "rule:ipv4 5000 from 10.244.1.7/32 lookup 99" ip rule add pref 5000 from 10.244.1.7 lookup 99; left "rule:ipv4 6000 from 10.244.1.8/32 lookup 1111" ip rule add pref 6000 from 10.244.1.8 lookup 1111
 left route:7/10.96.0.0/16 ip route add 10.96.0.0/16 via 10.77.0.1 table 7

@@ -1,4 +1,3 @@
-only dummy link:romana-lo link romana-lo type dummy
 pod romana-01234567; left route:254/10.244.1.5/32 ip route add 10.244.1.5/32 dev romana-01234567
 left "rule:ipv4 32765 lookup 10" ip rule add pref 32765 lookup 10; left route:10/10.244.2.0/28 ip route add 10.244.2.0/28 via 10.77.0.1 table 10
 left "line:/etc/iproute2/rt_tables#10 romana" sh -c 'printf "10\tromana\n" >>/etc/iproute2/rt_tables'

@@ -1,8 +1,6 @@
 link weave type bridge; ip addr add 10.244.1.1/16 dev weave; ip link set weave up; ip route add 10.245.0.0/16 dev weave
-left link:vethwe-bridge ip link add vethwe-bridge type veth peer name vethwe-datapath; echo link:vethwe-datapath
 port vethwepl12345 weave
 link vxlan-6784 type vxlan external dstport 6784
-only dummy link:vethwedu link vethwedu type dummy
 echo route:254/10.245.0.0/16
 chain nat WEAVE; rule nat POSTROUTING -j WEAVE
 for c in WEAVE-EXPOSE WEAVE-NPC WEAVE-NPC-DEFAULT WEAVE-NPC-INGRESS WEAVE-NPC-EGRESS WEAVE-NPC-EGRESS-DEFAULT WEAVE-NPC-EGRESS-CUSTOM WEAVE-NPC-EGRESS-ACCEPT WEAVE-KUBE-TEST WEAVE-IPSEC-IN; do chain filter $c; done
@@ -20,6 +18,4 @@ state 10.77.0.11 10.77.0.12 0x301 "state 10.77.0.11/32 10.77.0.12/32 spi 0x301" 
 left "xfrm:policy out 10.77.0.11/32 10.77.0.12/32 spi 0x301 mark 0x20000/0x20000" ip xfrm policy add src 10.77.0.11 dst 10.77.0.12 proto udp dir out mark 0x20000 mask 0x20000 tmpl src 10.77.0.11 dst 10.77.0.12 proto esp spi 0x301 mode transport
 file /etc/cni/net.d/10-weave.conflist; file /etc/cni/net.d/10-weave.conf; file /opt/cni/bin/weave-net; file /opt/cni/bin/weave-ipam; file /opt/cni/bin/weave-plugin-2.8.1
 dir /var/lib/weave; file /var/lib/cni/results/weave-0123-eth0
-only openvswitch "ovs:datapath datapath" left "ovs:datapath datapath" ovs-dpctl add-dp datapath
-if can openvswitch; then ovs-dpctl add-if datapath vethwe-datapath; fi
 portmap

@@ -1,0 +1,60 @@
+package cleanup
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+)
+
+// switchNode is a booted node with the agent, a kubelet as systemd sees it, a store, and things of other owners.
+type switchNode struct {
+	*node.Node
+	t      *testing.T
+	assets string
+	lost   bool // nobody knows how it is
+}
+
+func newSwitchNode(t *testing.T) *switchNode {
+	t.Helper()
+	needs.Root(t)
+	dir := t.TempDir()
+	archive, sum := assets.CNIArchive(t)
+	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
+	copies := map[string]string{"/usr/bin/netwright": build(t, dir, "../../cmd/agent"), "/lab/pin": build(t, dir, "./pin"), "/srv/store/lab/assets/plugins.tgz": archive, "/lab/switch.sh": "testdata/switch.sh"}
+	for _, name := range scripts {
+		copies["/lab/"+name] = filepath.Join("testdata", name)
+	}
+	n.Node = node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies, Enable: []string{"kubelet.service"}, Files: map[string]string{
+		"/etc/systemd/system/kubelet.service":  "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n",
+		"/etc/netwright/agent.yaml":            "store: /srv/store\ncluster: lab\nnode: n1\n",
+		"/srv/store/lab/nodegroups/nodes.yaml": document("NodeGroup", "nodes", "  role: Node\n"),
+		"/srv/store/lab/nodes/n1.yaml":         document("Node", "n1", "  nodeGroup: nodes\n  address: 10.77.0.11\n  podCIDRs: [10.244.1.0/24]\n"),
+	}})
+	n.shell("begin")
+	return n
+}
+
+// shell runs a line with the functions of testdata/switch.sh.
+func (n *switchNode) shell(line string) string {
+	n.t.Helper()
+	return n.Shell(n.t.Context(), "cd /lab; . ./switch.sh; "+line)
+}
+
+// wants writes the cluster's document. networking is what is below spec.networking.
+func (n *switchNode) wants(version, cloud, networking string) {
+	spec := "  kubernetesVersion: " + cmp.Or(version, "1.33.2") + "\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n"
+	if cloud != "" {
+		spec += "  cloudProvider: " + cloud + "\n"
+	}
+	n.Write("/srv/store/lab/cluster.yaml", document("Cluster", "lab", spec+"  networking:\n    "+networking+n.assets), 0o644)
+}
+
+func document(kind, name, spec string) string {
+	return fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: %s\nmetadata: {name: %s}\nspec:\n%s", kind, name, spec)
+}

@@ -1,0 +1,1 @@
+only dummy link:romana-lo link romana-lo type dummy
