@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // waitPause is the time between two looks of --once --wait.
@@ -38,18 +38,23 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	switch {
 	case planErr != nil:
 		return exit(exitError) // the plan says what failed
+	case w.unused != nil:
+		return w.unused
 	case plan.Summary.Changes() > 0, plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
 		return exit(exitChanges)
 	}
 	return nil
 }
 
-// desired loads what the store wants. A node that is held at a revision does without.
+// desired loads what the store wants, or wanted last. A node that is held at a revision does without.
 func (w *wired) desired(ctx context.Context, s streams) (*agent.Desired, error) {
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
-	if err != nil && w.pass.Held() {
-		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", err)
+	d, why, err := w.documents(ctx)
+	switch {
+	case why != nil && w.pass.Held():
+		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", why)
 		return nil, nil
+	case err == nil:
+		w.unused = why
 	}
 	return d, err
 }
@@ -66,7 +71,7 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 		return err
 	}
 	p := newProgress(f, s, false)
-	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive}
+	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive, AcceptOlder: f.trust.older}
 	var here func(context.Context, agent.Hooks) ending
 	return f.converge(ctx, p, func(ctx context.Context) ending {
 		return f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending {
@@ -99,7 +104,9 @@ func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
 		}
 		pass := w.pass
 		pass.Hooks = h
-		return endingOf(pass.Converge(ctx, d))
+		end := endingOf(pass.Converge(ctx, d))
+		end.besides = errors.Join(end.besides, w.unused)
+		return end
 	}
 }
 

@@ -61,6 +61,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 				return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
 			case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
 				return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
+			case f.trust.older && !f.once && !f.dryRun:
+				return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
 			case f.sandbox && f.root != "/":
 				return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
 			case f.sandbox:
@@ -94,6 +96,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
 	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
+	l.BoolVar(&f.trust.older, "accept-older-generation", false, "with --once: take a generation from the store that is older than the last")
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")

@@ -12,6 +12,7 @@ type trusted struct {
 	pin      trust.Pin
 	keys     []trust.Key
 	unsigned bool
+	older    bool // said by a flag only
 }
 
 // addTrust gives all commands the flag that lets an unsigned store be used.
@@ -37,5 +38,5 @@ func (f *flags) trusts(own *config.AgentFile) error {
 
 // policy is what the store's manifest is held against. In a sandbox nothing of this host is at stake.
 func (f *flags) policy() *trust.Policy {
-	return &trust.Policy{Pin: f.trust.pin, Keys: f.trust.keys, Unsigned: f.trust.unsigned || f.sandbox}
+	return &trust.Policy{Pin: f.trust.pin, Keys: f.trust.keys, Unsigned: f.trust.unsigned || f.sandbox, Older: f.trust.older}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 const (
@@ -40,7 +41,8 @@ type wired struct {
 	pass     agent.Pass
 	target   control.Target
 	interval time.Duration
-	again    bool // a run that follows another one: its end alone is of interest
+	unused   error // why the store is not used, where the node does with what it took last
+	again    bool  // a run that follows another one: its end alone is of interest
 }
 
 // wire fills the flags from the agent's file and opens the store.
@@ -60,10 +62,13 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	target := f.target()
 	if err := f.onlyCluster(); err != nil {
-		return nil, err
+		if f.cluster = f.local().KeptCluster(f.store); f.cluster == "" {
+			return nil, err
+		}
 	}
 	target.Cluster = f.cluster
-	store, err := statestore.Open(f.store, f.cluster, f.storeOptions())
+	policy := f.policy()
+	store, err := statestore.Open(f.store, f.cluster, f.storeOptions(policy))
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +80,14 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Host:   host.Options{Root: f.root, Verify: f.verify},
 		Assets: assets.New(store),
 		Log:    log,
+		Trust:  policy,
 
 		AllowDisruptive: f.disruptive,
 		Checkpoint: checkpoint.Settings{
 			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(),
 		},
 	}
+	policy.Seen = w.pass.Seen
 	return w, w.pass.Remember(store)
 }
 
@@ -95,8 +102,18 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	d, _, err := w.documents(ctx)
 	return w, d, err
+}
+
+// documents are the store's, or where it cannot be used those that the node took from it last: then why says what is wrong with it.
+func (w *wired) documents(ctx context.Context) (d *agent.Desired, why, err error) {
+	d, err = agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	if err == nil {
+		return d, nil, nil
+	}
+	kept, keptErr := w.pass.LastGood(ctx, w.store, w.sel, err)
+	return kept, err, keptErr
 }
 
 // local is a pass that needs no store: for what the ledger alone knows.
@@ -188,8 +205,8 @@ func (f *flags) readConf() error {
 }
 
 // storeOptions are how the store is opened, once the agent's file has been read.
-func (f *flags) storeOptions() statestore.Options {
-	return statestore.Options{Trust: f.policy(), HTTPS: f.storeFiles}
+func (f *flags) storeOptions(policy *trust.Policy) statestore.Options {
+	return statestore.Options{Trust: policy, HTTPS: f.storeFiles}
 }
 
 // readFile reads a small file of this machine. It never waits for the other

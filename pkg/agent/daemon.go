@@ -146,7 +146,7 @@ type outcome struct {
 // already known.
 func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	var last statestore.Revision
-	if l.desired != nil {
+	if l.desired != nil && l.desired.Taken.IsZero() {
 		last = l.desired.Snapshot.Revision
 	}
 	fresh, err := Load(ctx, l.Store, l.Select, last)
@@ -155,6 +155,12 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 		l.desired = fresh
 	case !errors.Is(err, statestore.ErrNotModified):
 		out.load = err
+		if l.desired == nil {
+			l.desired, err = pass.LastGood(ctx, l.Store, l.Select, err)
+			if l.desired == nil {
+				out.load = err
+			}
+		}
 	}
 	if ctx.Err() != nil {
 		return out
@@ -209,7 +215,9 @@ func prepared(p *report.Plan) bool {
 // status is the outcome in one line, for `systemctl status`: what is wrong comes first.
 func (o outcome) status(desired *Desired) string {
 	var parts []string
-	if o.load != nil && desired != nil {
+	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
+		parts = append(parts, fmt.Sprintf("going on with the last good configuration, %s, %s ago: %s", desired.age(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
+	} else if o.load != nil && desired != nil {
 		parts = append(parts, fmt.Sprintf("going on with generation %d (%.12s), for there is no newer one: %s", desired.Snapshot.Generation, desired.Snapshot.Digest, short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
@@ -21,8 +22,9 @@ type Desired struct {
 	Node     *config.Node
 	Warnings config.Diagnostics
 	Keypairs map[string]model.Keypair
-	Damage   []string // what of the store was found and could not be used
-	held     *heldSet // set when it comes from a revision
+	Damage   []string  // what of the store was found and could not be used
+	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
+	held     *heldSet  // set when it comes from a revision
 }
 
 // Given is these tasks and nothing that a document or the model says: for harnesses that hold single kinds against a host, by the way

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -49,6 +50,7 @@ type Pass struct {
 	Host   host.Options // without stamps: the ledger brings them
 	Assets tasks.Fetcher
 	Log    *zap.Logger
+	Trust  *trust.Policy // what the store is held against; nil: nothing
 	Hooks  Hooks
 	// Checkpoint is how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
@@ -110,7 +112,11 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		return p.converge(ctx, d, h, led)
+		plan, err := p.converge(ctx, d, h, led)
+		if plan == nil || d == nil || plan.Digest != d.Snapshot.Digest { // it worked towards something else
+			return plan, err
+		}
+		return plan, errors.Join(err, p.keep(ctx, d, h, led))
 	})
 }
 
@@ -184,6 +190,12 @@ func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.
 	}
 	for _, w := range d.Warnings {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: w.Origin.String(), Text: w.Summary})
+	}
+	if !d.Taken.IsZero() {
+		p.LastGood = &d.Taken
+	}
+	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
+		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; publish again", end.UTC().Format(time.RFC3339))})
 	}
 	for _, text := range append(led.Damage(), d.Damage...) {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})

@@ -58,6 +58,10 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 		defer l.remember(&l.Pass)
 		l.remember(&pass)
 	}
+	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy, in this same loop
+		pass.Trust.Older = true
+		defer func() { pass.Trust.Older = false }()
+	}
 	out := l.once(ctx, pass)
 	if out.load != nil && out.plan != nil && out.plan.Held != "" {
 		job.Send(control.Event{Event: control.Note, Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})

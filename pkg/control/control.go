@@ -52,6 +52,8 @@ type Request struct {
 	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
 	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
+	// AcceptOlder lets the pass take a generation of the store's that is older than the last.
+	AcceptOlder bool `json:"acceptOlder,omitempty"`
 }
 
 // Target is where documents come from. What is empty is not said.

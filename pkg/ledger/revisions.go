@@ -202,6 +202,12 @@ func (l *Ledger) Tidy(w Host) error {
 			name(named, *e.Baseline.Blob)
 		}
 	}
+	switch good, err := ReadLastGood(w); {
+	case err != nil:
+		return nil // as above
+	case good != nil:
+		name(named, good.Manifest, good.Objects)
+	}
 	blobs, err := w.ReadDir(blobDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -5,6 +5,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,6 +25,8 @@ type Plan struct {
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
+	// LastGood is when these documents were taken from the store, which cannot be used now.
+	LastGood *time.Time `json:"lastGood,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
 	// Switch is set where the documents want another network than the node has.

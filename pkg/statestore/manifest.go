@@ -118,6 +118,15 @@ func appendQuoted(out []byte, s string) []byte {
 
 // ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the same bytes fail again.
 func ParseManifest(data []byte, cluster string) (*Manifest, error) {
+	m, err := decodeManifest(data, cluster)
+	if err == nil && m.Generation < 1 {
+		return nil, fmt.Errorf("manifest has generation %d, the first is 1: publish again", m.Generation)
+	}
+	return m, err
+}
+
+// decodeManifest takes one too that was made up.
+func decodeManifest(data []byte, cluster string) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	m := new(Manifest)
@@ -132,15 +141,16 @@ func ParseManifest(data []byte, cluster string) (*Manifest, error) {
 		return nil, fmt.Errorf("manifest is a %q of %q, this agent reads a \"Manifest\" of %q: update the agent or publish again", m.Kind, m.APIVersion, ManifestVersion)
 	case m.Cluster != cluster:
 		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name", m.Cluster, cluster)
-	case m.Generation < 1:
-		return nil, fmt.Errorf("manifest has generation %d, the first is 1: publish again", m.Generation)
 	}
 	for name, t := range map[string]time.Time{"published": m.Published, "expires": m.Expires} {
 		if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
 			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name, t.UTC().Format(time.RFC3339))
 		}
 	}
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // check refuses entries that cannot be read safely.

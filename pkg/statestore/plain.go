@@ -48,7 +48,12 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 			return nil, err
 		}
 	}
-	return d.snapshot(Revision{Digest: sum(out)}, all, got, order, l.notes)
+	s, err := d.snapshot(Revision{Digest: sum(out)}, all, got, order, l.notes)
+	if err != nil {
+		return nil, err
+	}
+	s.Manifest = out
+	return s, nil
 }
 
 // snapshot puts together what was read. order is by name.

@@ -63,5 +63,10 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	for i := range order {
 		order[i] = int32(i)
 	}
-	return d.snapshot(revision, all, got, order, notes)
+	s, err := d.snapshot(revision, all, got, order, notes)
+	if err != nil {
+		return nil, err
+	}
+	s.Manifest, s.Expires = raw.data, m.Expires
+	return s, nil
 }

@@ -21,6 +21,7 @@ type Remote struct {
 	source  objectstore.Source
 	trust   *trust.Policy // nil: whatever is there is taken
 	memory  Memory        // nil: none
+	open    func(raw []byte, cluster, store string, policy *trust.Policy) (*Manifest, Revision, error)
 
 	mu       sync.Mutex
 	etag     string    // of the manifest that was read last
@@ -35,7 +36,7 @@ var _ Store = (*Remote)(nil)
 
 // NewRemote returns the store of the cluster whose objects source has. It reads nothing yet.
 func NewRemote(source objectstore.Source, cluster string, policy *trust.Policy) *Remote {
-	return &Remote{cluster: cluster, source: source, trust: policy, have: map[string][]byte{}}
+	return &Remote{cluster: cluster, source: source, trust: policy, open: openManifest, have: map[string][]byte{}}
 }
 
 // Remember gives the store a memory, before it is used.
@@ -105,7 +106,7 @@ func (r *Remote) look(ctx context.Context) error {
 // take looks at the manifest that was read.
 func (r *Remote) take() error {
 	r.manifest, r.revision = nil, Revision{}
-	m, revision, err := openManifest(r.raw, r.cluster, r.String(), r.trust)
+	m, revision, err := r.open(r.raw, r.cluster, r.String(), r.trust)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func contentOf(data []byte) *content {
 
 // snapshot puts together what was read.
 func (r *Remote) snapshot() (*Snapshot, error) {
-	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Origin: r.String()}
+	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Expires: r.manifest.Expires, Origin: r.String()}
 	for _, name := range slices.Sorted(maps.Keys(r.manifest.Objects)) {
 		o := r.manifest.Objects[name]
 		switch {

@@ -14,6 +14,7 @@ package statestore
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -60,6 +61,9 @@ type Snapshot struct {
 	Files []host.Named
 	// Private are the objects below pki/private that were left in the store, sorted by path, until [Snapshot.Bring] says which are wanted.
 	Private []host.Named
+	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
+	Manifest []byte
+	Expires  time.Time // zero: never
 	// Origin says where it came from, for messages.
 	Origin string
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.

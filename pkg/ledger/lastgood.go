@@ -1,0 +1,67 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+const lastGoodFile = Dir + "/last-good.json"
+
+// LastGood is the newest configuration of a store that was verified and could be read, for when the store cannot be had; and the memory of what was
+// taken from it last, behind which it must not go back. It is replaced by one rename, after what it names is there.
+type LastGood struct {
+	Store      string      `json:"store"` // as the store names itself, with the cluster
+	Cluster    string      `json:"cluster"`
+	Generation int64       `json:"generation"` // 0 of a plain directory
+	Digest     string      `json:"digest"`     // of the manifest's JSON
+	Taken      time.Time   `json:"taken"`
+	Manifest   host.Digest `json:"manifest"` // a blob: as it was in the store, with its signatures
+	Objects    host.Digest `json:"objects"`  // a blob: the objects that the node has read of it, keys among them
+	Names      int         `json:"names"`    // how many
+}
+
+// ReadLastGood returns nil where there is none, or none that may be read.
+func ReadLastGood(r Reader) (*LastGood, error) {
+	data, err := r.ReadFile(lastGoodFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	g := new(LastGood)
+	if err == nil {
+		err = json.Unmarshal(data, g)
+	}
+	if err == nil && (g.Store == "" || g.Manifest == host.Digest{} || g.Objects == host.Digest{}) {
+		err = errors.New("it is not whole")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: without it the node cannot do without its store; it is written again from the store", lastGoodFile, err)
+	}
+	return g, nil
+}
+
+// KeepLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one or the new one is there, whole.
+func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
+	blobs := []host.Content{host.ContentOf(manifest), host.ContentOf(objects)}
+	g.Manifest, g.Objects = blobs[0].Sum, blobs[1].Sum
+	data, err := json.Marshal(g)
+	if err != nil {
+		return fmt.Errorf("encode the last good configuration: %w", err)
+	}
+	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return fmt.Errorf("keep the last good configuration: %w", err)
+	}
+	if err := l.saveBeside(ctx, w, Batch{Blobs: blobs}); err != nil {
+		return err
+	}
+	if err := write(ctx, w, lastGoodFile, slices.Concat(data, []byte("\n"))); err != nil {
+		return fmt.Errorf("keep the last good configuration: %w", err)
+	}
+	return l.Tidy(w)
+}
