@@ -22,6 +22,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 		sign  string
 	}{
 		"vxlan":   {1450, "10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink", "the VXLAN device is up: flannel.1 is up"},
+		"udp":     {1472, "10.244.0.0/16 dev flannel0", "the tunnel device is up: flannel0 is up"},
 		"host-gw": {1500, "10.244.2.0/24 via 10.77.0.12 dev host0", "flanneld has its lease: /run/flannel/subnet.env"},
 	} {
 		t.Run(backend, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 				pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
 			}
 			// flanneld of node 1 hears of node 2 by its watch.
-			nodes[0].Shell(ctx, "until ip route show "+podRange(1)+" | grep -qF '"+c.route+"'; do sleep 0.1; done")
+			nodes[0].Shell(ctx, "until ip route show match "+podRange(1)+" | grep -qF '"+c.route+"'; do sleep 0.1; done")
 			talk(ctx, t, nodes, pods)
 			if link := pods[0].Must(ctx, "ip", "link", "show", "eth0"); !strings.Contains(link, fmt.Sprintf("mtu %d ", c.mtu)) {
 				t.Errorf("the pod's link has another MTU than %d:\n%s", c.mtu, link)

@@ -67,7 +67,7 @@ func flannel() Network {
 		}),
 		Agents: []string{"kube-flannel"},
 		Proved: []Proof{
-			{"pods of two nodes talk with the real flanneld and plugin, by vxlan and by host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
+			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
 		},
 		Build: buildFlannel,
 	}
