@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,8 @@ func factsCommand(f *flags, s streams) *cobra.Command {
 		Use:   "facts",
 		Short: "Print what the agent knows of this host",
 		Long: `facts prints what the agent knows of this host: distribution, kernel, links and
-who manages them, container runtime, kubelet.
+who manages them, container runtime, kubelet; and on AWS what the instance's
+metadata says (IMDSv2): type, zone, interfaces, tags.
 
 Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
 		Args: noArgs,
@@ -27,6 +29,7 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 				return fmt.Errorf("look at the host: %w", err)
 			}
 			defer func() { err = errors.Join(err, view.Close()) }()
+			view.LearnInstance(cmd.Context(), true)
 			if !f.text() {
 				return f.data(s, view.Facts())
 			}
@@ -61,11 +64,15 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		}
 		lines = append(lines, [2]string{"link " + l.Name, fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
 	}
+	lines = append(lines, instanceLines(f.Instance)...)
 	for _, unit := range slices.Sorted(maps.Keys(f.Services)) {
 		lines = append(lines, [2]string{"network service", fmt.Sprintf("%s, %s", unit, f.Services[unit])})
 	}
 	for _, p := range f.Peers {
 		lines = append(lines, [2]string{"also here", p})
+	}
+	for _, p := range f.Problems {
+		lines = append(lines, [2]string{"not read", p})
 	}
 	for _, l := range lines {
 		if _, err := fmt.Fprintf(w, "%-16s %s\n", l[0], l[1]); err != nil {
@@ -73,6 +80,25 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		}
 	}
 	return nil
+}
+
+// instanceLines are what AWS says of the instance.
+func instanceLines(i *host.Instance) (lines [][2]string) {
+	if i == nil {
+		return nil
+	}
+	lines = append(lines, [2]string{"instance", fmt.Sprintf("%s, %s, %s", i.ID, i.Type, i.Zone)})
+	for _, e := range i.Interfaces {
+		link := "no link yet"
+		if e.Link != "" {
+			link = fmt.Sprintf("%s, mtu %d", e.Link, e.MTU)
+		}
+		lines = append(lines, [2]string{"interface " + strconv.Itoa(e.Device), fmt.Sprintf("%s %s, %s, %s %v, %d addresses, %d prefixes", e.ID, e.MAC, link, e.Subnet, e.SubnetRanges, len(e.Addresses), len(e.Delegated))})
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.Tags)) {
+		lines = append(lines, [2]string{"tag " + key, i.Tags[key]})
+	}
+	return lines
 }
 
 func addr(f *host.Facts) string {

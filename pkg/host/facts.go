@@ -14,14 +14,16 @@ type Facts struct {
 	Contain  string      `json:"container"` // "", "systemd-nspawn", "sandbox", "docker" …
 	// Cloud is where the machine runs, as kOps' spec.cloudProvider names it, by what its firmware says; "" when that tells nothing, and in a
 	// container, whose machine is somebody else's.
-	Cloud   string       `json:"cloud,omitempty"`
-	Cgroup  int          `json:"cgroup"` // 1, 2, or 0 when unknown
-	Links   []LinkFact   `json:"links"`
-	Uplink  string       `json:"uplink"` // the default route's link, "" if none
-	Address netip.Addr   `json:"address"`
-	RALinks []string     `json:"raLinks,omitempty"` // links on which the kernel takes router advertisements
-	Runtime RuntimeFacts `json:"runtime"`
-	Kubelet KubeletFacts `json:"kubelet"`
+	Cloud string `json:"cloud,omitempty"`
+	// Instance is what AWS says of this instance; nil anywhere else, and where nobody asked: see [Live.LearnInstance].
+	Instance *Instance    `json:"instance,omitempty"`
+	Cgroup   int          `json:"cgroup"` // 1, 2, or 0 when unknown
+	Links    []LinkFact   `json:"links"`
+	Uplink   string       `json:"uplink"` // the default route's link, "" if none
+	Address  netip.Addr   `json:"address"`
+	RALinks  []string     `json:"raLinks,omitempty"` // links on which the kernel takes router advertisements
+	Runtime  RuntimeFacts `json:"runtime"`
+	Kubelet  KubeletFacts `json:"kubelet"`
 	// Forward is the verdict of the FORWARD hook's base chains: "drop" when any
 	// of them drops by policy (a Docker host), else "accept".
 	ForwardPolicy map[string]string `json:"forwardPolicy"` // by family "ip", "ip6"

@@ -12,13 +12,7 @@ import (
 // where nothing tells. The marks are those of cloud-init.
 // https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
 func cloudOf(k *kernel) string {
-	said := func(field string) string {
-		raw, err := readKernelFile(k.sys + "/class/dmi/id/" + field)
-		if err != nil { // no DMI, as on many boards
-			return ""
-		}
-		return strings.TrimSpace(string(raw))
-	}
+	said := func(field string) string { return firmware(k, field) }
 	switch vendor := said("sys_vendor"); vendor {
 	case "Amazon EC2":
 		return "aws"
@@ -36,6 +30,23 @@ func cloudOf(k *kernel) string {
 		return "azure"
 	case strings.HasPrefix(said("product_name"), "OpenStack "):
 		return "openstack"
+	}
+	return ""
+}
+
+// firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
+func firmware(k *kernel, field string) string {
+	raw, err := readKernelFile(k.sys + "/class/dmi/id/" + field)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and that of Xen does not.
+func nitroType(k *kernel) string {
+	if name := firmware(k, "product_name"); firmware(k, "sys_vendor") == "Amazon EC2" && strings.Count(name, ".") == 1 {
+		return name
 	}
 	return ""
 }
