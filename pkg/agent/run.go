@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -37,12 +38,22 @@ type run struct {
 	late     map[string][]string // effects owed that only the removals' graph has
 }
 
+// askCloud lets the host learn what AWS says of the instance, where the network wants to know: a pass that does not ask costs nothing.
+func askCloud(ctx context.Context, d *Desired, v host.View) {
+	if l, ok := v.(interface {
+		LearnInstance(ctx context.Context, all bool)
+	}); ok && d.held == nil && network.ENIPods(d.Node) {
+		l.LearnInstance(ctx, false)
+	}
+}
+
 // begin plans a pass. It reads the host and changes nothing.
 func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Ledger) (*run, error) {
 	d, err := p.target(d, led, v)
 	if err != nil {
 		return nil, err
 	}
+	askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
 	if r.graph, r.notes, err = d.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -69,7 +70,7 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 		return nil, err
 	}
 	v := b.in.Node.KubernetesVersion
-	want := kubeletWant{Input: b.view, plugin: b.built.KubeletPlugin, mtu: b.built.KubeletMTU}
+	want := kubeletWant{Input: b.view, plugin: b.built.KubeletPlugin, mtu: b.built.KubeletMTU, maxPods: b.built.MaxPods}
 	docker := b.view.DockerKubelet()
 	var out []setting
 	var errs []string
@@ -159,7 +160,11 @@ func configDropIn(settings []setting) []byte {
 	var text strings.Builder
 	text.WriteString(header + "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
 	for _, s := range settings {
-		fmt.Fprintf(&text, "%s: %q\n", s.flag.Field, s.value)
+		value := strconv.Quote(s.value)
+		if s.flag.Number {
+			value = s.value
+		}
+		fmt.Fprintf(&text, "%s: %s\n", s.flag.Field, value)
 	}
 	return []byte(text.String())
 }

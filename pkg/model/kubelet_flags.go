@@ -13,6 +13,7 @@ type kubeletFlag struct {
 	First, Last int    // minor releases of Kubernetes 1; Last 0: still there
 	Docker      bool   // only read where kubelet itself calls the plugins
 	Field       string // of KubeletConfiguration; "": a flag only
+	Number      bool   // what the field takes is a number
 	Path        string // in the documents, under spec.kubelet
 	Source      string // where the range is from
 
@@ -27,6 +28,8 @@ type kubeletWant struct {
 	network.Input
 	plugin string // network.Built.KubeletPlugin
 	mtu    int
+
+	maxPods int
 }
 
 // kubeletFlags is every network flag of kubelet with its first and last release. In 1.24 dockershim went, and with it most of them
@@ -59,6 +62,10 @@ func kubeletFlags() []kubeletFlag {
 		{Name: "pod-cidr", First: 0, Field: "podCIDR", Path: "podCIDR",
 			Source: "kubernetes#10211",
 			User:   func(k config.Kubelet) string { return k.PodCIDR.String() }},
+		{Name: "max-pods", First: 0, Field: "maxPods", Number: true, Path: "maxPods",
+			Source: "pkg/kubelet/apis/config, KubeletConfiguration.MaxPods",
+			User:   func(k config.Kubelet) string { return number(k.MaxPods) },
+			Value:  func(w kubeletWant) string { return number(w.maxPods) }},
 		{Name: "reconcile-cidr", First: 2, Last: 5, Docker: true, Path: "reconcileCIDR",
 			Source: "kubernetes#39322",
 			User:   func(k config.Kubelet) string { return boolean(k.ReconcileCIDR) }},

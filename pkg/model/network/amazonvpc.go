@@ -72,6 +72,8 @@ func buildAmazonVPC(in Input) (Built, error) {
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
 		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts eni*")
 	}
+	env := in.Node.Networking.AmazonVPC.Env
+	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6, env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
 	b.Wait = in.waitConf(amazonVPCConf, "its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	return b, nil
 }

@@ -138,6 +138,7 @@ func buildCilium(in Input) (Built, error) {
 	if err := b.addCiliumEtcd(in); err != nil {
 		return b, err
 	}
+	b.fitENIs(in, false, false)
 	b.Wait = in.waitConf(ciliumConf, "its agent writes it when it is ready")
 	return b, nil
 }

@@ -68,7 +68,9 @@ type Built struct {
 	KubeletPlugin string
 	// KubeletMTU is --network-plugin-mtu; 0: kubelet's own rule.
 	KubeletMTU int
-	Notes      []Note
+	// MaxPods is --max-pods; 0: kubelet's own.
+	MaxPods int
+	Notes   []Note
 
 	identities []string // names of the certificates that it installs
 }
