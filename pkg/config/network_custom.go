@@ -122,6 +122,7 @@ type CustomSign struct {
 	Path string `json:"path,omitempty"`
 	Link string `json:"link,omitempty"`
 	Kind string `json:"kind,omitempty"`
+	Pods bool   `json:"pods,omitempty"` // as many links as pods with an address
 	When string `json:"when,omitempty"`
 }
 

@@ -173,6 +173,7 @@ func (d *decoder) customSign(s *CustomSign) []field {
 		{name: "path", set: d.text(&s.Path, validPathPattern)},
 		{name: "link", set: d.text(&s.Link, validPattern)},
 		{name: "kind", set: d.text(&s.Kind, validModule)},
+		{name: "pods", set: d.boolean(&s.Pods)},
 		{name: "when", set: d.choice(&s.When, "ipv4", "ipv6")},
 	}
 }

@@ -21,7 +21,7 @@ func (c *checker) signs(ctx context.Context) error {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNotHere):
-			c.add("sign of life", NotHere, s.What+": not told below an image's root", "")
+			c.add("sign of life", NotHere, s.What+": nothing on this host can tell", "")
 		case err != nil:
 			return fmt.Errorf("look whether %s: %w", s.What, err)
 		case there:
@@ -83,6 +83,9 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 	if err != nil {
 		return "", false, err
 	}
+	if s.Pods {
+		return c.podLinks(ctx, s, links)
+	}
 	seen := s.Link + " is not there"
 	for _, l := range links {
 		match, err := path.Match(s.Link, l.Name)
@@ -97,6 +100,32 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 		}
 	}
 	return seen, false, nil
+}
+
+// podLinks counts the links that a sign names, and the pods that must have one each.
+func (c *checker) podLinks(ctx context.Context, s network.Sign, links []host.Link) (string, bool, error) {
+	pods, err := c.view.Pods(ctx)
+	if errors.Is(err, host.ErrNotHere) {
+		return "", false, err
+	}
+	if err != nil {
+		return "the runtime does not say which pods live here: " + err.Error(), false, nil
+	}
+	living, up := 0, 0
+	for _, p := range pods {
+		if p.Ready && !p.HostNetwork {
+			living++
+		}
+	}
+	for _, l := range links {
+		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) { // a pattern that is none matches nothing
+			up++
+		}
+	}
+	if living == 0 {
+		return "no pod with an address lives here yet", true, nil
+	}
+	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, s.Link, living), up >= living, nil
 }
 
 func (c *checker) table(ctx context.Context, s network.Sign) (string, bool, error) {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +20,11 @@ import (
 type withRuntime struct {
 	host.View
 	facts host.Facts
+	pods  []host.Pod
+	err   error
 }
+
+func (v withRuntime) Pods(context.Context) ([]host.Pod, error) { return v.pods, v.err }
 
 func (v withRuntime) Facts() *host.Facts { return &v.facts }
 
@@ -28,6 +34,8 @@ type lab struct {
 	conf, bin string
 	host      *host.Host
 	runtime   host.RuntimeFacts
+	pods      []host.Pod
+	podsErr   error
 }
 
 func newLab(t *testing.T) *lab {
@@ -59,7 +67,7 @@ func (l *lab) plugin(name, supports string) {
 func (l *lab) check(signs ...network.Sign) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
-	view := withRuntime{l.host, host.Facts{Runtime: l.runtime}}
+	view := withRuntime{l.host, host.Facts{Runtime: l.runtime}, l.pods, l.podsErr}
 	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
 		Conf: &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}})
 	ok(l.t, err)
@@ -209,6 +217,41 @@ func TestSigns(t *testing.T) {
 		results := l.check(network.Sign{What: "x", Link: "br-none"})
 		if last := results[len(results)-1]; last.State != Waiting || Worst(results) != Waiting {
 			t.Errorf("%+v", results)
+		}
+	})
+}
+
+// Each pod with an address has its link; where no pod lives, and where nobody can say, that is no failure.
+func TestSignsOfPods(t *testing.T) {
+	node := netns.New(t)
+	node.Run("ip", "link", "add", "knet1", "type", "veth", "peer", "name", "p1")
+	node.Run("ip", "link", "add", "knet2", "type", "veth", "peer", "name", "p2")
+	node.Run("ip", "link", "add", "knet3", "type", "bridge")
+	for _, link := range []string{"knet1", "p1", "knet3"} {
+		node.Run("ip", "link", "set", link, "up")
+	}
+	web, db := host.Pod{Name: "web", Ready: true}, host.Pod{Name: "db", Ready: true}
+	ended, agent := host.Pod{Name: "job"}, host.Pod{Name: "kindnet", Ready: true, HostNetwork: true}
+	node.Do(func() {
+		for name, c := range map[string]struct {
+			pods []host.Pod
+			err  error
+			want string
+		}{
+			"none":            {nil, nil, "ok: x: no pod with an address lives here yet"},
+			"none of its":     {[]host.Pod{agent, ended}, nil, "ok: x: no pod with an address"},
+			"one":             {[]host.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods"},
+			"one without":     {[]host.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why"},
+			"nobody to ask":   {nil, host.ErrNotHere, "not here: x"},
+			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken"},
+		} {
+			l := newLab(t)
+			l.pods, l.podsErr = c.pods, c.err
+			results := l.check(network.Sign{What: "x", Link: "knet*", Kind: "veth", Pods: true, Missing: "why"})
+			last := results[len(results)-1]
+			if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %s, want %s", name, got, c.want)
+			}
 		}
 	})
 }

@@ -18,6 +18,8 @@ func (w *writer) works(n network.Network) {
 	var rows [][]string
 	for _, s := range n.Signs {
 		switch {
+		case s.Table != "":
+			rows = append(rows, []string{s.What, code("nft list table " + s.Table), s.When})
 		case s.Path != "":
 			rows = append(rows, []string{s.What, code("ls " + s.Path), s.When})
 		case s.Link != "" && strings.ContainsAny(s.Link, "*?["):

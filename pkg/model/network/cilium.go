@@ -88,6 +88,7 @@ func ciliumSigns() []Sign {
 		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve", If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
 			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }, Missing: "traffic between nodes is not encrypted"},
+		podSign("lxc*", ""), // veth or netkit
 	}
 }
 

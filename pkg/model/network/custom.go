@@ -53,7 +53,7 @@ func custom(c *config.Custom) Network {
 	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds, Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
 	n.SharedHost = customShared(c.SharedHost)
 	for _, s := range c.Signs {
-		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, When: whenWords(s.When), If: whenFamily(s.When)})
+		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, Pods: s.Pods, When: whenWords(s.When), If: whenFamily(s.When)})
 	}
 	n.Agents, n.Leftovers = c.Agents, customLeftovers(c.Leftovers)
 	return n

@@ -47,6 +47,7 @@ func flannel() Network {
 			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp", If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{What: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard", If: flannelBackend("wireguard"),
 				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
+			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
 		Leftovers: portmapLeaves(tasks.Leftovers{

@@ -30,7 +30,8 @@ func kindnet() Network {
 		IPv6:       true,
 		SharedHost: leaveAlone("knet*"),
 		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq", When: "pods have IPv4, unless masquerade is off",
-			If: kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took its table away (restart its pod)"}},
+			If: kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took its table away (restart its pod)"},
+			podSign("knet*", "veth")},
 		Leftovers: tasks.Leftovers{
 			Links: []tasks.LinkMark{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
 			Rules: []tasks.RuleMark{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64

@@ -21,7 +21,7 @@ func kopeio() Network {
 	n.Ports = []Port{{Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "mode gre"}, {Proto: "udp", Port: 4500, What: "mode ipsec"}}
 	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
 	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
-	n.Signs = []Sign{{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"}}
+	n.Signs = append(n.Signs, Sign{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
 	n.Leftovers = kopeioLeaves(n.Leftovers)
 	n.Proved, n.Yields = nil, ""            // kubenet's routes are the cloud's, these a daemon's
 	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml

@@ -61,12 +61,25 @@ func kubenet() Network {
 				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
 		}),
+		Signs: kubenetSigns(),
 		Proved: []Proof{
 			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the template", "test/e2e TestPodsTalkByKubenet"},
 			{"nothing is left to do when containerd 2 has rendered the template", "test/e2e TestKubenetOnContainerd2"},
 		},
 		Yields: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
 		Build:  buildKubenet,
+	}
+}
+
+// kubenetSigns: what the runtime knows before the first pod, and what the plugins make for each.
+func kubenetSigns() []Sign {
+	each := podSign("veth*", "veth")
+	each.When, each.If = "containerd calls the plugins", notDockerKubelet
+	return []Sign{
+		{What: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf, When: "containerd calls the plugins", If: notDockerKubelet,
+			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or the cloud's"},
+		{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", When: "kubelet calls the plugins", If: Input.DockerKubelet, Missing: "normal before the first pod; else the node has no pod CIDR"},
+		each,
 	}
 }
 

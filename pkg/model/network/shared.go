@@ -75,6 +75,11 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 	}
 }
 
+// podSign is the host's end of each pod's link: until a pod lives on the node it says nothing.
+func podSign(link, kind string) Sign {
+	return Sign{What: "each pod has its link", Link: link, Kind: kind, Pods: true, Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the runtime's log"}
+}
+
 // noteKubeProxy says that the network serves the services, unless a document says that it knows. kube-proxy.enabled: true is refused with the documents.
 func (b *Built) noteKubeProxy(in Input, path, network string) {
 	if in.Node.KubeProxy == nil {
