@@ -142,6 +142,16 @@ func oneArg(what, example string) cobra.PositionalArgs {
 	}
 }
 
+// twoArgs asks for exactly two arguments, by what they are and an example.
+func twoArgs(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fmt.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+		}
+		return nil
+	}
+}
+
 func atMostOneArg(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes one argument or none, and got %d", cmd.Name(), len(args))

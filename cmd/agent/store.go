@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -24,48 +26,25 @@ run it in CI before a merge. Exit 0: all is well; 1: it is not.`,
   agent store check ./store --facts node.json`,
 		Args: oneArg("the store's directory", "agent store check ./store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return checkStore(cmd, f, s, args[0], facts)
+			return checkStore(cmd.Context(), f, s, args[0], facts)
 		},
 	}
 	check.Flags().StringVar(&facts, "facts", "", "saved facts of a host, from `agent facts -o json` (default: an ordinary node)")
-	cmd.AddCommand(check)
+	cmd.AddCommand(check, publishCommand(f, s), signCommand(f, s), verifyStoreCommand(f, s), keygenCommand(s))
 	return cmd
 }
 
-func checkStore(cmd *cobra.Command, f *flags, s streams, dir, factsFile string) error {
-	facts := agent.PlainFacts()
-	if factsFile != "" {
-		var err error
-		if facts, err = readFacts(factsFile); err != nil {
-			return err
-		}
-	}
-	clusters := []string{f.cluster}
-	if f.cluster == "" {
-		var err error
-		if dir, clusters, err = statestore.Clusters(dir); err != nil {
-			return err
-		}
-	}
-	var all []*agent.Checked
-	ok := true
-	for _, cluster := range clusters {
-		store, err := statestore.Open(dir, cluster, statestore.Options{})
-		if err != nil {
-			return err
-		}
-		c, err := agent.Check(cmd.Context(), store, facts)
-		if err != nil {
-			return err
-		}
-		all, ok = append(all, c), ok && c.OK()
+func checkStore(ctx context.Context, f *flags, s streams, dir, factsFile string) error {
+	all, ok, err := checkAll(ctx, f, dir, factsFile)
+	if err != nil {
+		return err
 	}
 	if !f.text() {
 		if err := f.data(s, all); err != nil {
 			return err
 		}
 	} else {
-		printChecked(s, all)
+		printChecked(s.out, all)
 	}
 	if !ok {
 		return exit(exitError)
@@ -73,10 +52,37 @@ func checkStore(cmd *cobra.Command, f *flags, s streams, dir, factsFile string) 
 	return nil
 }
 
-func printChecked(s streams, all []*agent.Checked) {
+// checkAll checks the clusters of a directory, or the one that is named.
+func checkAll(ctx context.Context, f *flags, dir, factsFile string) (all []*agent.Checked, ok bool, err error) {
+	facts := agent.PlainFacts()
+	if factsFile != "" {
+		if facts, err = readFacts(factsFile); err != nil {
+			return nil, false, err
+		}
+	}
+	dir, clusters, err := clustersOf(f, dir)
+	if err != nil {
+		return nil, false, err
+	}
+	ok = true
+	for _, cluster := range clusters {
+		store, err := statestore.Open(dir, cluster, statestore.Options{})
+		if err != nil {
+			return nil, false, err
+		}
+		c, err := agent.Check(ctx, store, facts)
+		if err != nil {
+			return nil, false, err
+		}
+		all, ok = append(all, c), ok && c.OK()
+	}
+	return all, ok, nil
+}
+
+func printChecked(out io.Writer, all []*agent.Checked) {
 	for _, c := range all {
 		for _, d := range c.Diagnostics {
-			fmt.Fprintf(s.out, "%s/%s\n", c.Cluster, d)
+			fmt.Fprintf(out, "%s/%s\n", c.Cluster, d)
 		}
 		for _, n := range c.Nodes {
 			who := "every node"
@@ -87,18 +93,18 @@ func printChecked(s streams, all []*agent.Checked) {
 				who = "node group " + n.NodeGroup
 			}
 			if n.Error != "" {
-				fmt.Fprintf(s.out, "%s: %s: %s\n", c.Cluster, who, n.Error)
+				fmt.Fprintf(out, "%s: %s: %s\n", c.Cluster, who, n.Error)
 				continue
 			}
-			fmt.Fprintf(s.out, "%s: %s: network %s, %d tasks\n", c.Cluster, who, n.Network, n.Tasks)
+			fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", c.Cluster, who, n.Network, n.Tasks)
 			for _, text := range n.Notes {
-				fmt.Fprintf(s.out, "%s: %s: note: %s\n", c.Cluster, who, text)
+				fmt.Fprintf(out, "%s: %s: note: %s\n", c.Cluster, who, text)
 			}
 		}
 		if c.OK() {
-			fmt.Fprintf(s.out, "%s: all is well\n", c.Cluster)
+			fmt.Fprintf(out, "%s: all is well\n", c.Cluster)
 		} else {
-			fmt.Fprintf(s.out, "%s: has errors\n", c.Cluster)
+			fmt.Fprintf(out, "%s: has errors\n", c.Cluster)
 		}
 	}
 }

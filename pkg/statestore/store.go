@@ -6,7 +6,7 @@
 // object that changes. Only the published form can be changed in several places at once without a node seeing half of it; in a
 // plain directory a reader sees the documents as they were at one moment, whatever its writers had done by then.
 //
-// The package only reads. It protects from torn reads, from objects that are not what the manifest says, from symbolic links that
+// Stores are only read; [Publish] writes to a Sink, which is another thing. The package protects from torn reads, from objects that are not what the manifest says, from symbolic links that
 // leave the store and from a store too big for a node. It does not protect from whoever may publish: that is the
 // signature's part.
 package statestore

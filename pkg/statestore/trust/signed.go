@@ -81,3 +81,12 @@ func parseSignature(text string) (minisign.Signature, error) {
 	}
 	return s, nil
 }
+
+// SignedBy is the number of the key that a signature says it is of, "" where it is no signature. Nothing is verified.
+func SignedBy(signature string) string {
+	s, err := parseSignature(signature)
+	if err != nil {
+		return ""
+	}
+	return ID(s.KeyID)
+}

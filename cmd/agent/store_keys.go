@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"aead.dev/minisign"
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// keyPassword is where a password may stand instead of in a file, for CI systems that keep secrets so.
+const keyPassword = "NETWRIGHT_KEY_PASSWORD"
+
+func keygenCommand(s streams) *cobra.Command {
+	out, passwordFile := "netwright", ""
+	cmd := &cobra.Command{
+		Use:   "keygen",
+		Short: "Make a key that signs what is published",
+		Long: `keygen makes a key pair of minisign's form: NAME.key, which signs and which nobody but
+you may read, and NAME.pub, which goes into trustedKeys of every node's agent.yaml.
+With a password (--password-file, or ` + keyPassword + `) the key is of no use
+without it. No file is replaced.`,
+		Example: `  agent store keygen --out netwright
+  agent store publish ./store s3://bucket/prefix --key netwright.key`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			password, err := readPassword(passwordFile)
+			if err != nil {
+				return err
+			}
+			public, private, err := minisign.GenerateKey(rand.Reader)
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
+			}
+			text, err := private.MarshalText()
+			if password != "" {
+				text, err = minisign.EncryptKey(password, private)
+			}
+			if err != nil {
+				return fmt.Errorf("encode the key: %w", err)
+			}
+			w, err := host.OpenFileWriter(host.Options{})
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
+			}
+			defer w.Close() // every write was synced and checked where it was made
+			path, err := filepath.Abs(out)
+			if err != nil {
+				return fmt.Errorf("find %s: %w", out, err)
+			}
+			pub := fmt.Appendf(nil, "untrusted comment: minisign public key %s\n%s\n", trust.ID(public.ID()), public)
+			if err := w.CreateFile(cmd.Context(), path+".key", append(text, '\n'), 0o600); err != nil {
+				return err
+			}
+			if err := w.CreateFile(cmd.Context(), path+".pub", pub, 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.out, "%s.key signs: keep it where nobody else can read it\n%s.pub verifies; in /etc/netwright/agent.yaml of every node:\n\ntrustedKeys: [%s]\n", out, out, public)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", out, "path of the files, without .key and .pub")
+	addPasswordFile(cmd, &passwordFile)
+	return cmd
+}
+
+func addPasswordFile(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "password-file", "", "file whose first line is the key's password (or set "+keyPassword+")")
+}
+
+// readPassword returns "" where none is given.
+func readPassword(file string) (string, error) {
+	if file == "" {
+		return os.Getenv(keyPassword), nil
+	}
+	data, err := readFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the key's password: %w", err)
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	if len(line) == 0 {
+		return "", fmt.Errorf("%s has no password in its first line: write it there", file)
+	}
+	return string(line), nil
+}
+
+// readKey reads a private key. No error shows any of it.
+func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
+	text, err := readFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key that signs: %w: `agent store keygen` makes one", err)
+	}
+	text = bytes.TrimSpace(text)
+	if !minisign.IsEncrypted(text) {
+		key := new(minisign.PrivateKey)
+		if err := key.UnmarshalText(text); err != nil {
+			return nil, fmt.Errorf("%s is no private key of minisign: name the .key file that `agent store keygen` made", file)
+		}
+		return key, nil
+	}
+	password, err := readPassword(passwordFile)
+	if err != nil {
+		return nil, err
+	}
+	if password == "" {
+		return nil, fmt.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
+	}
+	key, err := minisign.DecryptKey(password, text)
+	if err != nil {
+		return nil, errors.New("the password does not open " + file + ": give the one that it was made with")
+	}
+	return &key, nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"aead.dev/minisign"
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// publishing is what the flags of publish and sign say.
+type publishing struct {
+	key, passwordFile, facts string
+	expires                  time.Duration
+}
+
+func publishCommand(f *flags, s streams) *cobra.Command {
+	var p publishing
+	cmd := &cobra.Command{
+		Use:   "publish DIR DEST",
+		Short: "Validate a store's directory, sign it, and publish it as one generation",
+		Long: `publish does what check does, and then uploads every object under its hash and moves
+the manifest, which names them, last: nodes see the state of before or of after.
+DEST is a directory or an s3:// URL. Of two publishers at once one loses, and
+is told; nothing of its work is seen. Where DEST has it all, nothing is moved.`,
+		Example: `  agent store publish ./store s3://bucket/prefix --key netwright.key --expires 720h`,
+		Args:    twoArgs("the store's directory and where to publish it", "agent store publish ./store s3://bucket/prefix"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.publish(cmd.Context(), f, s, args[0], args[1])
+		},
+	}
+	p.addKey(cmd)
+	cmd.Flags().DurationVar(&p.expires, "expires", 0, "no node takes it for new after that time, such as 720h (default: for ever)")
+	cmd.Flags().StringVar(&p.facts, "facts", "", "saved facts of a host to validate with, as of check")
+	return cmd
+}
+
+func signCommand(f *flags, s streams) *cobra.Command {
+	var p publishing
+	cmd := &cobra.Command{
+		Use:   "sign DEST",
+		Short: "Sign what is published, as it is",
+		Long: `sign adds a signature to the manifest that is published in DEST, in the place of an
+older one of the same key. What it says stays, and so does its sha256. Verify
+first: you vouch for it.`,
+		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com && \
+  agent store sign s3://bucket/prefix --cluster demo.example.com --key next.key`,
+		Args: oneArg("where it is published", "agent store sign s3://bucket/prefix --key netwright.key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := p.private()
+			if err != nil {
+				return err
+			}
+			if key == nil {
+				return errors.New("sign needs a key: give --key; `agent store keygen` makes one")
+			}
+			dest, clusters, err := clustersOf(f, args[0])
+			if err != nil {
+				return err
+			}
+			for _, cluster := range clusters {
+				to, err := statestore.OpenSink(dest, cluster, statestore.Options{})
+				if err != nil {
+					return err
+				}
+				done, err := statestore.Sign(cmd.Context(), to, cluster, *key)
+				if err != nil {
+					return err
+				}
+				if err := f.printPublished(s, done, "signed"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	p.addKey(cmd)
+	return cmd
+}
+
+func (p *publishing) addKey(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.key, "key", "", "private key that signs, from `agent store keygen` or minisign -G")
+	addPasswordFile(cmd, &p.passwordFile)
+}
+
+// private is the key that signs, nil where none is named.
+func (p *publishing) private() (*minisign.PrivateKey, error) {
+	if p.key == "" {
+		return nil, nil
+	}
+	return readKey(p.key, p.passwordFile)
+}
+
+func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest string) error {
+	if p.expires < 0 || p.expires > 0 && p.expires < time.Minute {
+		return fmt.Errorf("--expires %s: expected a minute or more, such as 720h", p.expires)
+	}
+	key, err := p.private()
+	if err != nil {
+		return err
+	}
+	if from, err := filepath.Abs(dir); err == nil {
+		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, f.cluster)) {
+			return fmt.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
+		}
+	}
+	switch checked, ok, err := checkAll(ctx, f, dir, p.facts); {
+	case err != nil:
+		return err
+	case !ok:
+		printChecked(s.err, checked)
+		return fmt.Errorf("%s has errors: nothing was published", dir)
+	}
+	dir, clusters, err := clustersOf(f, dir)
+	if err != nil {
+		return err
+	}
+	for _, cluster := range clusters {
+		objects, err := everything(ctx, dir, cluster)
+		if err != nil {
+			return err
+		}
+		to, err := statestore.OpenSink(dest, cluster, statestore.Options{})
+		if err != nil {
+			return err
+		}
+		done, err := statestore.Publish(ctx, to, statestore.Publication{Cluster: cluster, Objects: objects, Key: key, Lasts: p.expires, Now: time.Now()})
+		if err != nil {
+			return err
+		}
+		if err := f.printPublished(s, done, "published"); err != nil {
+			return err
+		}
+		if key == nil {
+			fmt.Fprintf(s.err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with insecureUnsigned; sign with --key\n", cluster, done.Digest)
+		}
+	}
+	return nil
+}
+
+// clustersOf are the clusters that a command is about: the named one, or all of a directory.
+func clustersOf(f *flags, location string) (store string, clusters []string, err error) {
+	if f.cluster != "" {
+		return location, []string{f.cluster}, nil
+	}
+	return statestore.Clusters(location)
+}
+
+// everything is all objects of a cluster, as they are at one moment.
+func everything(ctx context.Context, dir, cluster string) (map[string][]byte, error) {
+	store, err := statestore.Open(dir, cluster, statestore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := store.Fetch(ctx, statestore.Revision{})
+	if err != nil {
+		return nil, fmt.Errorf("read what is to be published: %w", err)
+	}
+	objects := maps.Clone(snapshot.Objects)
+	for _, file := range slices.Concat(snapshot.Files, snapshot.Private) {
+		data, err := file.Bytes()
+		if err != nil {
+			return nil, fmt.Errorf("read what is to be published: %w", err)
+		}
+		objects[file.Name] = bytes.Clone(data)
+	}
+	return objects, nil
+}
+
+func (f *flags) printPublished(s streams, p *statestore.Published, done string) error {
+	if !f.text() {
+		return f.data(s, p)
+	}
+	if p.Unchanged {
+		done = "nothing to publish: it is there already as"
+	}
+	fmt.Fprintf(s.out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To, p.Objects, p.Digest)
+	if p.SignedBy != "" {
+		fmt.Fprintf(s.out, "  signed by key %s\n", p.SignedBy)
+	}
+	if !p.Expires.IsZero() {
+		fmt.Fprintf(s.out, "  expires at %s\n", p.Expires.Format(time.RFC3339))
+	}
+	return nil
+}

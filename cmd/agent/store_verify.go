@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// verifiedStore is what a cluster's manifest says, once it and all that it names were found right.
+type verifiedStore struct {
+	Cluster    string    `json:"cluster"`
+	Store      string    `json:"store"`
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest"`
+	Published  time.Time `json:"published,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"`
+	SignedBy   []string  `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
+	Objects    int       `json:"objects"`
+}
+
+func verifyStoreCommand(f *flags, s streams) *cobra.Command {
+	var keys []string
+	var pin string
+	cmd := &cobra.Command{
+		Use:   "verify STORE",
+		Short: "Hold what is published against pin, keys and hashes, as a node does",
+		Long: `verify reads a published store as a node does, with what the agent's own file trusts,
+or with --public-key and --pin, and holds every object against its hash. It changes
+nothing. Exit 0: a node takes it; 1: it does not, and why.`,
+		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com --public-key netwright.pub`,
+		Args:    oneArg("where it is published", "agent store verify s3://bucket/prefix --public-key netwright.pub"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.readConf(); err != nil {
+				return err
+			}
+			if pin != "" {
+				f.trust.pin = trust.Pin{Digest: pin, Origin: "--pin"}
+			}
+			for _, text := range keys {
+				key, err := publicKey(text)
+				if err != nil {
+					return err
+				}
+				f.trust.keys = append(f.trust.keys, key)
+			}
+			location, clusters, err := clustersOf(f, args[0])
+			if err != nil {
+				return err
+			}
+			for _, cluster := range clusters {
+				if err := f.verifyStore(cmd.Context(), s, location, cluster); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVar(&keys, "public-key", nil, "a key to trust, beside those of the agent's file: a .pub file, or its second line")
+	cmd.Flags().StringVar(&pin, "pin", "", "the sha256 that the manifest must have")
+	return cmd
+}
+
+// publicKey reads a key that stands on the command line, or in a file named there.
+func publicKey(text string) (trust.Key, error) {
+	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
+		data, err := readFile(text)
+		if err != nil {
+			return trust.Key{}, fmt.Errorf("read a public key: %w", err)
+		}
+		return trust.ParseKey(string(data), text)
+	}
+	return trust.ParseKey(text, "--public-key")
+}
+
+func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster string) error {
+	store, err := statestore.Open(location, cluster, f.storeOptions(f.policy()))
+	if err != nil {
+		return err
+	}
+	snapshot, err := store.Fetch(ctx, statestore.Revision{})
+	if err != nil {
+		return err
+	}
+	for _, object := range slices.Concat(snapshot.Files, snapshot.Private) {
+		if _, err := object.Bytes(); err != nil {
+			return err
+		}
+	}
+	statement, signatures, err := trust.Split(snapshot.Manifest)
+	if err != nil {
+		return err
+	}
+	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, SignedBy: []string{}}
+	for _, text := range signatures {
+		v.SignedBy = append(v.SignedBy, trust.SignedBy(text))
+	}
+	v.Objects = len(snapshot.Objects) + len(snapshot.Files) + len(snapshot.Private)
+	if snapshot.Generation > 0 {
+		m, err := statestore.ParseManifest(statement, cluster)
+		if err != nil {
+			return err
+		}
+		v.Published = m.Published
+	}
+	if !f.text() {
+		return f.data(s, v)
+	}
+	fmt.Fprintf(s.out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store, v.Objects, v.Digest)
+	for _, by := range v.SignedBy {
+		fmt.Fprintf(s.out, "  signed by key %s%s\n", by, f.trust.known(by))
+	}
+	for _, t := range []struct {
+		what string
+		at   time.Time
+	}{{"published at", v.Published}, {"expires at", v.Expires}} {
+		if !t.at.IsZero() {
+			fmt.Fprintf(s.out, "  %s %s\n", t.what, t.at.Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// known says whether a signature's key is one that is trusted.
+func (t *trusted) known(id string) string {
+	for _, k := range t.keys {
+		if trust.ID(k.Public.ID()) == id {
+			return ", which is trusted"
+		}
+	}
+	return ""
+}

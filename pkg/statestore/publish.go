@@ -1,0 +1,177 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"aead.dev/minisign"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// Publication is what is to be published.
+type Publication struct {
+	Cluster string
+	Objects map[string][]byte    // by name: see [Layout]
+	Key     *minisign.PrivateKey // signs; nil: nobody does
+	Lasts   time.Duration        // until it expires; 0: for ever
+	Now     time.Time
+}
+
+// Published says what became of a publication.
+type Published struct {
+	Cluster    string    `json:"cluster"`
+	To         string    `json:"to"`
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest"` // for a pin
+	Objects    int       `json:"objects"`
+	Bundle     int64     `json:"bundle"` // bytes
+	SignedBy   string    `json:"signedBy,omitempty"`
+	Expires    time.Time `json:"expires,omitzero"`
+	// Unchanged says that the store has it all already: nothing was moved.
+	Unchanged bool `json:"unchanged"`
+}
+
+// writers is how many objects are uploaded at once.
+const writers = 8
+
+// Publish puts the objects there, then their bundle, and moves the manifest last, if it is still the one that was there before. So a reader sees the state
+// of before or of after, and of two publishers at once one loses: that is an error, and nothing has changed for any reader. It may be retried.
+func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Published, error) {
+	raw, old, err := current(ctx, to, p.Cluster)
+	if err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
+	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
+	m.Published = p.Now.UTC().Truncate(time.Second)
+	if p.Lasts > 0 {
+		m.Expires = m.Published.Add(p.Lasts)
+	}
+	bundle := m.AddBundle(p.Objects)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
+	if err := upload(ctx, to, m, p.Objects, bundle); err != nil {
+		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+	}
+	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: len(m.Objects), Bundle: m.Bundle.Size}
+	if p.Key != nil {
+		out.SignedBy = trust.ID(p.Key.ID())
+	}
+	if same(old, m) && signedBy(raw.Body, p.Key) {
+		statement, _, _ := trust.Split(raw.Body)
+		out.Unchanged, out.Generation, out.Digest = true, old.Generation, trust.Digest(statement)
+		return out, nil
+	}
+	statement := m.Encode()
+	out.Generation, out.Digest, out.Expires = m.Generation, trust.Digest(statement), m.Expires
+	signed := trust.Join(statement)
+	if p.Key != nil {
+		signed = trust.Join(statement, trust.Sign(*p.Key, statement, comment(m)))
+	}
+	return out, move(ctx, to, signed, raw.ETag)
+}
+
+// move replaces the manifest, the last step.
+func move(ctx context.Context, to objectstore.Sink, manifest []byte, known string) error {
+	err := to.Replace(ctx, manifestName, manifest, known)
+	if errors.Is(err, objectstore.ErrConflict) {
+		return fmt.Errorf("publish to %s: somebody else published meanwhile, and this was not: see what they did, take it in, and publish again: %w", to, err)
+	}
+	if err != nil {
+		return fmt.Errorf("publish to %s: move the manifest: %w", to, err)
+	}
+	return nil
+}
+
+// comment is what a signature says of itself; it is signed too.
+func comment(m *Manifest) string {
+	return fmt.Sprintf("%s generation %d", m.Cluster, m.Generation)
+}
+
+// current is the manifest that is there; one of generation 0 where there is none.
+func current(ctx context.Context, from objectstore.Source, cluster string) (objectstore.Object, *Manifest, error) {
+	raw, err := from.Get(ctx, manifestName, "", maxManifestSize+trust.MaxSignaturesSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return objectstore.Object{}, &Manifest{}, nil
+	}
+	if err != nil {
+		return raw, nil, err
+	}
+	if raw.ETag == "" {
+		return raw, nil, errors.New("it says no ETag of its manifest, without which two publishers could overwrite each other: publish to another store")
+	}
+	m, _, err := openManifest(raw.Body, cluster, from.String(), nil)
+	if err != nil {
+		return raw, nil, fmt.Errorf("read what is there: %w; or move it away and publish anew, with another name", err)
+	}
+	return raw, m, nil
+}
+
+// upload puts what the manifest names there.
+func upload(ctx context.Context, to objectstore.Sink, m *Manifest, objects map[string][]byte, bundle []byte) error {
+	all, private := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}
+	for name, o := range m.Objects {
+		all[objectPath(o)] = objects[name]
+		if strings.HasPrefix(name, privateDir) {
+			private[objectPath(o)] = true
+		}
+	}
+	if d, ok := to.(*directorySink); ok { // elsewhere who may read is said by the store's own policy
+		d.private = private
+	}
+	each, ctx := errgroup.WithContext(ctx)
+	each.SetLimit(writers)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		each.Go(func() error { return to.Put(ctx, name, all[name]) })
+	}
+	return each.Wait()
+}
+
+// same tells that a publication would change nothing for a reader.
+func same(old, now *Manifest) bool {
+	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Expires.IsZero() && now.Expires.IsZero() && old.Generation > 0
+}
+
+// signedBy tells that a manifest has the key's signature, where there is a key.
+func signedBy(raw []byte, key *minisign.PrivateKey) bool {
+	if key == nil {
+		return true
+	}
+	public, _ := key.Public().(minisign.PublicKey)
+	_, err := trust.Policy{Keys: []trust.Key{{Public: public}}}.CheckKept(raw)
+	return err == nil
+}
+
+// Sign adds a key's signature to the manifest that is there, in the place of an older one of that key. The manifest stays what it is, so that a pin
+// of it holds.
+func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign.PrivateKey) (*Published, error) {
+	raw, m, err := current(ctx, to, cluster)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("sign %s: %w", to, err)
+	case m.Generation == 0:
+		return nil, fmt.Errorf("sign %s: nothing is published there: `agent store publish` comes first", to)
+	}
+	statement, signatures, err := trust.Split(raw.Body)
+	if err != nil {
+		return nil, fmt.Errorf("sign %s: %w", to, err)
+	}
+	signatures = slices.DeleteFunc(signatures, func(s string) bool { return trust.SignedBy(s) == trust.ID(key.ID()) })
+	signatures = append(signatures, trust.Sign(key, statement, comment(m)))
+	out := &Published{
+		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement), Objects: len(m.Objects), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
+	}
+	if m.Bundle != nil {
+		out.Bundle = m.Bundle.Size
+	}
+	return out, move(ctx, to, trust.Join(statement, signatures...), raw.ETag)
+}

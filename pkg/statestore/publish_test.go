@@ -1,0 +1,203 @@
+package statestore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+)
+
+func publication(content string) statestore.Publication {
+	return statestore.Publication{Cluster: storetest.Cluster, Now: time.Unix(2e9, 0), Objects: map[string][]byte{
+		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content), "pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello"),
+	}}
+}
+
+// sinks are what can be published to, and a reader of each.
+func sinksUnderTest(t *testing.T) map[string]struct {
+	sink func() objectstore.Sink
+	read func() statestore.Store
+} {
+	dir, memory := t.TempDir(), new(storetest.Memory)
+	return map[string]struct {
+		sink func() objectstore.Sink
+		read func() statestore.Store
+	}{
+		"directory": {func() objectstore.Sink {
+			s, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}, func() statestore.Store { return openIn(dir)(t, storetest.Cluster) }},
+		"memory": {func() objectstore.Sink { return memory }, func() statestore.Store { return statestore.NewRemote(memory, storetest.Cluster, nil) }},
+	}
+}
+
+func TestPublish(t *testing.T) {
+	for name, c := range sinksUnderTest(t) {
+		t.Run(name, func(t *testing.T) {
+			for i, content := range []string{"one", "two"} {
+				done, err := statestore.Publish(t.Context(), c.sink(), publication(content))
+				if err != nil || done.Generation != int64(i+1) || done.Unchanged || done.Objects != 4 {
+					t.Fatalf("%+v, %v", done, err)
+				}
+				got := mustFetch(t, c.read(), statestore.Revision{})
+				if got.Generation != int64(i+1) || got.Digest != done.Digest || string(got.Objects["nodes/n1.yaml"]) != content || len(got.Files) != 1 {
+					t.Errorf("read %+v", got)
+				}
+			}
+			again, err := statestore.Publish(t.Context(), c.sink(), publication("two"))
+			if err != nil || !again.Unchanged || again.Generation != 2 {
+				t.Errorf("the same again: %+v, %v", again, err)
+			}
+			back, err := statestore.Publish(t.Context(), c.sink(), publication("one"))
+			if err != nil || back.Unchanged || back.Generation != 3 {
+				t.Errorf("an earlier content: %+v, %v", back, err)
+			}
+		})
+	}
+}
+
+// meanwhile is a sink on which somebody else publishes between the reading of the manifest and its replacement.
+type meanwhile struct {
+	objectstore.Sink
+	other func()
+}
+
+func (m meanwhile) Replace(ctx context.Context, name string, data []byte, known string) error {
+	m.other()
+	return m.Sink.Replace(ctx, name, data, known)
+}
+
+func TestTwoPublishers(t *testing.T) {
+	for name, c := range sinksUnderTest(t) {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, first %v", name, first), func(t *testing.T) {
+				sink := meanwhile{c.sink(), func() {
+					if _, err := statestore.Publish(t.Context(), c.sink(), publication(fmt.Sprintf("theirs %v", first))); err != nil {
+						t.Error(err)
+					}
+				}}
+				_, err := statestore.Publish(t.Context(), sink, publication("ours"))
+				if !errors.Is(err, objectstore.ErrConflict) || !strings.Contains(err.Error(), "somebody else published meanwhile, and this was not") {
+					t.Errorf("the later one: %v", err)
+				}
+				if got := mustFetch(t, c.read(), statestore.Revision{}); string(got.Objects["nodes/n1.yaml"]) != fmt.Sprintf("theirs %v", first) {
+					t.Errorf("read %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// Of many at once each that was told of success is a generation of its own.
+func TestManyPublishers(t *testing.T) {
+	for name, c := range sinksUnderTest(t) {
+		t.Run(name, func(t *testing.T) {
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			taken := map[int64]bool{}
+			for i := range 8 {
+				sink := c.sink()
+				all.Go(func() {
+					done, err := statestore.Publish(t.Context(), sink, publication(fmt.Sprint(i)))
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case errors.Is(err, objectstore.ErrConflict):
+					case err != nil:
+						t.Error(err)
+					case taken[done.Generation]:
+						t.Errorf("generation %d twice", done.Generation)
+					default:
+						taken[done.Generation] = true
+					}
+				})
+			}
+			all.Wait()
+			if got := mustFetch(t, c.read(), statestore.Revision{}); got.Generation != int64(len(taken)) {
+				t.Errorf("%d were told of success, the last is generation %d", len(taken), got.Generation)
+			}
+		})
+	}
+}
+
+// failing is a sink that fails at its nth write.
+type failing struct {
+	objectstore.Sink
+	left int
+	mu   *sync.Mutex
+}
+
+func (f *failing) Put(ctx context.Context, name string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left--; f.left < 0 {
+		return errors.New("no space left")
+	}
+	return f.Sink.Put(ctx, name, data)
+}
+
+// Whatever fails on the way: readers have what they had.
+func TestPublishFails(t *testing.T) {
+	for name, c := range sinksUnderTest(t) {
+		t.Run(name, func(t *testing.T) {
+			if _, err := statestore.Publish(t.Context(), c.sink(), publication("one")); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 5 {
+				_, err := statestore.Publish(t.Context(), &failing{c.sink(), n, new(sync.Mutex)}, publication("two"))
+				if err == nil || !strings.Contains(err.Error(), "nothing has changed for its readers: no space left") {
+					t.Errorf("failed at write %d: %v", n, err)
+				}
+				if got := mustFetch(t, c.read(), statestore.Revision{}); string(got.Objects["nodes/n1.yaml"]) != "one" {
+					t.Errorf("failed at write %d: read %+v", n, got)
+				}
+			}
+		})
+	}
+}
+
+// Keys are for the owner; what is damaged is put right by publishing again, and what is no manifest is not overwritten.
+func TestPublishIntoADirectory(t *testing.T) {
+	dir := t.TempDir()
+	sink, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := publication("one")
+	if _, err := statestore.Publish(t.Context(), sink, p); err != nil {
+		t.Fatal(err)
+	}
+	m := statestore.NewManifest(storetest.Cluster, 1, p.Objects)
+	object := func(name string) string {
+		return filepath.Join(dir, storetest.Cluster, "objects/sha256", m.Objects[name].SHA256)
+	}
+	for name, mode := range map[string]os.FileMode{"pki/private/a/1.key": 0o600, "nodes/n1.yaml": 0o644} {
+		if info, err := os.Stat(object(name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	put(t, object("nodes/n1.yaml"), []byte("two"))
+	if _, err := openIn(dir)(t, storetest.Cluster).Fetch(t.Context(), statestore.Revision{}); err == nil {
+		t.Error("a damaged object was read")
+	}
+	if done, err := statestore.Publish(t.Context(), sink, p); err != nil || !done.Unchanged {
+		t.Errorf("%+v, %v", done, err)
+	}
+	mustFetch(t, openIn(dir)(t, storetest.Cluster), statestore.Revision{})
+	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), []byte("mine"))
+	if _, err := statestore.Publish(t.Context(), sink, p); err == nil || !strings.Contains(err.Error(), "read what is there: decode manifest") {
+		t.Error(err)
+	}
+}
