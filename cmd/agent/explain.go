@@ -12,7 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -63,7 +62,7 @@ func (f *flags) graph(ctx context.Context) (w *wired, d *agent.Desired, g *graph
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	g, _, err = d.Graph(view.Facts(), model.Discovered{}, w.pass.Assets)
+	g, _, err = d.Graph(view.Facts(), d.Known(view), w.pass.Assets)
 	return w, d, g, err
 }
 

@@ -28,6 +28,7 @@ type flags struct {
 	probes      []checkpoint.Probe
 	probeWindow time.Duration
 	storeFiles  https.Settings
+	kubeconfig  string
 }
 
 func rootCommand(s streams) *cobra.Command {
@@ -83,7 +84,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	})
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
-	p.StringVar(&f.store, "store", "", "state store: a directory or file:// URL")
+	p.StringVar(&f.store, "store", "", "state store: a directory, or a URL (file://, k8s://)")
 	p.StringVar(&f.cluster, "cluster", "", "cluster in the store (default: the only one)")
 	p.StringVar(&f.group, "node-group", "", "node group (default: the one that the node's document names)")
 	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")

@@ -75,7 +75,7 @@ func (f *flags) checked(ctx context.Context) (out *verified, err error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	g, _, err := d.Graph(h.Facts(), model.Discovered{}, w.pass.Assets)
+	g, _, err := d.Graph(h.Facts(), d.Known(h), w.pass.Assets)
 	if err != nil {
 		return nil, err
 	}

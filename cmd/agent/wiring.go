@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,11 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -81,6 +84,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Assets: assets.New(store),
 		Log:    log,
 		Trust:  policy,
+		API:    &agent.API{Kubeconfig: cmp.Or(f.kubeconfig, kube.DefaultKubeconfig), Options: f.kube()},
 
 		AllowDisruptive: f.disruptive,
 		Checkpoint: checkpoint.Settings{
@@ -201,12 +205,18 @@ func (f *flags) readConf() error {
 	}
 	f.probeWindow = own.ProbeWindow
 	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
+	f.kubeconfig = own.Kubeconfig
 	return nil
 }
 
 // storeOptions are how the store is opened, once the agent's file has been read.
 func (f *flags) storeOptions(policy *trust.Policy) statestore.Options {
-	return statestore.Options{Trust: policy, HTTPS: f.storeFiles}
+	return statestore.Options{Trust: policy, HTTPS: f.storeFiles, Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
+}
+
+// kube is how the Kubernetes API is spoken to. A dry run starts no program for its credentials.
+func (f *flags) kube() kube.Options {
+	return kube.Options{Version: version, OnlyFiles: f.dryRun}
 }
 
 // readFile reads a small file of this machine. It never waits for the other

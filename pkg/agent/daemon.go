@@ -40,7 +40,7 @@ type Daemon struct {
 const (
 	retryFirst = time.Second      // after a failed pass, doubled each time …
 	retryMax   = time.Minute      // … up to this, and never above the interval
-	trialLook  = 5 * time.Second  // at most, while a unit is not known to run from its new settings
+	trialLook  = 5 * time.Second  // at most, while a unit is not known to run from its new settings, or kubelet makes its Node
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )
 
@@ -54,6 +54,7 @@ type life struct {
 	ready    bool
 	failures int
 	next     time.Time // when to look again
+	unread   bool      // the last pass could not read the store
 	over     bool      // somebody asked the daemon to end
 }
 
@@ -88,9 +89,12 @@ func (d Daemon) Run(ctx context.Context) error {
 func (l *life) wait(ctx context.Context) *control.Job {
 	t := time.NewTimer(time.Until(l.next))
 	defer t.Stop()
+	watched, stop := context.WithCancelCause(ctx)
+	defer stop(errors.New("the daemon works"))
 	select {
 	case <-ctx.Done():
 	case <-t.C:
+	case <-l.watch(watched):
 	case job := <-l.Control.Jobs():
 		return job
 	}
@@ -110,6 +114,7 @@ func (l *life) tell(ctx context.Context, out outcome) {
 	if ctx.Err() != nil {
 		return
 	}
+	l.unread = out.load != nil
 	if l.failures++; out.load == nil && out.err == nil {
 		l.failures = 0
 	}
@@ -122,7 +127,7 @@ func (l *life) tell(ctx context.Context, out outcome) {
 		l.Pass.Log.Warn("systemd was not told", zap.Error(err))
 	}
 	wait := l.delay(l.failures)
-	if l.Pass.onTrial() {
+	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, trialLook)
 	}
 	l.next = time.Now().Add(wait)

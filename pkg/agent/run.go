@@ -35,6 +35,7 @@ type run struct {
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
+	learnt   ledger.Learnt       // of the Kubernetes API
 	late     map[string][]string // effects owed that only the removals' graph has
 }
 
@@ -55,9 +56,12 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	}
 	askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
-	if r.graph, r.notes, err = d.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
+	found, learnt, heard := p.discover(ctx, d, v)
+	r.learnt = learnt
+	if r.graph, r.notes, err = d.Graph(v.Facts(), found, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)
 	}
+	r.notes = append(r.notes, heard...)
 	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {
 		return nil, err
 	}
@@ -151,6 +155,9 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.keepLearnt(ctx, h); err != nil {
 		return nil, err
 	}
 	h.ClearLeftovers(directories(r.graph, r.pruning.graph))

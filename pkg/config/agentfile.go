@@ -31,6 +31,9 @@ type AgentFile struct {
 	TrustedKeys []string `json:"trustedKeys,omitempty"`
 	// InsecureUnsigned takes a manifest that is neither pinned nor signed: whoever can write to the store, or stands before it, rules the node.
 	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
+	// Kubeconfig is the agent's own, for a k8s:// store and for the Nodes of the cluster; "": /etc/netwright/kubeconfig. Of its own Node a node
+	// learns by kubelet's.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Interval between two looks at the store and the host; 0: the agent's default.
 	Interval time.Duration `json:"interval,omitempty"`
 	// Probes must go on passing when a change may cut the node off, "tcp:10.0.0.1:443" or "ping:10.0.0.1"; none: those that are found.
@@ -74,6 +77,7 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "pin", set: d.text(&a.Pin, validSHA256)},
 			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
 			{name: "insecureUnsigned", set: d.boolean(&a.InsecureUnsigned)},
+			{name: "kubeconfig", set: d.absolutePath(&a.Kubeconfig)},
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
 			{name: "probes", set: d.texts(&a.Probes, validProbe)},
 			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},

@@ -145,4 +145,6 @@ type KubeletFacts struct {
 	ConfigDir  string         `json:"configDir,omitempty"` // --config-dir, if it is given
 	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
+	// Kubeconfig is by which it speaks to the API: --kubeconfig if it is given, else where kOps, EKS or kubeadm have it, if it is there.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
 }

@@ -38,8 +38,23 @@ func (g gatherer) kubelet() {
 		if k.RuntimeEndpoint == "" && k.ConfigFile != "" {
 			k.RuntimeEndpoint = g.configuredEndpoint(k.ConfigFile)
 		}
+		k.Kubeconfig = g.kubeconfigOf(command)
 		return
 	}
+}
+
+// kubeletKubeconfigs are where kOps and EKS, and kubeadm, have the kubeconfig of their kubelet.
+var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf"}
+
+// kubeconfigOf is the kubeconfig that a kubelet's command line names, or one that is where such are.
+func (g gatherer) kubeconfigOf(command unitCommand) string {
+	named := command.flag("kubeconfig", "")
+	for _, file := range kubeletKubeconfigs {
+		if _, err := g.Lstat(file); named == "" && err == nil {
+			return file
+		}
+	}
+	return named
 }
 
 // OwnDropIn is the name of our drop-ins: after a distribution's 10-…, before a

@@ -104,6 +104,7 @@ func TestKubeletFacts(t *testing.T) {
 				EnvFiles:        []string{"/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"},
 				ConfigFile:      "/var/lib/kubelet/config.yaml",
 				RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+				Kubeconfig:      "/etc/kubernetes/kubelet.conf",
 				Set: []VariableFact{
 					{"KUBELET_KUBECONFIG_ARGS", "--bootstrap-kubeconfig=/etc/kubernetes/b.conf --kubeconfig=/etc/kubernetes/kubelet.conf", kubeadmDropIn},
 					{"KUBELET_CONFIG_ARGS", "--config=/var/lib/kubelet/config.yaml", kubeadmDropIn},

@@ -15,6 +15,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -28,6 +29,9 @@ type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
 }
+
+// DefaultKubeconfig is where the agent looks for a kubeconfig of its own.
+const DefaultKubeconfig = "/etc/netwright/kubeconfig"
 
 // Options is how a client behaves.
 type Options struct {
@@ -73,7 +77,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 
 func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 	known := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme, metav1.AddMetaToScheme} {
 		if err := add(known); err != nil {
 			return nil, fmt.Errorf("register the kinds of the Kubernetes API: %w", err)
 		}

@@ -18,8 +18,7 @@ type Node struct {
 	Addresses     []netip.Addr   // by which other nodes reach it (InternalIP)
 	Unschedulable bool
 	CordonedBy    string // why we made it so, "" if we did not
-
-	version string // resourceVersion
+	Version       string // resourceVersion
 }
 
 // cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away takes the matter over: then nothing is undone.
@@ -35,7 +34,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	return &n, err
 }
 
-// Nodes reads all Nodes, and the version of the list, from which [Client.Changed] goes on. A kubelet may not from Kubernetes 1.32 on
+// Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A kubelet may not from Kubernetes 1.32 on
 // (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
 	var page corev1.NodeList
@@ -60,7 +59,7 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 
 // nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.
 func nodeOf(raw *corev1.Node) (Node, error) {
-	n := Node{Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], version: raw.ResourceVersion}
+	n := Node{Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion}
 	cidrs := raw.Spec.PodCIDRs
 	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
 		cidrs = []string{raw.Spec.PodCIDR}
@@ -115,7 +114,7 @@ func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[s
 		if patch == nil {
 			return nil
 		}
-		patch["metadata"].(map[string]any)["resourceVersion"] = node.version
+		patch["metadata"].(map[string]any)["resourceVersion"] = node.Version
 		body, err := json.Marshal(patch)
 		if err != nil {
 			return fmt.Errorf("write the change of Node %s: %w", name, err)

@@ -14,6 +14,7 @@ type Object struct {
 	Name    string
 	Labels  map[string]string
 	Data    map[string][]byte
+	Fixed   bool   // it never changes: the server refuses it, and need not watch it
 	Version string // resourceVersion: changes with every change of the object, and means nothing else
 }
 
@@ -34,6 +35,15 @@ func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) 
 		return nil, err
 	}
 	return objectOf(into), nil
+}
+
+// Version is an object's Version alone, which costs a request whose answer has none of its data.
+func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string) (string, error) {
+	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	var into metav1.PartialObjectMetadata
+	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", metadata)
+	err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
+	return into.ResourceVersion, err
 }
 
 // Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the caller's.
@@ -61,10 +71,14 @@ func (k Kind) empty() runtime.Object {
 
 func (k Kind) full(o Object) runtime.Object {
 	meta := metav1.ObjectMeta{Name: o.Name, Labels: o.Labels, ResourceVersion: o.Version}
-	if k == Secret {
-		return &corev1.Secret{ObjectMeta: meta, Data: o.Data, Type: corev1.SecretTypeOpaque}
+	var fixed *bool
+	if o.Fixed {
+		fixed = &o.Fixed
 	}
-	return &corev1.ConfigMap{ObjectMeta: meta, BinaryData: o.Data}
+	if k == Secret {
+		return &corev1.Secret{ObjectMeta: meta, Data: o.Data, Immutable: fixed, Type: corev1.SecretTypeOpaque}
+	}
+	return &corev1.ConfigMap{ObjectMeta: meta, BinaryData: o.Data, Immutable: fixed}
 }
 
 // objectOf takes both halves of a ConfigMap: what a person wrote as text and what a program wrote as bytes.

@@ -137,7 +137,7 @@ func (s *Stamps) Record(path string, info host.FileInfo, sum host.Digest) {
 // ours says that a path is the ledger's own: it reads what it wrote, and compares it with nothing.
 func ours(path string) bool {
 	switch path {
-	case stampsFile, owedFile, trialsFile, lastGoodFile, JournalFile:
+	case stampsFile, owedFile, trialsFile, lastGoodFile, learntFile, JournalFile:
 		return true
 	}
 	return strings.HasPrefix(path, blobDir+"/") || strings.HasPrefix(path, revisionDir+"/")

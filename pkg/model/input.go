@@ -29,6 +29,10 @@ type Discovered struct {
 	PodCIDRs []netip.Prefix
 	// Issued are the certificates that were, or are to be, issued to this node, by name.
 	Issued map[string]Issued
+	// Peers are the other nodes, of a node whose pod CIDRs are discovered too. What documents say of a peer wins.
+	Peers []config.Peer
+	// NoPodCIDRs says why there are none, where they were looked for.
+	NoPodCIDRs string
 }
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.

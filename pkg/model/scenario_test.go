@@ -19,6 +19,7 @@ import (
 // scenario is one archive of testdata: documents of a store, the facts of a host where they differ from [aHost], and what is wanted.
 // Its comment has a line each: "node: node-1", "group: nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24",
 // "issued: etcd" (or pending, or planned), "authority: kubernetes-ca".
+// "peer: node-2 10.0.0.2 10.0.2.0/24", which the API says.
 type scenario struct {
 	path    string
 	archive *txtar.Archive
@@ -89,6 +90,10 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 			}[key]
 		case "discovered":
 			in.Discovered.PodCIDRs = []netip.Prefix{netip.MustParsePrefix(value)}
+		case "peer":
+			part := strings.Fields(value)
+			in.Discovered.Peers = append(in.Discovered.Peers, config.Peer{Name: part[0], Address: config.Addresses{netip.MustParseAddr(part[1])},
+				PodCIDRs: config.CIDRs{netip.MustParsePrefix(part[2])}, Origin: config.Origin{File: "Node " + part[0]}})
 		}
 	}
 	var sources []config.Source

@@ -13,6 +13,7 @@ func view(in Input) network.Input {
 	if len(v.PodCIDRs) == 0 {
 		v.PodCIDRs = config.CIDRs(in.Discovered.PodCIDRs)
 	}
+	v.Peers, v.NoPodCIDRs = peersOf(in), in.Discovered.NoPodCIDRs
 	v.V4, v.V6 = families(v)
 	v.BinDir, v.ConfDir = in.Node.CNI.BinDir, in.Node.CNI.ConfDir
 	if rt := in.Facts.Runtime; !v.DockerKubelet() {
@@ -30,6 +31,17 @@ func view(in Input) network.Input {
 		v.BinDirs = append([]string{v.BinDir}, v.BinDirs...)
 	}
 	return v
+}
+
+// peersOf are the peers that documents name, and those that were discovered besides.
+func peersOf(in Input) []config.Peer {
+	out := slices.Clone(in.Node.Peers)
+	for _, p := range in.Discovered.Peers {
+		if !slices.ContainsFunc(in.Node.Peers, func(said config.Peer) bool { return said.Name == p.Name }) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Paths of the documents that the model asks origins of.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -19,6 +20,8 @@ type Options struct {
 	Trust *trust.Policy
 	// HTTPS are the files that an https:// store is asked with.
 	HTTPS https.Settings
+	// Kubernetes is how the API of a k8s:// store is spoken to.
+	Kubernetes kubernetes.Options
 }
 
 // schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.
@@ -29,7 +32,7 @@ var schemes = []struct {
 	{"file", openFile},
 	{"s3", nil},
 	{"https", openHTTPS},
-	{"k8s", nil},
+	{"k8s", openKubernetes},
 }
 
 // Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list. It reads nothing yet, so that a store
@@ -80,6 +83,17 @@ func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
 		return nil, err
 	}
 	return NewRemote(objectstore.NewPatient(source), cluster, o.Trust), nil
+}
+
+func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return nil, fmt.Errorf("state store %s: a namespace is all that it names: write k8s://NAMESPACE", u.Redacted())
+	}
+	namespace, err := kubernetes.New(u.Host, cluster, o.Kubernetes)
+	if err != nil {
+		return nil, fmt.Errorf("state store %s: %w", u.Redacted(), err)
+	}
+	return NewRemote(namespace, cluster, o.Trust), nil
 }
 
 func openDirectory(dir, cluster string, o Options) (Store, error) {

@@ -32,7 +32,10 @@ type Remote struct {
 	have     map[string][]byte // its objects, by sha256, as far as they were read
 }
 
-var _ Store = (*Remote)(nil)
+var (
+	_ Store   = (*Remote)(nil)
+	_ Watcher = (*Remote)(nil)
+)
 
 // NewRemote returns the store of the cluster whose objects source has. It reads nothing yet.
 func NewRemote(source objectstore.Source, cluster string, policy *trust.Policy) *Remote {
@@ -152,6 +155,21 @@ func (r *Remote) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 		return nil, 0, r.wrap(err)
 	}
 	return body, size, nil
+}
+
+// Changed implements [Watcher].
+func (r *Remote) Changed(ctx context.Context) error {
+	source, ok := r.source.(objectstore.Watcher)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	r.mu.Lock()
+	known := r.etag
+	r.mu.Unlock()
+	if err := source.Changed(ctx, manifestName, known); err != nil {
+		return r.wrap(err)
+	}
+	return nil
 }
 
 // missing lists what of the bundle's objects has yet to be read.

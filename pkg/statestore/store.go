@@ -33,6 +33,13 @@ type Store interface {
 	String() string
 }
 
+// Watcher is a Store that can say when it has something new, so that a daemon need not wait for its next look.
+type Watcher interface {
+	// Changed waits until the store may have something else than the last Fetch met, and returns nil. A store that cannot say so
+	// returns [errors.ErrUnsupported] at once. Any other error says only that nobody is watching now.
+	Changed(ctx context.Context) error
+}
+
 // ErrNotModified is returned by Fetch when the store has nothing newer than last.
 var ErrNotModified = objectstore.ErrNotModified
 

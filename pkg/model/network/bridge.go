@@ -51,6 +51,9 @@ func bridge() Network {
 			{"a switch takes with it what the network had, and nothing else", "test/e2e TestSwitchOfNetworkRollbackAndResume"},
 			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
 		},
+		Nodes: func(n *config.Node) NodesWanted { // who takes its ranges from the API takes the others' from there too
+			return NodesWanted{Own: len(n.PodCIDRs) == 0, Peers: len(n.PodCIDRs) == 0}
+		},
 		Build: buildBridge,
 	}
 }
@@ -65,7 +68,7 @@ func buildBridge(in Input) (Built, error) {
 	if len(in.PodCIDRs) == 0 {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods", At: graph.AfterKubelet},
-			What: "pod-cidr", Reason: podCIDRReason(in)})
+			What: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
 		return b, nil
 	}
 	gateways, err := gatewaysOf(in.PodCIDRs)
@@ -104,11 +107,6 @@ func buildBridge(in Input) (Built, error) {
 
 func bridgeMeta(in Input, why string) tasks.Meta {
 	return tasks.Meta{From: in.NetworkOrigin(), Why: why}
-}
-
-func podCIDRReason(in Input) string {
-	return fmt.Sprintf("the pod CIDRs of %s: put podCIDRs into nodes/%s.yaml, or under networking.bridge.nodes (what the Kubernetes API assigns is not read by this version)",
-		in.Node.Name, in.Node.Name)
 }
 
 // gatewaysOf gives the first address of each range with the range's length: what cbr0 has.

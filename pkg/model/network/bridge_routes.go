@@ -2,6 +2,7 @@ package network
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -13,12 +14,16 @@ const mainTable = 254
 // addRoutes makes a route to each peer's pod CIDRs over the peer's address of the same family. A peer that cannot be reached in one
 // hop is a note: the kernel would refuse the route, and the other peers are no worse for it.
 func (b *Built) addRoutes(in Input) {
-	for _, peer := range in.Node.Peers {
+	for _, peer := range in.Peers {
 		origin := peer.Origin.String()
 		if len(peer.PodCIDRs) == 0 {
 			b.note(Warning, origin, "no route to the pods of %s: no document names its pod CIDRs", peer.Name)
 		}
 		for _, cidr := range peer.PodCIDRs {
+			if slices.ContainsFunc(in.PodCIDRs, cidr.Overlaps) {
+				b.note(Warning, origin, "no route to %s of %s: it overlaps this node's own %s; one of the two must have another", cidr, peer.Name, in.PodCIDRs)
+				continue
+			}
 			via := peer.Address.V4()
 			if cidr.Addr().Is6() {
 				via = peer.Address.V6()

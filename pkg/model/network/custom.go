@@ -14,7 +14,7 @@ func custom(c *config.Custom) Network {
 	n := Network{
 		Name: customName, Title: "a network of your own, declared in the store in the terms in which this list knows the others",
 		Docs: "docs/documents.md", Kubelet: "cni", MTU: "as declared: `mtu`, else the smallest MTU of the links that are up less `overhead`",
-		Conf: Conf{Writer: WriterUser}, IPv6: true, Sysctls: optionally(forwarding()), Build: buildCustom,
+		Conf: Conf{Writer: WriterUser}, IPv6: true, Sysctls: optionally(forwarding()), Nodes: customNodes, Build: buildCustom,
 	}
 	if c == nil {
 		n.Proved = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store", "test/e2e TestPodsTalkOnADeclaredNetwork"}}

@@ -76,7 +76,7 @@ func (b *Built) addCustomConf(in Input, c *config.Custom) error {
 	if errors.Is(err, errNoPodCIDR) {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs", At: graph.AfterKubelet},
-			What: "pod-cidr", Reason: "the pod CIDRs of this node: put podCIDRs into its document under nodes/ (what the Kubernetes API assigns is not read by this version)"})
+			What: PodCIDRs, Reason: in.podCIDRReason("")})
 		return nil
 	}
 	if err != nil {

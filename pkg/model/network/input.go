@@ -13,12 +13,15 @@ type Input struct {
 	Node     *config.Node
 	Facts    *host.Facts
 	PodCIDRs config.CIDRs // of this node; empty: nobody knows them yet
-	V4, V6   bool         // the families that the cluster's pods have
-	BinDir   string       // where the runtime looks for plugins and we put them
-	ConfDir  string       // where the runtime looks for confs
-	BinDirs  []string     // all where the runtime looks for plugins, BinDir among them
-	Keypairs map[string]Keypair
-	Issued   map[string]Issued // by name, of the certificates that this node has issued to it
+	// NoPodCIDRs is why the API does not say them, "" where it was not asked.
+	NoPodCIDRs string
+	Peers      []config.Peer // the other nodes, by documents and by the API
+	V4, V6     bool          // the families that the cluster's pods have
+	BinDir     string        // where the runtime looks for plugins and we put them
+	ConfDir    string        // where the runtime looks for confs
+	BinDirs    []string      // all where the runtime looks for plugins, BinDir among them
+	Keypairs   map[string]Keypair
+	Issued     map[string]Issued // by name, of the certificates that this node has issued to it
 }
 
 // Issued is how a certificate stands whose key is made on the node.

@@ -50,7 +50,7 @@ func inside(in Input, keep netip.Prefix) []netip.Prefix {
 		}
 	}
 	add(in.Node.PodCIDR)
-	for _, peer := range in.Node.Peers {
+	for _, peer := range in.Peers {
 		add(peer.PodCIDRs)
 	}
 	add(multicast)

@@ -35,8 +35,17 @@ type Network struct {
 	Agents       []string        `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
 	Yields       string          `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
 
+	// Nodes says what the network wants to know of the Nodes of the API, because no document says it. Nil: nothing.
+	Nodes func(*config.Node) NodesWanted `json:"-"`
+
 	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
 	Build func(Input) (Built, error) `json:"-"`
+}
+
+// NodesWanted is what of the API's Nodes a network needs.
+type NodesWanted struct {
+	Own   bool // the pod CIDRs of this one
+	Peers bool // those of the others, and their addresses
 }
 
 // Proof is what a test shows of a network, with real parts.

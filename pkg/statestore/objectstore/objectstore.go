@@ -38,6 +38,19 @@ type Sink interface {
 	Replace(ctx context.Context, name string, data []byte, known string) error
 }
 
+// Watcher is a Source that can say when an object changes. Who has it needs no poll to be quick, and one now and then to be sure.
+type Watcher interface {
+	// Changed waits until an object no longer has the ETag known; "" is an object that is not there. It may return nil early, and its error is
+	// marked as those of Get are.
+	Changed(ctx context.Context, name, known string) error
+}
+
+// Confidential is a Sink that keeps objects apart which only those nodes should read that use them: private keys, and what is below files/.
+type Confidential interface {
+	// PutConfidential is Put for such an object.
+	PutConfidential(ctx context.Context, name string, data []byte) error
+}
+
 var (
 	// ErrNotModified says that an object is as it was.
 	ErrNotModified = errors.New("not modified")

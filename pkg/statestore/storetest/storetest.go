@@ -18,7 +18,7 @@ type Harness struct {
 	Open func(t *testing.T, cluster string) statestore.Store
 	// Publish makes objects, by their names in a snapshot, all that Cluster has. A reader sees the objects of before or of after.
 	Publish func(t *testing.T, objects map[string][]byte)
-	// PutAsset puts a file of size bytes, each of them fill, under the name that Open takes.
+	// PutAsset puts a file of size bytes, each of them fill, under the name that Open takes. Nil if the store has no assets.
 	PutAsset func(t *testing.T, name string, size int64, fill byte)
 	// Tear does all that Publish does but its last step. Nil if nothing of a publication happens before its last step.
 	Tear func(t *testing.T, objects map[string][]byte)

@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+)
+
+// API is the way to the Kubernetes API. Its clients live as long as the agent does. Nil is none.
+type API struct {
+	// Kubeconfig is the agent's own, which need not be there.
+	Kubeconfig string
+	Options    kube.Options
+
+	mu      sync.Mutex
+	clients map[string]*kube.Client // by the path of their kubeconfig
+	seen    seen
+}
+
+// seen is what the API said last, and as whom it was asked: that is watched.
+type seen struct {
+	client  *kube.Client
+	name    string // "": all Nodes
+	nodes   []kube.Node
+	version string
+}
+
+// identities are the kubeconfigs on a node, those that may do more of what is wanted first.
+func (a *API) identities(facts *host.Facts, ownFirst bool) []string {
+	out := []string{a.Kubeconfig}
+	if kubelet := facts.Kubelet.Kubeconfig; kubelet != "" {
+		out = append(out, kubelet)
+		if !ownFirst {
+			out[0], out[1] = out[1], out[0]
+		}
+	}
+	return out
+}
+
+// client opens a kubeconfig once. One that is not there yet may be there the next time.
+func (a *API) client(path string) (*kube.Client, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.clients[path]; c != nil {
+		return c, nil
+	}
+	c, err := kube.Open(path, a.Options)
+	if err != nil {
+		return nil, err
+	}
+	if a.clients == nil {
+		a.clients = map[string]*kube.Client{}
+	}
+	a.clients[path] = c
+	return c, nil
+}
+
+// as does something as the first identity that may. The error is all of theirs.
+func (a *API) as(ctx context.Context, identities []string, do func(*kube.Client) error) error {
+	var errs []error
+	for _, path := range identities {
+		c, err := a.client(path)
+		if err == nil {
+			err = do(c)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// node reads the node's own Node.
+func (a *API) node(ctx context.Context, facts *host.Facts, name string) (node *kube.Node, err error) {
+	err = a.as(ctx, a.identities(facts, false), func(c *kube.Client) error {
+		if node, err = c.Node(ctx, name); err == nil {
+			a.saw(seen{client: c, name: name, nodes: []kube.Node{*node}, version: node.Version})
+		}
+		return err
+	})
+	return node, err
+}
+
+// nodes reads all Nodes.
+func (a *API) nodes(ctx context.Context, facts *host.Facts) (nodes []kube.Node, err error) {
+	err = a.as(ctx, a.identities(facts, true), func(c *kube.Client) error {
+		var version string
+		if nodes, version, err = c.Nodes(ctx); err == nil {
+			a.saw(seen{client: c, nodes: nodes, version: version})
+		}
+		return err
+	})
+	return nodes, err
+}
+
+func (a *API) saw(s seen) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = s
+}
+
+// Changed waits until the Nodes say something else of the pods' ranges than they did when they were last read, and returns nil. Where nothing was read
+// it returns [errors.ErrUnsupported].
+func (a *API) Changed(ctx context.Context) error {
+	if a == nil {
+		return errors.ErrUnsupported
+	}
+	a.mu.Lock()
+	last := a.seen
+	a.mu.Unlock()
+	if last.client == nil {
+		return errors.ErrUnsupported
+	}
+	return last.client.NodesChanged(ctx, last.name, last.nodes, last.version)
+}

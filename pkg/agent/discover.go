@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// discover learns what the documents leave to the Kubernetes API. The API is asked once a pass; where it does not answer, what it said before
+// holds, and the plan says so. learnt is what is to be remembered.
+func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
+	learnt, err := ledger.LoadLearnt(v)
+	if err != nil {
+		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
+	}
+	want := d.nodesWanted()
+	if !want.Own {
+		return found, learnt, notes
+	}
+	if learnt.Node != d.Node.Name {
+		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
+	}
+	if p.API != nil && p.live() && !p.Host.Sandbox {
+		if err := p.ask(ctx, d, v.Facts(), want, &learnt); err != nil {
+			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
+				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})
+			}
+		}
+	}
+	return discovered(found, learnt), learnt, notes
+}
+
+// Known is what was learnt in earlier passes. It asks nobody.
+func (d *Desired) Known(r ledger.Reader) model.Discovered {
+	learnt, err := ledger.LoadLearnt(r)
+	if err != nil || learnt.Node != d.Node.Name {
+		return model.Discovered{}
+	}
+	return discovered(model.Discovered{}, learnt)
+}
+
+func discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
+	out.PodCIDRs = learnt.PodCIDRs
+	for _, p := range learnt.Peers {
+		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: config.Origin{File: "Node " + p.Name}})
+	}
+	return out
+}
+
+// nodesWanted is what the network wants to know of the API's Nodes.
+func (d *Desired) nodesWanted() network.NodesWanted {
+	if d.held != nil || d.Node.Name == "" {
+		return network.NodesWanted{}
+	}
+	row, ok := network.Of(d.Node)
+	if !ok || row.Nodes == nil {
+		return network.NodesWanted{}
+	}
+	return row.Nodes(d.Node)
+}
+
+// ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt is as it was.
+func (p Pass) ask(ctx context.Context, d *Desired, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+	name := d.Node.Name
+	own, err := p.API.node(ctx, facts, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:
+		return fmt.Errorf("there is no Node %s yet, which its kubelet makes: %w", name, err)
+	case err != nil:
+		return err
+	case len(own.PodCIDRs) == 0:
+		return fmt.Errorf("Node %s has no spec.podCIDRs: the controller manager gives them with --allocate-node-cidrs and --cluster-cidr", name)
+	}
+	before := *learnt
+	learnt.PodCIDRs = own.PodCIDRs
+	defer func() {
+		if !alike(before, *learnt) {
+			learnt.Since = time.Now().UTC().Truncate(time.Second)
+		}
+	}()
+	if want.Peers {
+		nodes, err := p.API.nodes(ctx, facts)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the other nodes' pod CIDRs are not known from it: %w", err)
+		case !slices.ContainsFunc(nodes, func(n kube.Node) bool { return n.Name == name }):
+			return fmt.Errorf("the other nodes' pod CIDRs are not taken from a list of Nodes that lacks this one, %s", name)
+		}
+		learnt.Peers = peersAmong(nodes, name)
+	}
+	return nil
+}
+
+// peersAmong are the Nodes besides this one that have pod CIDRs, by name.
+func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
+	var out []ledger.LearntPeer
+	for _, n := range nodes {
+		if n.Name != name && len(n.PodCIDRs) > 0 {
+			out = append(out, ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses})
+		}
+	}
+	slices.SortFunc(out, func(a, b ledger.LearntPeer) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// alike says that two times the same was learnt.
+func alike(a, b ledger.Learnt) bool {
+	return a.Node == b.Node && a.Cordoned == b.Cordoned && slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
+		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal[[]netip.Addr](p.Addresses, q.Addresses)
+	})
+}
+
+// keepLearnt writes down what was learnt, where that is new.
+func (r *run) keepLearnt(ctx context.Context, h *host.Host) error {
+	if before, err := ledger.LoadLearnt(h); err == nil && alike(before, r.learnt) {
+		return nil
+	}
+	return ledger.SaveLearnt(ctx, h, r.learnt)
+}

@@ -1,0 +1,58 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"time"
+)
+
+const learntFile = Dir + "/learnt.json"
+
+// Learnt is what the Kubernetes API said of a node and of its peers, and what the node owes it: kept for when the API is gone.
+type Learnt struct {
+	Node     string         `json:"node"`
+	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
+	Peers    []LearntPeer   `json:"peers,omitempty"`
+	Since    time.Time      `json:"since"` // when it was first said so
+	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made schedulable again.
+	Cordoned bool `json:"cordoned,omitempty"`
+}
+
+// LearntPeer is another node.
+type LearntPeer struct {
+	Name      string         `json:"name"`
+	PodCIDRs  []netip.Prefix `json:"podCIDRs"`
+	Addresses []netip.Addr   `json:"addresses"`
+}
+
+// LoadLearnt reads what was learnt. Without a file that is nothing. A damaged one is said, and is nothing: the API says it again.
+func LoadLearnt(r Reader) (Learnt, error) {
+	var out Learnt
+	data, err := r.ReadFile(learntFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return out, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return Learnt{}, fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", learntFile, err)
+	}
+	return out, nil
+}
+
+// SaveLearnt replaces it, durably.
+func SaveLearnt(ctx context.Context, w Writer, l Learnt) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode what the Kubernetes API said: %w", err)
+	}
+	if err := write(ctx, w, learntFile, data); err != nil {
+		return fmt.Errorf("write what the Kubernetes API said: %w", err)
+	}
+	return nil
+}

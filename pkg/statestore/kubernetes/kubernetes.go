@@ -1,0 +1,196 @@
+// Package kubernetes keeps a published cluster in a namespace of the Kubernetes API: the manifest and the objects in ConfigMaps, what is
+// confidential in Secrets, an object that is too big for one in several.
+//
+//	<cluster>.manifest        ConfigMap     the only one that changes
+//	<cluster>.<sha256>        ConfigMap, or Secret; immutable
+//	<cluster>.<sha256>.<n>    its further parts, where it has any
+//
+// Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of its node uses it. Assets are not kept here: etcd is no
+// place for them.
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Namespace is a cluster's part of a namespace.
+type Namespace struct {
+	name, cluster string
+	options       Options
+
+	mu     sync.Mutex
+	client *kube.Client // nil until the kubeconfig is there
+}
+
+// Options is how the API is spoken to.
+type Options struct {
+	Kubeconfig string // path; default kube.DefaultKubeconfig
+	kube.Options
+}
+
+var (
+	_ objectstore.Sink         = (*Namespace)(nil)
+	_ objectstore.Watcher      = (*Namespace)(nil)
+	_ objectstore.Confidential = (*Namespace)(nil)
+)
+
+const (
+	manifest = "manifest"
+	objects  = "objects/sha256/"
+
+	dataKey  = "object" // of a ConfigMap or Secret: the bytes
+	partsKey = "parts"  // of the first of several: how many there are
+
+	// A ConfigMap has room for 1 MiB with its names (MaxSecretSize of k8s.io/api/core/v1).
+	partSize = 768 << 10
+	maxParts = 128
+)
+
+// label marks what we make, for people and for kubectl.
+var label = map[string]string{"app.kubernetes.io/managed-by": "netwright"}
+
+// A namespace's name (RFC 1123 label), and a cluster's whose name must lead the name of an object (RFC 1123 subdomain).
+var (
+	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	clusterName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+const maxCluster = 253 - len(".0123456789012345678901234567890123456789012345678901234567890123.999")
+
+// New names a cluster's part of a namespace. It asks nobody, and the kubeconfig need not be there yet.
+func New(namespace, cluster string, o Options) (*Namespace, error) {
+	switch {
+	case !namespaceName.MatchString(namespace):
+		return nil, fmt.Errorf("%q is no name of a Kubernetes namespace: write k8s://NAMESPACE, in lower case", namespace)
+	case !clusterName.MatchString(cluster) || len(cluster) > maxCluster:
+		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, digits, dots and hyphens, at most %d", cluster, maxCluster)
+	}
+	o.Kubeconfig = cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig)
+	return &Namespace{name: namespace, cluster: cluster, options: o}, nil
+}
+
+// String implements [objectstore.Source].
+func (n *Namespace) String() string { return "k8s://" + n.name + "/" + n.cluster }
+
+// api is the client. The kubeconfig may come later than the agent.
+func (n *Namespace) api() (*kube.Client, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.client == nil {
+		client, err := kube.Open(n.options.Kubeconfig, n.options.Options)
+		if errors.Is(err, fs.ErrNotExist) { // not the cluster: that may well be there
+			err = fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another as kubeconfig in agent.yaml", n.options.Kubeconfig, n.name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		n.client = client
+	}
+	return n.client, nil
+}
+
+// named is the name of the API object that holds a name of the store.
+func (n *Namespace) named(name string) (string, error) {
+	hash, isObject := strings.CutPrefix(name, objects)
+	switch {
+	case name == manifest:
+		return n.cluster + "." + manifest, nil
+	case isObject && clusterName.MatchString(hash) && !strings.Contains(hash, "."):
+		return n.cluster + "." + hash, nil
+	}
+	return "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
+}
+
+// Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look at the metadata alone.
+func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
+	at, err := n.named(name)
+	if err != nil {
+		return objectstore.Object{}, err
+	}
+	api, err := n.api()
+	if err != nil {
+		return objectstore.Object{}, err
+	}
+	if known != "" {
+		version, err := api.Version(ctx, kube.ConfigMap, n.name, at)
+		if err == nil && version == known {
+			return objectstore.Object{}, objectstore.ErrNotModified
+		}
+		if err != nil {
+			return objectstore.Object{}, err
+		}
+	}
+	kind := kube.ConfigMap
+	first, err := api.Object(ctx, kind, n.name, at)
+	if errors.Is(err, fs.ErrNotExist) && name != manifest {
+		kind = kube.Secret
+		first, err = api.Object(ctx, kind, n.name, at)
+	}
+	if err != nil {
+		return objectstore.Object{}, err
+	}
+	body, err := n.whole(ctx, api, kind, first, limit)
+	return objectstore.Object{Body: body, ETag: first.Version}, err
+}
+
+// whole puts the parts of an object together.
+func (n *Namespace) whole(ctx context.Context, api *kube.Client, kind kube.Kind, first *kube.Object, limit int64) ([]byte, error) {
+	body, ok := first.Data[dataKey]
+	if !ok {
+		return nil, fmt.Errorf("%s %s in namespace %s has no key %q: it is not of a published cluster, publish again", kind, first.Name, n.name, dataKey)
+	}
+	parts := 1
+	if text, several := first.Data[partsKey]; several {
+		var err error
+		if parts, err = strconv.Atoi(string(text)); err != nil || parts < 2 || parts > maxParts {
+			return nil, fmt.Errorf("%s %s in namespace %s: %s is %q, expected a number from 2 to %d: publish again", kind, first.Name, n.name, partsKey, text, maxParts)
+		}
+	}
+	for i := 1; i < parts && int64(len(body)) <= limit; i++ {
+		next, err := api.Object(ctx, kind, n.name, partName(first.Name, i))
+		if err != nil {
+			return nil, err
+		}
+		body = append(body[:len(body):len(body)], next.Data[dataKey]...)
+	}
+	if int64(len(body)) > limit {
+		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name, n.name, limit)
+	}
+	return body, nil
+}
+
+func partName(first string, i int) string { return first + "." + strconv.Itoa(i) }
+
+// Open implements [objectstore.Source]: there are no assets here.
+func (n *Namespace) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	_, err := n.named("assets/" + strings.TrimPrefix(name, "assets/"))
+	return nil, 0, err
+}
+
+// Changed implements [objectstore.Watcher].
+func (n *Namespace) Changed(ctx context.Context, name, known string) error {
+	at, err := n.named(name)
+	if err != nil {
+		return err
+	}
+	api, err := n.api()
+	if err != nil {
+		return err
+	}
+	return api.Changed(ctx, kube.Watched{Resource: string(kube.ConfigMap), Namespace: n.name, Name: at, Version: known})
+}

@@ -1,0 +1,79 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Put implements [objectstore.Sink].
+func (n *Namespace) Put(ctx context.Context, name string, data []byte) error {
+	return n.put(ctx, kube.ConfigMap, name, data)
+}
+
+// PutConfidential implements [objectstore.Confidential]: it makes Secrets.
+func (n *Namespace) PutConfidential(ctx context.Context, name string, data []byte) error {
+	return n.put(ctx, kube.Secret, name, data)
+}
+
+// put makes the first part last: when it is there, all is there.
+func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data []byte) error {
+	at, err := n.named(name)
+	if err != nil {
+		return err
+	}
+	api, err := n.api()
+	if err != nil {
+		return err
+	}
+	parts := max(1, (len(data)+partSize-1)/partSize)
+	if parts > maxParts {
+		return fmt.Errorf("put %s into %s: it has %d bytes, and a namespace takes %d: keep the store in S3 or behind https", name, n, len(data), maxParts*partSize)
+	}
+	for i := parts - 1; i >= 0; i-- {
+		one := kube.Object{Name: at, Labels: label, Fixed: true, Data: map[string][]byte{dataKey: data[i*partSize : min((i+1)*partSize, len(data))]}}
+		switch {
+		case i > 0:
+			one.Name = partName(at, i)
+		case parts > 1:
+			one.Data[partsKey] = strconv.AppendInt(nil, int64(parts), 10)
+		}
+		if _, err := api.Create(ctx, kind, n.name, one); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxManifest is what a manifest may have: it is one ConfigMap, for it is replaced as a whole.
+const maxManifest = 1<<20 - 4<<10
+
+// Replace implements [objectstore.Sink].
+func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known string) error {
+	at, err := n.named(name)
+	if err != nil {
+		return err
+	}
+	api, err := n.api()
+	if err != nil {
+		return err
+	}
+	if len(data) > maxManifest {
+		return fmt.Errorf("put %s into %s: it has %d bytes, and a ConfigMap takes %d: keep the store in S3 or behind https", name, n, len(data), maxManifest)
+	}
+	whole := kube.Object{Name: at, Labels: label, Version: known, Data: map[string][]byte{dataKey: data}}
+	if known == "" {
+		_, err = api.Create(ctx, kube.ConfigMap, n.name, whole)
+	} else {
+		_, err = api.Update(ctx, kube.ConfigMap, n.name, whole)
+	}
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) || known != "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", objectstore.ErrConflict, err)
+	}
+	return err
+}
