@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -69,6 +70,9 @@ func buildAmazonVPC(in Input) (Built, error) {
 		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one range out of podCIDR, or choose cilium",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
 	}
+	if err := amazonVPCMTU(in); err != nil {
+		return b, err
+	}
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
 		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts eni*")
 	}
@@ -76,6 +80,22 @@ func buildAmazonVPC(in Input) (Built, error) {
 	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6, env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
 	b.Wait = in.waitConf(amazonVPCConf, "its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	return b, nil
+}
+
+// amazonVPCMTU holds the MTUs in aws-node's environment to the range that it states for them (README.md). It sets the links itself, so that theirs are no limit.
+func amazonVPCMTU(in Input) error {
+	least := minimumMTU
+	if in.V6 {
+		least = minimumMTU6
+	}
+	for _, name := range []string{"AWS_VPC_ENI_MTU", "POD_MTU"} {
+		text, set := in.Node.Networking.AmazonVPC.Env[name]
+		if mtu, err := strconv.Atoi(text); set && (err != nil || mtu < least || mtu > awsJumbo) {
+			return fmt.Errorf("use amazonVPC (%s) with %s: %q: aws-node takes %d to %d: correct the value, or take it out of env",
+				in.Origin("spec.networking.amazonVPC.env"), name, text, least, awsJumbo)
+		}
+	}
+	return nil
 }
 
 // amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes the further interfaces for the host's own.

@@ -27,6 +27,7 @@ func antrea() Network {
 			{Name: "wireguard", Why: "antrea-wg0", When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
 			{Name: "esp4", Why: "IPsec", When: "trafficEncryptionMode ipsec", If: antreaIPsec},
 			{Name: "ifb", Why: "plugin bandwidth", Optional: true}, {Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
+			{Name: "sch_ingress", Why: "plugin bandwidth", Optional: true},
 		},
 		Sysctls:    forwarding(), // its agent sets those of antrea-gw0 when it has made it
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",

@@ -100,6 +100,9 @@ func buildKubenet(in Input) (Built, error) {
 		if b.KubeletMTU == 0 && in.Node.CloudProvider == "aws" {
 			b.KubeletMTU = awsJumbo
 		}
+		if err := b.fitMTU(in, "spec.networking.kubenet.mtu", b.KubeletMTU, encapsulation{}); err != nil {
+			return b, err
+		}
 		return b, nil // the conf is in kubelet's memory, and it masquerades by itself
 	}
 	if err := b.fitMTU(in, "spec.networking.kubenet.mtu", in.Node.Networking.Kubenet.MTU, encapsulation{}); err != nil {
