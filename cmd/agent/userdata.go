@@ -61,6 +61,7 @@ secret belongs there. Clouds take 16 KiB.`,
 	l.StringVar(&u.sumsFile, "sums", "", "the same from a file of sha256sum, by the names that the URLs end in")
 	l.StringVar(&u.pin, "pin", "", "sha256 of the one manifest that the node accepts")
 	l.StringArrayVar(&u.trustedKeys, "trusted-key", nil, "a minisign public key that may have signed the manifest")
+	f.addTrust(cmd)
 	complete(cmd, "format", formatShell, formatCloudConfig)
 	return cmd
 }
@@ -119,7 +120,7 @@ func (u *userData) sha256() (map[string]string, error) {
 // agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
 func (u *userData) agentFile() (string, error) {
 	if u.conf != "" {
-		if u.store != "" || u.cluster != "" || u.group != "" || u.node != "" || u.pin != "" || len(u.trustedKeys) > 0 {
+		if u.store != "" || u.cluster != "" || u.group != "" || u.node != "" || u.pin != "" || len(u.trustedKeys) > 0 || u.trust.unsigned {
 			return "", errors.New("--conf and flags that say what is in it exclude each other: write all of it into the file")
 		}
 		content, err := readFile(u.conf)
@@ -145,6 +146,9 @@ func (u *userData) agentFile() (string, error) {
 	}
 	for _, key := range u.trustedKeys {
 		fmt.Fprintf(&b, "- %s\n", strconv.QuoteToASCII(key))
+	}
+	if u.trust.unsigned {
+		b.WriteString("insecureUnsigned: true\n")
 	}
 	return b.String(), nil
 }

@@ -121,8 +121,19 @@ func (u UserData) check() error {
 			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", config.AgentFilePath, line, r)
 		}
 	}
-	_, diags := config.DecodeAgentFile(config.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
-	return diags.Err()
+	own, diags := config.DecodeAgentFile(config.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	scheme, _, remote := strings.Cut(own.Store, "://")
+	switch {
+	case own.Store == "":
+		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or what it is", config.AgentFilePath)
+	case remote && scheme != "file" && own.Pin == "" && len(own.TrustedKeys) == 0 && !own.InsecureUnsigned:
+		return fmt.Errorf("%s: nothing says which configuration of %s is to be trusted, and the node would refuse it: add trustedKeys or a pin, or insecureUnsigned if whoever can write there may rule the node",
+			config.AgentFilePath, own.Store)
+	}
+	return nil
 }
 
 // checkMirror refuses what is no URL of a mirror. A password or a signature would be read by whatever reaches the metadata, and stand in process lists.

@@ -20,7 +20,7 @@ func example() UserData {
 	return UserData{
 		Mirrors:   map[string][]string{"amd64": {"https://a.example.com/netwright-amd64"}},
 		SHA256:    map[string]string{"amd64": digest},
-		AgentFile: "store: s3://config/fleet\ncluster: demo.example.com\n",
+		AgentFile: "store: s3://config/fleet\ncluster: demo.example.com\npin: " + digest + "\n",
 	}
 }
 
@@ -123,16 +123,18 @@ func TestScriptIsClean(t *testing.T) {
 // What could not work on the machine is said when it is written.
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*UserData){
-		"no sha256 of the agent":                                   func(u *UserData) { u.SHA256 = nil },
-		"expected one of the architectures":                        func(u *UserData) { u.SHA256["s390x"] = digest },
-		"expected 64 lower-case hex digits":                        func(u *UserData) { u.SHA256["amd64"] = strings.ToUpper(digest) },
-		"no mirror has the agent for arm64":                        func(u *UserData) { u.SHA256["arm64"] = digest },
-		"mirror https://a/b: it holds a user or a query: expected": func(u *UserData) { u.Mirrors["amd64"] = []string{"https://joe:secret@a/b"} },
-		"mirror https://a/c: it holds a user or a query: expected": func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/c?sig=secret"} },
-		`mirror "ftp://a/b"`:                                       func(u *UserData) { u.Mirrors["amd64"] = []string{"ftp://a/b"} },
-		`mirror "https://a/b c"`:                                   func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/b c"} },
-		"agent.yaml:2: 'é'":                                        func(u *UserData) { u.AgentFile = "store: /srv\n# é\n" },
-		"agent.yaml:1:1":                                           func(u *UserData) { u.AgentFile = "stoer: /srv\n" },
+		"no sha256 of the agent":                                           func(u *UserData) { u.SHA256 = nil },
+		"expected one of the architectures":                                func(u *UserData) { u.SHA256["s390x"] = digest },
+		"expected 64 lower-case hex digits":                                func(u *UserData) { u.SHA256["amd64"] = strings.ToUpper(digest) },
+		"no mirror has the agent for arm64":                                func(u *UserData) { u.SHA256["arm64"] = digest },
+		"mirror https://a/b: it holds a user or a query: expected":         func(u *UserData) { u.Mirrors["amd64"] = []string{"https://joe:secret@a/b"} },
+		"mirror https://a/c: it holds a user or a query: expected":         func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/c?sig=secret"} },
+		`mirror "ftp://a/b"`:                                               func(u *UserData) { u.Mirrors["amd64"] = []string{"ftp://a/b"} },
+		`mirror "https://a/b c"`:                                           func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/b c"} },
+		"agent.yaml:2: 'é'":                                                func(u *UserData) { u.AgentFile = "store: /srv\n# é\n" },
+		"no state store is named":                                          func(u *UserData) { u.AgentFile = "" },
+		"nothing says which configuration of https://a/b is to be trusted": func(u *UserData) { u.AgentFile = "store: https://a/b\n" },
+		"agent.yaml:1:1":                                                   func(u *UserData) { u.AgentFile = "stoer: /srv\n" },
 	} {
 		u := example()
 		change(&u)
