@@ -130,6 +130,9 @@ func (l *life) tell(ctx context.Context, out outcome) {
 	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, trialLook)
 	}
+	if d := l.desired; d != nil && !d.lookAgain.IsZero() {
+		wait = min(wait, max(time.Until(d.lookAgain), time.Second))
+	}
 	l.next = time.Now().Add(wait)
 }
 

@@ -25,6 +25,9 @@ type Desired struct {
 	Damage   []string  // what of the store was found and could not be used
 	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
 	held     *heldSet  // set when it comes from a revision
+
+	issued    map[string]model.Issued // how the certificates stand that this node has issued to it
+	lookAgain time.Time               // when one of them wants another pass; zero: none does
 }
 
 // Given is these tasks and nothing that a document or the model says: for harnesses that hold single kinds against a host, by the way
@@ -140,5 +143,6 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 	if d.held != nil {
 		return d.held.recorded, nil, nil
 	}
+	found.Issued = d.issued
 	return model.Build(model.Input{Node: d.Node, Facts: facts, Discovered: found, Assets: assets, Keypairs: d.Keypairs})
 }

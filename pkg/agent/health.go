@@ -57,7 +57,7 @@ func (h *health) pass(err error) {
 }
 
 // levels are the log's for those of a note.
-var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel}
+var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel, "error": zap.ErrorLevel}
 
 // plan notes the tasks that fail and wait, and what a person should know. What
 // these hold up is not told: it ends with them.

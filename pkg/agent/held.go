@@ -60,9 +60,26 @@ func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
 			a.Fetch = p.Assets
 			t = a
 		}
+		if set, ok := t.(tasks.CertificateSet); ok && set.Source != "" {
+			t = current(set, r)
+		}
 		out.held.recorded = append(out.held.recorded, t)
 	}
 	return out, nil
+}
+
+// current fills a set with what was issued last: a revision holds where a certificate goes, and not an old certificate there.
+func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
+	have, err := readIssued(r, set.Name)
+	switch {
+	case err != nil:
+		set.Failure = err
+	case have == nil || have.Cert == "":
+		set.Failure = fmt.Errorf("the certificate %s was issued to this node and is not kept any more: let the node follow the store (`agent resume`), which has it issued again", set.Name)
+	default:
+		set.CA.PEM, set.Cert.PEM, set.Key.PEM = []byte(have.CA), []byte(have.Cert), []byte(have.Key)
+	}
+	return set
 }
 
 // network is the name of the network that is wanted.

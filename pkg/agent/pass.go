@@ -61,6 +61,11 @@ type Pass struct {
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 
+	// Certificates is where Kubernetes is asked for certificates; nil: nowhere. It is called where one is due, and never by a dry run.
+	Certificates func() (CertificateAPI, error)
+
+	issueAnywhere bool // also below a root that is no node's: for tests
+
 	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }
 
@@ -84,6 +89,9 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
+	if d != nil {
+		p.planned(d, view)
+	}
 	r, err := p.begin(ctx, d, view, led)
 	if err != nil {
 		return nil, err
@@ -113,6 +121,9 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if err := p.issue(ctx, d, h); err != nil {
+			return nil, err
+		}
 		plan, err := p.converge(ctx, d, h, led)
 		if plan == nil || d == nil || plan.Digest != d.Snapshot.Digest { // it worked towards something else
 			return plan, err

@@ -24,6 +24,7 @@ type run struct {
 	custody *custody
 	pruning *pruning
 	notes   []model.Note
+	lives   []report.Note // of certificates that end
 	graph   *graph.Graph[tasks.Task]
 	changes *changes
 	rep     graph.Report[tasks.Task]
@@ -89,6 +90,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 
 // plan plans what the graph wants, and then what nobody wants any more.
 func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
+	r.lives = coming(r.graph, r.desired.Node.Name, time.Now())
 	if r.custody, err = takeCustody(r.graph, r.led); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch = r.sw.report()
-	p.Notes = append(p.Notes, r.pruning.notes...)
+	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
 	for _, n := range r.trials.notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}

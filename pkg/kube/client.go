@@ -28,6 +28,7 @@ import (
 type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
+	authorities        []byte
 }
 
 // DefaultKubeconfig is where the agent looks for a kubeconfig of its own.
@@ -87,7 +88,11 @@ func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
 	}
-	c := &Client{kubeconfig: kubeconfig}
+	loaded := rest.CopyConfig(how) // how itself keeps its files, which are read again when they change
+	if err := rest.LoadTLSFiles(loaded); err != nil {
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
+	}
+	c := &Client{kubeconfig: kubeconfig, authorities: loaded.CAData}
 	for _, g := range []struct {
 		to      **rest.RESTClient
 		path    string
@@ -104,6 +109,9 @@ func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 
 // Server is where the API is, for messages.
 func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
+
+// Authorities are the CAs that the kubeconfig trusts to sign for the API's servers, PEM; nil: those of the system.
+func (c *Client) Authorities() []byte { return c.authorities }
 
 // do makes a request and decodes the answer. It is bounded in time, whatever the server does.
 func (c *Client) do(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {

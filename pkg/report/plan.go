@@ -87,7 +87,7 @@ type Field struct {
 
 // Note is something that a person should know and that is no change.
 type Note struct {
-	Level  string `json:"level"` // info, warning
+	Level  string `json:"level"` // info, warning, error
 	Origin string `json:"origin,omitempty"`
 	Text   string `json:"text"`
 }

@@ -104,8 +104,11 @@ func (t *text) header(p *Plan) {
 func (t *text) notes(p *Plan) {
 	for _, n := range p.Notes {
 		color, word := dim, "note"
-		if n.Level == "warning" {
+		switch n.Level {
+		case "warning":
 			color, word = yellow, "warning"
+		case "error":
+			color, word = red, "error"
 		}
 		from := ""
 		if n.Origin != "" {

@@ -32,6 +32,8 @@ type CertificateSet struct {
 	Server  bool   `json:",omitempty"` // the certificate is a server's; else it must be good for a client
 	// Issue says that there is no certificate yet, or a new one is due, and who would issue it: the plan of a dry run, which asks nobody.
 	Issue string `json:"-"`
+	// Failure is why it cannot be had.
+	Failure error `json:"-"`
 }
 
 // CertFile is one PEM file of a set.
@@ -58,6 +60,9 @@ func (t CertificateSet) Owns() []graph.Key {
 // Plan implements [Task]. A set that does not fit together, or is expired, is an error that says which file and what to do; one
 // that is not valid yet waits for the clock.
 func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
+	if t.Failure != nil {
+		return nil, t.Failure
+	}
 	if t.Issue != "" {
 		return t.planIssue(v)
 	}
@@ -204,4 +209,12 @@ func (t CertificateSet) describe(v host.View, f File, item *Item) error {
 		item.Fields[i] = after
 	}
 	return nil
+}
+
+// Label names the set for a person: by its certificate's name, or by its place.
+func (t CertificateSet) Label() string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return "in " + t.place()
 }

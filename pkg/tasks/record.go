@@ -47,6 +47,9 @@ func Record(t Task) (Recorded, []host.Content, error) {
 		t.Fetch = nil
 		return record("archive", &t)
 	case CertificateSet:
+		if t.Source != "" { // issued to this node: renewed, it is the same set, and its key is in one place less
+			t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil
+		}
 		return record("certificates", &t)
 	case TOMLKey:
 		return record("toml", &t)

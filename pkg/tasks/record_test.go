@@ -28,7 +28,7 @@ func everyKind() []Task {
 		Archive{Meta: m, Name: "n", URLs: []string{"u"}, SHA256: host.Digest{1}, Dir: "/opt", Members: []string{"a", "b"}, Mode: 0o755, Owner: "0:0"},
 		CertificateSet{Meta: secret, Dir: "/c", CA: CertFile{"ca", []byte("1"), 0o644}, Cert: CertFile{"crt", []byte("2"), 0o644}, Key: CertFile{"key", []byte("3"), 0o600},
 			Owner: "1:1", CommonName: "cn", RetainOnRelease: true,
-			Name: "n", Source: "ca", OtherCA: true, Server: true, Kubeconfig: &Kubeconfig{Path: "/k", Server: "https://s", Mode: 0o400}},
+			Name: "n", OtherCA: true, Server: true, Kubeconfig: &Kubeconfig{Path: "/k", Server: "https://s", Mode: 0o400}},
 		TOMLKey{Meta: m, Path: "/t", Table: []string{"a", "b.c"}, Key: "k", Value: "v"},
 		TOMLKey{Meta: m, Path: "/t", Key: "n", Value: int64(7)},
 		TOMLKey{Meta: m, Path: "/t", Key: "l", Value: []string{"x", "y"}},

@@ -7,9 +7,12 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -78,6 +81,27 @@ func (a *Authority) server(template *x509.Certificate, at []string) Pair {
 		}
 	}
 	return a.issue(template)
+}
+
+// Key is the authority's private key (PKCS #8, PEM), for a store whose nodes sign with it.
+func (a *Authority) Key() string {
+	a.t.Helper()
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		a.t.Fatalf("writing a key: %v", err)
+	}
+	return block("PRIVATE KEY", pkcs8)
+}
+
+// Keyset is kOps' keyset.yaml with these pairs, whose ids count from 1.
+func Keyset(primary string, pairs ...Pair) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: kops.k8s.io/v1alpha2\nkind: Keyset\nmetadata: {name: x}\nspec:\n  primaryId: %q\n  type: Keypair\n  keys:\n", primary)
+	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	for i, p := range pairs {
+		fmt.Fprintf(&b, "  - {id: \"%d\", publicMaterial: %s, privateMaterial: %s}\n", i+1, encode(p.Cert), encode(p.Key))
+	}
+	return b.String()
 }
 
 func (a *Authority) issue(template *x509.Certificate) Pair {

@@ -56,7 +56,11 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			}
 			issued := in.Issued[id.keypair]
 			pair, ok = issued.Pair, true
-			if set.Issue = issued.Plan; set.Issue == "" && len(pair.Cert) == 0 {
+			if issued.Late != "" {
+				b.note(Warning, id.origin, "%s", issued.Late)
+			}
+			set.Issue, set.Failure = issued.Plan, issued.Fail
+			if set.Issue == "" && set.Failure == nil && len(pair.Cert) == 0 {
 				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair, Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
 				return nil
 			}
@@ -70,7 +74,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		return err
 	}
 	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, pair.Key
-	if len(set.CA.PEM) == 0 && set.Issue == "" {
+	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
 		return fmt.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
 			id.whose(), id.origin, id.caName, id.server, id.caName)
 	}

@@ -29,6 +29,8 @@ type Issued struct {
 	Pair Keypair // without a certificate: there is none yet
 	Wait string  // what it waits for then; "waiting for " stands before it
 	Plan string  // of a dry run, which asks nobody: what would be done. "": nothing is due
+	Late string  // why it is not renewed although that is due
+	Fail error   // why there is none, and time will not bring it
 }
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.
@@ -85,6 +87,7 @@ type Level string
 const (
 	Info    Level = "info"
 	Warning Level = "warning"
+	Error   Level = "error" // what must not wait, and stops nothing
 )
 
 // Note is something that a plan must say although no task does it.

@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+)
+
+// CertificateAPI is where certificates are asked for: a [kube.Client].
+type CertificateAPI interface {
+	CreateSigningRequest(ctx context.Context, r kube.SigningRequest) error
+	SigningRequest(ctx context.Context, name string) (*kube.SigningRequest, error)
+	// Authorities are the CAs of the API's servers, PEM; nil: those of the system.
+	Authorities() []byte
+	Server() string
+}
+
+var _ CertificateAPI = (*kube.Client)(nil)
+
+// askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody: who approves may be a person. The key is made here
+// and is on the disk before anybody hears of it; what is sent shows nothing of it.
+func (p Pass) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
+	if p.Certificates == nil {
+		return graph.Permanent(errors.New("no Kubernetes API is named: put kubeconfig into /etc/netwright/agent.yaml"))
+	}
+	api, err := p.Certificates()
+	if errors.Is(err, fs.ErrNotExist) {
+		return graph.Wait("Kubernetes, to ask it for the certificate " + i.entry.Name + ": " + err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	if err := i.prepare(ctx, h); err != nil {
+		return err
+	}
+	asked := i.have.Pending
+	got, err := api.SigningRequest(ctx, asked.Name)
+	if errors.Is(err, fs.ErrNotExist) { // not asked yet, or taken away unanswered
+		if err := api.CreateSigningRequest(ctx, i.signingRequest()); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		got, err = api.SigningRequest(ctx, asked.Name)
+	}
+	switch {
+	case err != nil:
+		return err
+	case got.Refused != "":
+		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): settle that with who decided; `kubectl delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
+	case len(got.Certificate) == 0:
+		return graph.Wait(fmt.Sprintf("the request %s to be approved, and signed by %s: `kubectl certificate approve %s`", asked.Name, i.entry.Signer, asked.Name))
+	}
+	return i.take(ctx, h, got.Certificate, api.Authorities())
+}
+
+// prepare makes the key and the request, if there are none that ask for the same.
+func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
+	s := issued{Name: i.entry.Name, Source: i.entry.Source, By: i.by()}
+	if i.have != nil {
+		s = *i.have
+	}
+	if s.Pending != nil && s.Pending.Request == i.digest() {
+		return nil
+	}
+	r := i.request()
+	key, err := certs.NewKey(r.Key)
+	if err != nil {
+		return err
+	}
+	csr, err := r.CSR(key)
+	if err != nil {
+		return err
+	}
+	text, err := certs.EncodeKey(key)
+	if err != nil {
+		return err
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return fmt.Errorf("name a certificate request: %w", err)
+	}
+	sum := sha256.Sum256(public)
+	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name, hex.EncodeToString(sum[:6])), Request: i.digest(),
+		Since: i.now.UTC().Truncate(time.Second), CSR: string(csr), Key: string(text)}
+	if err := s.save(ctx, h); err != nil {
+		return err
+	}
+	i.have = &s
+	return nil
+}
+
+// signingRequest is the request as the API has it.
+func (i *issuing) signingRequest() kube.SigningRequest {
+	out := kube.SigningRequest{Name: i.have.Pending.Name, Signer: i.entry.Signer, Request: []byte(i.have.Pending.CSR), Usages: []string{"digital signature"},
+		Seconds: int32(time.Duration(i.entry.Lifetime).Seconds()), Labels: map[string]string{"app.kubernetes.io/managed-by": "netwright"}}
+	for _, usage := range i.entry.Usages {
+		out.Usages = append(out.Usages, usage+" auth")
+	}
+	return out
+}
+
+// take keeps the certificate that came, if it is the one that was asked for.
+func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []byte) error {
+	asked := i.have.Pending
+	all, err := certs.Parse(chain)
+	if err != nil {
+		return graph.Permanent(fmt.Errorf("the request %s has a certificate that cannot be read: %w", asked.Name, err))
+	}
+	key, err := certs.ParseKey([]byte(asked.Key))
+	if err != nil {
+		return graph.Permanent(fmt.Errorf("the key of the request %s cannot be read: %w", asked.Name, err))
+	}
+	if !certs.Fits(key, all[0]) {
+		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who signs for %s", asked.Name, i.entry.Signer))
+	}
+	if i.now.After(all[0].NotAfter) { // nobody looked while it lived
+		s := *i.have
+		s.Pending = nil
+		i.have = &s
+		if err := s.save(ctx, h); err != nil {
+			return err
+		}
+		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted ended on " + date(all[0].NotAfter))
+	}
+	return i.keep(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
+}

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+)
+
+// issuedDir has a file for each certificate that is issued to this node: key, certificate and CA in one, so that they are of one piece at
+// any moment. From there the tasks install them where they are wanted.
+const issuedDir = ledger.Dir + "/issued"
+
+// issued is such a file.
+type issued struct {
+	Name    string    `json:"name"`
+	Source  string    `json:"source"`
+	By      string    `json:"by"`      // who issued it, in words
+	Request string    `json:"request"` // digest of what was asked for
+	Issued  time.Time `json:"issued"`
+	CA      string    `json:"ca"` // PEM, as the other two
+	Cert    string    `json:"cert"`
+	Key     string    `json:"key"`
+	// Superseded is when the CA was first seen to have another certificate than the one that signed.
+	Superseded time.Time `json:"superseded,omitzero"`
+	Pending    *pending  `json:"pending,omitempty"`
+}
+
+// pending is a request that was made of somebody else. It is on the disk before anybody is asked: whoever asks again after a kill asks the same, with
+// the same key.
+type pending struct {
+	Name    string    `json:"name"` // of the CertificateSigningRequest
+	Request string    `json:"request"`
+	Since   time.Time `json:"since"`
+	CSR     string    `json:"csr"`
+	Key     string    `json:"key"`
+}
+
+// readIssued reads one; nil if there is none. One that does not read is an error, and issued anew by whoever may write.
+func readIssued(r ledger.Reader, name string) (*issued, error) {
+	file := issuedDir + "/" + name + ".json"
+	data, err := r.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the issued certificate %s: %w", name, err)
+	}
+	var s issued
+	if err := json.Unmarshal(data, &s); err != nil || s.Name != name {
+		return nil, fmt.Errorf("read the issued certificate %s: %s is damaged: it is issued anew", name, file)
+	}
+	return &s, nil
+}
+
+// listIssued names those that there are.
+func listIssued(r ledger.Reader) ([]string, error) {
+	files, err := r.ReadDir(issuedDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the issued certificates: %w", err)
+	}
+	var names []string
+	for _, file := range files {
+		if name, ok := strings.CutSuffix(file, ".json"); ok && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// save writes it, durably and whole.
+func (s *issued) save(ctx context.Context, h *host.Host) error {
+	data, err := json.MarshalIndent(s, "", " ")
+	for _, dir := range []string{ledger.Dir, issuedDir} {
+		if err == nil {
+			err = h.Mkdir(dir, 0o700, 0, 0)
+		}
+	}
+	if err == nil {
+		err = h.WriteFile(ctx, issuedDir+"/"+s.Name+".json", append(data, '\n'), host.FileSpec{Mode: 0o600})
+	}
+	if err != nil {
+		return fmt.Errorf("keep the certificate %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// pair is what the model gets.
+func (s *issued) pair() model.Keypair {
+	if s == nil || s.Cert == "" {
+		return model.Keypair{}
+	}
+	return model.Keypair{CA: []byte(s.CA), Cert: []byte(s.Cert), Key: []byte(s.Key), Origin: s.By}
+}
+
+// life is how long it lives, and when this node renews it.
+func (s *issued) life(node string) (certs.Life, error) {
+	all, err := certs.Parse([]byte(s.Cert))
+	if err != nil {
+		return certs.Life{}, fmt.Errorf("read the issued certificate %s: %w", s.Name, err)
+	}
+	key, err := certs.ParseKey([]byte(s.Key))
+	if err != nil || !certs.Fits(key, all[0]) {
+		return certs.Life{}, fmt.Errorf("read the issued certificate %s: its key is not there, or not its own", s.Name)
+	}
+	l := certs.LifeOf(all[0])
+	l.RenewAt = certs.RenewAt(all[0], s.Issued, node+"/"+s.Name)
+	if !s.Superseded.IsZero() {
+		// Not at once: what runs from it is restarted, and every node of the cluster sees the new CA within minutes.
+		spread := min(24*time.Hour, l.NotAfter.Sub(l.NotBefore)/10)
+		if soon := s.Superseded.Add(time.Duration(certs.Share(node+"/"+s.Name) * float64(spread))); soon.Before(l.RenewAt) {
+			l.RenewAt = soon
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// coming says which certificates of a set of tasks come to their end without anybody renewing them. They are never taken away: one that has expired
+// helps nobody, and its absence helps less.
+func coming(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []report.Note) {
+	for _, t := range g.Order() {
+		set, ok := t.(tasks.CertificateSet)
+		if !ok || len(set.Cert.PEM) == 0 {
+			continue
+		}
+		note := func(what string, l certs.Life, advice string) {
+			level, words := network.Warning, "ends on "+date(l.NotAfter)
+			switch l.StateAt(now) {
+			case certs.Ending:
+			case certs.Urgent:
+				level, words = network.Error, "ENDS SOON, on "+date(l.NotAfter)
+			case certs.Expired:
+				level, words = network.Error, "HAS EXPIRED on "+date(l.NotAfter)+" and stays where it is"
+			default:
+				return
+			}
+			notes = append(notes, report.Note{Level: string(level), Origin: set.From, Text: fmt.Sprintf("%s %s: %s", what, words, advice)})
+		}
+		if all, err := certs.Parse(set.Cert.PEM); err == nil {
+			l, advice := certs.LifeOf(all[0]), "it comes from the store, and only who put it there can renew it: issue another and publish it"
+			if set.Source != "" && set.Source != config.SourceStore {
+				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name), "its renewal is late: see why it is not issued"
+			}
+			note(fmt.Sprintf("the certificate %s (%s)", set.Label(), certs.Subject(all[0])), l, advice)
+		}
+		if all, err := certs.Parse(set.CA.PEM); err == nil {
+			note(fmt.Sprintf("the CA beside the certificate %s (%s)", set.Label(), certs.Subject(all[0])), certs.LifeOf(all[0]),
+				"put its successor into the store before, both trusted for a while")
+		}
+	}
+	return notes
+}
