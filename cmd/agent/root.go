@@ -101,7 +101,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
-	cmd.AddCommand(configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
+	cmd.AddCommand(certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
 	return cmd
 }

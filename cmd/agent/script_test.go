@@ -68,6 +68,7 @@ func params(dir string) testscript.Params {
 			"access":    access,
 			"await":     await,
 			"jsonkeys":  jsonkeys,
+			"keypair":   keypair,
 			"sameyaml":  sameyaml,
 		},
 	}

@@ -27,6 +27,9 @@ func (r Recorded) Same(o Recorded) bool {
 		fmt.Sprint(r.Blobs) == fmt.Sprint(o.Blobs)
 }
 
+// KindCertificates is the kind of a recorded [CertificateSet].
+const KindCertificates = "certificates"
+
 // recordVersion is the version of all kinds' parameters so far. A kind whose
 // parameters change their meaning gets one of its own.
 const recordVersion = 1
@@ -50,7 +53,7 @@ func Record(t Task) (Recorded, []host.Content, error) {
 		if t.Source != "" { // issued to this node: renewed, it is the same set, and its key is in one place less
 			t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil
 		}
-		return record("certificates", &t)
+		return record(KindCertificates, &t)
 	case TOMLKey:
 		return record("toml", &t)
 	case Sysctl:
@@ -98,7 +101,7 @@ func Rebuild(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
 		return rebuild[SymbolicLink](r, blob)
 	case "archive":
 		return rebuild[Archive](r, blob)
-	case "certificates":
+	case KindCertificates:
 		return rebuild[CertificateSet](r, blob)
 	case "toml":
 		return rebuild[TOMLKey](r, blob)

@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// CertStatus is one certificate that the agent has on the node, or waits for.
+type CertStatus struct {
+	Name      string      `json:"name"`
+	CA        bool        `json:"ca,omitempty"` // it is the CA beside the certificate of the name
+	State     certs.State `json:"state"`
+	Problem   string      `json:"problem,omitempty"` // in words, and what to do
+	Source    string      `json:"source"`            // store, ca, kubernetes
+	By        string      `json:"by,omitempty"`      // who issued it to this node
+	Path      string      `json:"path,omitempty"`
+	Key       string      `json:"key,omitempty"` // path of the private key
+	Subject   string      `json:"subject,omitempty"`
+	Names     []string    `json:"names,omitempty"`
+	Issuer    string      `json:"issuer,omitempty"`
+	Serial    string      `json:"serial,omitempty"` // hex
+	NotBefore time.Time   `json:"notBefore,omitzero"`
+	NotAfter  time.Time   `json:"notAfter,omitzero"`
+	RenewAt   time.Time   `json:"renewAt,omitzero"` // zero: nobody here renews it
+	Wanted    bool        `json:"wanted"`           // false: no document names it any more, and it stays
+}
+
+// The states of what is not, or not only, a matter of time.
+const (
+	CertMissing   certs.State = "missing"   // the ledger has it, the node has not
+	CertUnfit     certs.State = "unfit"     // the files do not belong together
+	CertRequested certs.State = "requested" // somebody was asked, and has not answered
+)
+
+// OK tells that nobody has to do anything about it.
+func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.Due }
+
+// Certs lists the certificates that the agent installed, and those that it waits for, from the ledger and the files: the store is not asked.
+// It writes nothing. node is the node's name, by which renewals are spread.
+func (p Pass) Certs(node string, now time.Time) ([]CertStatus, error) {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	led := ledger.Load(files)
+	if led.Unreadable {
+		return nil, fmt.Errorf("read the ledger, which knows the certificates: %s: run it as root", strings.Join(led.Damage(), "; "))
+	}
+	out := []CertStatus{}
+	seen := map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
+		e := led.Entries()[key]
+		if e.Task == nil || e.Task.Kind != tasks.KindCertificates {
+			continue
+		}
+		var set tasks.CertificateSet
+		if err := json.Unmarshal(e.Task.Params, &set); err != nil {
+			return nil, fmt.Errorf("read what the ledger says of %s: %w", key, err)
+		}
+		have, err := readIssued(files, set.Name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			have = nil // what is installed is looked at all the same
+		}
+		seen[set.Name] = true
+		rows, err := statusOf(files, set, have, node, now)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].Wanted = !e.Released
+		}
+		out = append(out, rows...)
+	}
+	return requested(files, out, seen, now)
+}
+
+// statusOf is a set's certificate, and the CA beside it.
+func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time) ([]CertStatus, error) {
+	leaf := CertStatus{Name: set.Label(), Source: cmp.Or(set.Source, config.SourceStore)}
+	text, err := inPlace(r, set)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("read the certificate %s: %w: run it as root", set.Label(), err)
+	case err != nil:
+		leaf.State, leaf.Problem = CertMissing, fmt.Sprintf("%v: the next pass installs it", err)
+		return []CertStatus{leaf}, nil
+	}
+	leaf.Path, leaf.Key = text.at, text.keyAt
+	chain, err := certs.Parse(text.cert)
+	if err != nil {
+		leaf.State, leaf.Problem = CertUnfit, "read "+text.at+": "+err.Error()
+		return []CertStatus{leaf}, nil
+	}
+	life := certs.LifeOf(chain[0])
+	if have != nil && have.Cert == string(text.cert) {
+		leaf.By = have.By
+		if l, err := have.life(node); err == nil {
+			life = l
+		}
+	}
+	leaf.tell(chain[0], life, now)
+	if key, err := certs.ParseKey(text.key); err != nil || !certs.Fits(key, chain[0]) {
+		leaf.State, leaf.Problem = CertUnfit, text.keyAt+" is not its key: the next pass installs what belongs together"
+	} else if have != nil && have.Pending != nil {
+		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name, date(have.Pending.Since))
+	}
+	out := []CertStatus{leaf}
+	if all, err := certs.Parse(text.ca); err == nil {
+		for _, c := range all {
+			ca := CertStatus{Name: leaf.Name, CA: true, Source: leaf.Source, Path: text.caAt}
+			if leaf.Source == config.SourceCA {
+				ca.Source = config.SourceStore // the CA itself comes from there
+			}
+			ca.tell(c, certs.LifeOf(c), now)
+			out = append(out, ca)
+		}
+	}
+	return out, nil
+}
+
+// tell fills in what a certificate says.
+func (c *CertStatus) tell(cert *x509.Certificate, life certs.Life, now time.Time) {
+	c.Subject, c.Names, c.Issuer, c.Serial = certs.Subject(cert), certs.Names(cert), cert.Issuer.String(), cert.SerialNumber.Text(16)
+	c.NotBefore, c.NotAfter, c.RenewAt = life.NotBefore.UTC(), life.NotAfter.UTC(), life.RenewAt.UTC()
+	if life.RenewAt.IsZero() {
+		c.RenewAt = time.Time{}
+	}
+	c.State = life.StateAt(now)
+	switch {
+	case c.State == certs.NotYet:
+		c.Problem = "is the clock right?"
+	case c.OK():
+	case c.CA:
+		c.Problem = "put its successor into the store, both trusted for a while"
+	case life.RenewAt.IsZero():
+		c.Problem = "nobody here renews it: issue another and publish it"
+	default:
+		c.Problem = "its renewal is late: the agent's log says why"
+	}
+}
+
+// onNode are the files of a set as they are on the node.
+type onNode struct {
+	ca, cert, key   []byte
+	caAt, at, keyAt string
+}
+
+func inPlace(r ledger.Reader, set tasks.CertificateSet) (out onNode, err error) {
+	if set.Dir == "" {
+		return inKubeconfig(r, set.Kubeconfig.Path)
+	}
+	for _, f := range []struct {
+		to   *[]byte
+		at   *string
+		name string
+	}{{&out.ca, &out.caAt, set.CA.Name}, {&out.cert, &out.at, set.Cert.Name}, {&out.key, &out.keyAt, set.Key.Name}} {
+		*f.at = path.Join(set.Dir, f.name)
+		if *f.to, err = r.ReadFile(*f.at); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// inKubeconfig reads a kubeconfig that we wrote.
+func inKubeconfig(r ledger.Reader, file string) (onNode, error) {
+	out := onNode{caAt: file, at: file, keyAt: file}
+	text, err := r.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "-data: ")
+		data, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			continue
+		}
+		switch name {
+		case "certificate-authority":
+			out.ca = data
+		case "client-certificate":
+			out.cert = data
+		case "client-key":
+			out.key = data
+		}
+	}
+	return out, err
+}
+
+// requested adds what was asked for and is not there yet.
+func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time.Time) ([]CertStatus, error) {
+	names, err := listIssued(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		s, err := readIssued(r, name)
+		if seen[name] || err != nil || s == nil || s.Pending == nil || s.Cert != "" {
+			continue
+		}
+		out = append(out, CertStatus{Name: name, State: CertRequested, Source: s.Source, By: s.By, Wanted: true,
+			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, date(s.Pending.Since), certs.Ago(now.Sub(s.Pending.Since)))})
+	}
+	return out, nil
+}
