@@ -51,18 +51,13 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
 	}
 	d := &Desired{Snapshot: snap, Node: node, Warnings: diags, Keypairs: map[string]model.Keypair{}}
-	// A keyset that cannot be read is no reason to stop a network that does not use it: who needs it says that it is missing.
-	pairs, err := statestore.Keypairs(snap)
-	if err != nil {
-		d.Damage = append(d.Damage, err.Error())
+	if err := d.bring(); err != nil {
+		return nil, err
 	}
 	d.Damage = append(d.Damage, snap.Notes...)
 	if _, own := snap.Objects["nodes/"+sel.Node+".yaml"]; !own && node.NodeGroup == "" {
 		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is named: only the cluster's document speaks; name the node with --node, or its group with --node-group",
 			snap.Cluster, sel.Node, someNodes(snap)))
-	}
-	for name, p := range pairs {
-		d.Keypairs[name] = model.Keypair(p)
 	}
 	return d, nil
 }

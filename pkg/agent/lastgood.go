@@ -73,9 +73,9 @@ func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Le
 	if d.held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
 		return nil
 	}
-	s := d.Snapshot
+	s, objects := d.Snapshot, d.toKeep()
 	now := ledger.LastGood{
-		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(s.Objects), Manifest: host.ContentOf(s.Manifest).Sum,
+		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: host.ContentOf(s.Manifest).Sum,
 	}
 	was, err := ledger.ReadLastGood(h)
 	if err == nil && was != nil {
@@ -86,7 +86,7 @@ func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Le
 		}
 	}
 	now.Taken = time.Now().UTC().Truncate(time.Second)
-	return led.KeepLastGood(context.WithoutCancel(ctx), h, now, s.Manifest, statestore.Pack(s.Objects))
+	return led.KeepLastGood(context.WithoutCancel(ctx), h, now, s.Manifest, statestore.Pack(objects))
 }
 
 // Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// bring reads the private keys that the node uses, and no other: what a store hands out besides, a directory all, is let go of. A keyset that cannot
+// be read is no reason to stop a network that does not use it: who needs it says that it is missing.
+func (d *Desired) bring() error {
+	wanted := network.Keypairs(d.Node)
+	for _, name := range wanted {
+		err := d.Snapshot.Bring(name)
+		if graph.IsTransient(err) {
+			return fmt.Errorf("fetch the private key of %s: %w", name, err)
+		}
+		if err != nil {
+			d.Damage = append(d.Damage, err.Error())
+		}
+	}
+	pairs, err := statestore.Keypairs(d.Snapshot)
+	if err != nil {
+		d.Damage = append(d.Damage, err.Error())
+	}
+	for name, p := range pairs {
+		if !slices.Contains(wanted, name) {
+			p.Key = nil
+		}
+		d.Keypairs[name] = model.Keypair(p)
+	}
+	return nil
+}
+
+// toKeep are the objects that the node keeps of a snapshot for when the store is away: no private key but those that it installs. That of a CA it signs
+// with is read from the store each time.
+func (d *Desired) toKeep() map[string][]byte {
+	objects := maps.Clone(d.Snapshot.Objects)
+	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)
+	maps.DeleteFunc(objects, func(name string, _ []byte) bool {
+		rest, private := strings.CutPrefix(name, "pki/private/")
+		keyset, _, _ := strings.Cut(rest, "/")
+		return private && (!slices.Contains(wanted, keyset) || slices.Contains(authorities, keyset))
+	})
+	return objects
+}
