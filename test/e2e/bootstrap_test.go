@@ -4,17 +4,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/test/imds"
 	"github.com/netwright/netwright/test/node"
 )
 
@@ -34,17 +37,7 @@ type mirrors struct {
 func serveMirrors(t testing.TB, f *node.Fabric, files map[string][]byte) *mirrors {
 	t.Helper()
 	m := &mirrors{files: files}
-	var listener net.Listener
-	err := f.Do(func() (err error) {
-		listener, err = net.Listen("tcp", node.Gateway4+":"+mirrorPort)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: m}
-	go func() { _ = server.Serve(listener) }() // ends with Close
-	t.Cleanup(func() { server.Close() })
+	answerAt(t, f, node.Gateway4+":"+mirrorPort, m)
 	return m
 }
 
@@ -58,6 +51,34 @@ func (m *mirrors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(content) // a client that goes away is its own business
+}
+
+// serveMetadata is the metadata service of an instance, where AWS has it.
+func serveMetadata(t testing.TB, f *node.Fabric, userData string) *imds.Server {
+	t.Helper()
+	s := &imds.Server{Values: imds.Instance(userData)}
+	out, err := exec.Command("ip", "-n", filepath.Base(f.Netns()), "address", "replace", metadataAddress+"/32", "dev", "lo").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	answerAt(t, f, metadataAddress+":80", s)
+	return s
+}
+
+// answerAt answers at an address of the fabric until the test ends.
+func answerAt(t testing.TB, f *node.Fabric, address string, handler http.Handler) {
+	t.Helper()
+	var listener net.Listener
+	err := f.Do(func() (err error) {
+		listener, err = net.Listen("tcp", address)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	t.Cleanup(func() { server.Close() })
 }
 
 // take returns what was asked since the last call.
@@ -223,26 +244,41 @@ func TestBootstrap(t *testing.T) {
 	})
 
 	// As a cloud does it: cloud-init finds the instance's user-data, in either form, and runs it once.
-	for name, format := range map[string]string{"cloud-init, shell": "shell", "cloud-init, cloud-config": "cloud-config"} {
-		t.Run(name, func(t *testing.T) {
-			n := bare(t, f, format, map[string]string{"shell": "10.77.0.15", "cloud-config": "10.77.0.16"}[format], node.Options{
-				Layers: []string{node.Layer(t, cloudInit...)},
-				Files: map[string]string{
-					"/etc/cloud/cloud.cfg.d/99-lab.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n" +
-						"cloud_init_modules: [write-files]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n",
-					"/var/lib/cloud/seed/nocloud/meta-data": "instance-id: i-1\n",
-					"/var/lib/cloud/seed/nocloud/user-data": userData(t, sum(program), "--url", mirror+"/netwright", "--format", format),
-				},
-			})
-			n.Must(ctx, "cloud-init", "status", "--wait")
-			eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
-			checkBridgeNode(t, n)
-			n.Shell(ctx, "grep -q 'netwright: installed' /var/log/cloud-init-output.log; test ! -e /var/lib/netwright/bootstrap")
-			if said := console(t, n); !strings.Contains(said, "netwright: installed") {
-				t.Errorf("the console has no word of it:\n%s", said)
-			}
-		})
+	lab := map[string]string{
+		"/etc/cloud/cloud.cfg.d/99-lab.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n" +
+			"cloud_init_modules: [write-files]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n",
+		"/var/lib/cloud/seed/nocloud/meta-data": "instance-id: i-1\n",
 	}
+	check := func(t *testing.T, n *node.Node) {
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
+		checkBridgeNode(t, n)
+		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap")
+		if said := console(t, n); !strings.Contains(said, "netwright: installed") {
+			t.Errorf("the console has no word of it:\n%s", said)
+		}
+	}
+	t.Run("cloud-init, cloud-config", func(t *testing.T) {
+		files := maps.Clone(lab)
+		files["/var/lib/cloud/seed/nocloud/user-data"] = userData(t, sum(program), "--url", mirror+"/netwright", "--format", "cloud-config")
+		n := bare(t, f, "config", "10.77.0.15", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Files: files})
+		n.Must(ctx, "cloud-init", "status", "--wait")
+		n.Must(ctx, "grep", "netwright: installed", "/var/log/cloud-init-output.log")
+		check(t, n)
+	})
+	// Here from the instance's metadata, by version 2. In a container cloud-init itself does not believe that this is EC2, so curl asks for it.
+	t.Run("cloud-init, shell", func(t *testing.T) {
+		text := userData(t, sum(program), "--url", mirror+"/netwright")
+		metadata := serveMetadata(t, f, text)
+		n := bare(t, f, "shell", "10.77.0.16", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Files: lab, Mask: cloudInitUnits})
+		n.Shell(ctx, `at=http://`+metadataAddress+`/latest
+token=$(curl -sSf -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $at/api/token)
+curl -sSf -H "X-aws-ec2-metadata-token: $token" -o /var/lib/cloud/seed/nocloud/user-data $at/user-data
+cloud-init init --local; cloud-init init; cloud-init modules --mode=config; cloud-init modules --mode=final`)
+		check(t, n)
+		if asked := metadata.Asked(); !slices.Equal(asked, []string{"PUT api/token", "GET user-data"}) {
+			t.Errorf("the instance's metadata was asked for %q", asked)
+		}
+	})
 
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
