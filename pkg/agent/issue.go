@@ -126,7 +126,7 @@ func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
 		var failed error
 		if why != "" {
 			failed = p.obtain(ctx, h, i, why)
-		} else if p.refresh(i) {
+		} else if p.refresh(h.Facts(), i) {
 			failed = have.save(ctx, h)
 		}
 		if ctx.Err() != nil {
@@ -142,15 +142,15 @@ func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
 func (p Pass) mayIssue() bool { return p.issueAnywhere || p.Host.Root == "" || p.Host.Root == "/" }
 
 // refresh notes what has changed of the CA of a certificate that is good, and says whether something did.
-func (p Pass) refresh(i *issuing) bool {
+func (p Pass) refresh(facts *host.Facts, i *issuing) bool {
 	if i.superseded() && i.have.Superseded.IsZero() {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
 		return true
 	}
-	if i.entry.Source != config.SourceKubernetes || p.Certificates == nil {
+	if i.entry.Source != config.SourceKubernetes {
 		return false
 	}
-	api, err := p.Certificates()
+	api, err := p.certificateAPI(facts)
 	if err != nil || len(api.Authorities()) == 0 || i.have.CA == string(api.Authorities()) {
 		return false
 	}

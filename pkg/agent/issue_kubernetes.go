@@ -27,13 +27,29 @@ type CertificateAPI interface {
 
 var _ CertificateAPI = (*kube.Client)(nil)
 
+// certificateAPI is the API as whoever may ask for certificates: the agent itself, or else kubelet, whom the role system:node lets ask.
+func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
+	if p.Certificates != nil {
+		return p.Certificates()
+	}
+	if p.API == nil {
+		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into /etc/netwright/agent.yaml"))
+	}
+	var errs []error
+	for _, path := range p.API.identities(facts, true) {
+		c, err := p.API.client(path)
+		if err == nil {
+			return c, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
 // askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody: who approves may be a person. The key is made here
 // and is on the disk before anybody hears of it; what is sent shows nothing of it.
 func (p Pass) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
-	if p.Certificates == nil {
-		return graph.Permanent(errors.New("no Kubernetes API is named: put kubeconfig into /etc/netwright/agent.yaml"))
-	}
-	api, err := p.Certificates()
+	api, err := p.certificateAPI(h.Facts())
 	if errors.Is(err, fs.ErrNotExist) {
 		return graph.Wait("Kubernetes, to ask it for the certificate " + i.entry.Name + ": " + err.Error())
 	}
