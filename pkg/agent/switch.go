@@ -52,7 +52,7 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	if err != nil {
 		return nil, err
 	}
-	foreign, arrived := had.Name == "", had.Name == d.network()
+	foreign, arrived := had.Name == "", sameNetwork(had, d.has(had))
 	switch {
 	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.network():
 		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
@@ -71,6 +71,9 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	to, err := rowOf(d.has(had))
 	if err != nil {
 		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.network(), err)
+	}
+	if had.Multus && d.held == nil && !d.multus() { // a revision does not say whether it has it
+		from = from.WithMultus()
 	}
 	s := &switching{Switch: network.Between(from, to), had: had, wanted: d, known: known}
 	if s.Stays && spec.From == had.Name {

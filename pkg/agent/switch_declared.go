@@ -31,7 +31,9 @@ func (d *Desired) declared() string {
 	if c == nil {
 		return ""
 	}
-	row, _ := network.Of(d.Node)
+	alone := *d.Node
+	alone.Networking.Multus = nil // it may stay when the network goes
+	row, _ := network.Of(&alone)
 	text, _ := json.Marshal(declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Leftovers}) // strings, numbers and lists of them
 	return string(text)
 }

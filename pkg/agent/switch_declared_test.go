@@ -36,6 +36,15 @@ func TestDeclaredNetworksAreToldApart(t *testing.T) {
 	}
 }
 
+// Multus before a declared network is none of its marks.
+func TestMultusIsNotDeclared(t *testing.T) {
+	d := wants(t, "custom: {title: t, conf: {writer: DaemonSet, file: 10-a.conflist}, leftovers: {files: [/etc/weft/]}}\n    multus: {}")
+	got, err := declaredOf(d.has(ledger.Network{}))
+	if err != nil || len(got.Leftovers.Files) != 1 || len(got.Agents) != 0 || !d.has(ledger.Network{}).Multus {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // declare writes documents that want a network of this name, whose conf we write.
 func (b *box) declare(t *testing.T, name, more string) {
 	t.Helper()

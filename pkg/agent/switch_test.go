@@ -250,6 +250,55 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	}
 }
 
+// The conf of multus, first by name, goes with the network that it stood before, and its daemon must be gone; unless it stands before the next one too.
+func TestMultusGoesWithItsNetwork(t *testing.T) {
+	files := map[string]string{"/etc/cni/net.d/00-multus.conf": "{}", "/etc/cni/net.d/05-netwright-bridge.conflist": "{}"}
+	daemon := host.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
+	for name, c := range map[string]struct {
+		multus bool
+		spec   string
+		pods   []host.Pod
+		goes   bool
+		held   string
+	}{
+		"with it":               {true, "flannel: {backend: vxlan}", nil, true, ""},
+		"with it, and it runs":  {true, "flannel: {backend: vxlan}", []host.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
+		"the next one has it":   {true, "flannel: {backend: vxlan}\n    multus: {}", []host.Pod{daemon}, false, ""},
+		"without it":            {false, "flannel: {backend: vxlan}", nil, false, ""},
+		"never had, and is run": {false, "flannel: {backend: vxlan}", []host.Pod{daemon}, false, ""},
+	} {
+		led := knows(t, "bridge")
+		h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := led.Head()
+		head.Network.Multus = c.multus
+		err = errors.Join(led.Commit(t.Context(), h, ledger.Batch{Head: head}), h.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := wants(t, c.spec)
+		if d.has(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
+			t.Errorf("%s: the ledger would have %+v", name, d.has(ledger.Network{}))
+		}
+		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, files, c.pods...), led)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if goes := slices.Contains(s.disk().Leftovers.Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
+			t.Errorf("%s: its conf goes: %v", name, goes)
+		}
+		if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
+			t.Errorf("%s: held by %v, want %q", name, s.held, c.held)
+		}
+	}
+}
+
 // What did not come to its end is undone, whatever kept it.
 func TestUnfinished(t *testing.T) {
 	s := &switching{}

@@ -67,6 +67,8 @@ type Network struct {
 	Name string `json:"name"`
 	// PodCIDRs are where its pods have their addresses, on all nodes, as spec.podCIDR says them: with a comma between families.
 	PodCIDRs string `json:"podCIDRs,omitempty"`
+	// Multus says that multus stands before it: its conf goes with the network, unless the next one has it too.
+	Multus bool `json:"multus,omitempty"`
 	// Declared is what only its documents knew of it, as JSON; package agent writes and reads it.
 	Declared string `json:"declared,omitempty"`
 }

@@ -78,8 +78,7 @@ func (n Network) below(meta Network) Network {
 	build := n.Build
 	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
 	n.Signs = slices.Concat(n.Signs, meta.Signs)
-	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, meta.Leftovers.Files)
-	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, meta.Leftovers.Others)
+	n = n.WithMultus()
 	n.Build = func(in Input) (Built, error) {
 		b, err := build(in)
 		if err != nil {
@@ -87,6 +86,15 @@ func (n Network) below(meta Network) Network {
 		}
 		return b, b.addMultus(in)
 	}
+	return n
+}
+
+// WithMultus is a network with what multus before it leaves and runs besides.
+func (n Network) WithMultus() Network {
+	meta := multus(nil)
+	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, meta.Leftovers.Files)
+	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, meta.Leftovers.Others)
+	n.Agents = slices.Concat(n.Agents, meta.Agents)
 	return n
 }
 
