@@ -58,6 +58,7 @@ e2e: build
 test-kubernetes:
 	test/setup.sh
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
+	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 30m -run Kubernetes $(TESTFLAGS) ./test/e2e
 
 # What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
 FUZZTIME ?= 10m

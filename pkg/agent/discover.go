@@ -71,8 +71,13 @@ func (d *Desired) nodesWanted() network.NodesWanted {
 	return row.Nodes(d.Node)
 }
 
+// askTime bounds what the API may take of a pass: kubelet may wait for the end of it.
+const askTime = 10 * time.Second
+
 // ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt is as it was.
 func (p Pass) ask(ctx context.Context, d *Desired, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
+	defer cancel()
 	name := d.Node.Name
 	own, err := p.API.node(ctx, facts, name)
 	switch {

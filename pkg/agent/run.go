@@ -162,6 +162,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err := r.keepLearnt(ctx, h); err != nil {
 		return nil, err
 	}
+	defer p.uncordon(ctx, h)
 	h.ClearLeftovers(directories(r.graph, r.pruning.graph))
 	before := r.report(report.Planned)
 	if r.sw != nil && r.sw.stuck {
@@ -171,6 +172,9 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		if why := heldBack(h, r.desired); why != nil {
 			return notApplied(before, why), why
 		}
+	}
+	if p.cordon(ctx, h, r) != nil {
+		before = r.report(report.Planned) // it says so
 	}
 	if p.Hooks.OnPlan != nil {
 		p.Hooks.OnPlan(before)

@@ -65,7 +65,10 @@ func (s *switching) words() []string {
 	from, to := s.From.Name, s.To.Name
 	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}
 	if s.unit != "" {
-		out = append(out, s.unit+" stops (cordon the node before, if its scheduler shall know)")
+		if !s.Safe {
+			out = append(out, "the node is cordoned, if the Kubernetes API allows it, until the end of this")
+		}
+		out = append(out, s.unit+" stops")
 	}
 	if len(s.pods) > 0 {
 		out = append(out, fmt.Sprintf("the runtime removes the pods, while %s's conf and plugins are there", from))

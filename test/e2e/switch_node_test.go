@@ -16,6 +16,7 @@ const standIn = "[Service]\nExecStart=/bin/sleep infinity\nTimeoutStopSec=infini
 type switchNode struct {
 	*node.Node
 	t       *testing.T
+	fabric  *node.Fabric
 	plugins string
 }
 
@@ -30,7 +31,8 @@ func newSwitchNode(t *testing.T, networking string, agent string) switchNode {
 	if agent != "" {
 		files["/etc/netwright/agent.yaml"] = "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\n" + agent
 	}
-	sn.Node = node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+	sn.fabric = node.NewFabric(t)
+	sn.Node = sn.fabric.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
 		Copies: map[string]string{"/srv/pause.tar": pauseImage(t)}, Files: files, Enable: []string{"kubelet.service"},
 	}))
 	ctx := t.Context()

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/kubeapi"
+	"github.com/netwright/netwright/test/node"
+)
+
+// Those of `make test-kubernetes`: nodes with a real API server on their fabric.
+
+// join gives a node its kubelet's credential, as a bootstrap does, and makes its Node, as its kubelet does.
+func join(s *kubeapi.Server, n *node.Node, spec string) {
+	n.Write("/var/lib/kubelet/kubeconfig", s.Kubeconfig(s.Endpoint, s.Kubelet(n.Name())), 0o600)
+	s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\n  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\nspec: %s\n", n.Name(), spec))
+	s.Must("PATCH", "/api/v1/nodes/"+n.Name()+"/status", fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}]}}`, n.Address()))
+}
+
+// account gives a node the account of docs/kubernetes.yaml.
+func account(t *testing.T, s *kubeapi.Server, n *node.Node) {
+	t.Helper()
+	n.Write("/etc/netwright/token", s.Token("netwright-system", "netwright-node"), 0o600)
+	n.Write("/etc/netwright/kubeconfig", s.TokenKubeconfig(s.Endpoint, "/etc/netwright/token"), 0o600)
+}
+
+// No document names a pod CIDR: the nodes take theirs and each other's from their Nodes, pods talk, and it stays so while the API is gone.
+func TestKubernetesGivesPodCIDRs(t *testing.T) {
+	kubeapi.Tier(t)
+	ctx := t.Context()
+	fabric, nodes := twoNodes(t, bridgeSpec)
+	s := kubeapi.Start(t, kubeapi.Options{Netns: fabric.Netns(), Address: node.Gateway4})
+	manifests, err := os.ReadFile("../../docs/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Apply(string(manifests))
+	for _, n := range nodes {
+		for _, m := range nodes {
+			n.Must(ctx, "rm", "/srv/netwright/"+cluster+"/nodes/"+m.Name()+".yaml")
+		}
+		n.Must(ctx, "sh", "-c", "echo 'nodeGroup: nodes' >> /etc/netwright/agent.yaml")
+		waits(ctx, t, n, "read the kubeconfig /etc/netwright/kubeconfig")
+		account(t, s, n)
+		waits(ctx, t, n, "there is no Node "+n.Name()+" yet")
+	}
+	for _, n := range nodes {
+		join(s, n, "{}")
+		waits(ctx, t, n, "--allocate-node-cidrs")
+	}
+	for i, n := range nodes {
+		s.Must("PATCH", "/api/v1/nodes/"+n.Name(), fmt.Sprintf(`{"spec": {"podCIDR": %q, "podCIDRs": [%q]}}`, podRange(i), podRange(i)))
+	}
+	var pods [2]*node.Pod
+	for i, n := range nodes {
+		n.Must(ctx, "netwright", "--once", "--wait", "1m")
+		pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
+	}
+	talk(ctx, t, nodes, pods)
+
+	s.Down()
+	nodes[0].Must(ctx, "ip", "route", "del", podRange(1)) // drift, to be repaired from what is remembered
+	if res := nodes[0].Run(ctx, "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout+res.Stderr, "of the Kubernetes API's Nodes counts what they said on") {
+		t.Errorf("while the API is gone: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	talk(ctx, t, nodes, pods)
+	s.Up()
+	s.Must("DELETE", "/api/v1/nodes/"+nodes[1].Name(), "")
+	nodes[0].Must(ctx, "netwright", "--once")
+	if routes := nodes[0].Must(ctx, "ip", "route", "show", podRange(1)); routes != "" {
+		t.Errorf("the other Node is gone, and its route is not: %s", routes)
+	}
+}
+
+// waits converges a node that waits for its pod CIDRs, and says why.
+func waits(ctx context.Context, t *testing.T, n *node.Node, why string) {
+	t.Helper()
+	res := n.Run(ctx, "netwright", "--once", "--wait", "1ms")
+	if res.Code != 3 || !strings.Contains(res.Stdout+res.Stderr, why) {
+		t.Errorf("%s: exit %d, want 3 with %q\n%s%s", n.Name(), res.Code, why, res.Stdout, res.Stderr)
+	}
+}
+
+// A node is cordoned for a switch and uncordoned after it by its kubelet's credential; one that somebody else cordoned stays so.
+func TestKubernetesCordonsForASwitch(t *testing.T) {
+	kubeapi.Tier(t)
+	n := newSwitchNode(t, "    bridge: {}\n", "")
+	s := kubeapi.Start(t, kubeapi.Options{Netns: n.fabric.Netns(), Address: node.Gateway4})
+	join(s, n.Node, "{}")
+
+	since := version(s, n.Name())
+	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true}\n")
+	n.once(0)
+	if got := marks(t, s, n.Name(), since); got != "false, true by netwright switches its network from bridge to flannel, false" {
+		t.Errorf("the Node was unschedulable: %s", got)
+	}
+
+	s.Must("PATCH", "/api/v1/nodes/"+n.Name(), `{"spec": {"unschedulable": true}}`) // by a person
+	since = version(s, n.Name())
+	n.wants("    bridge: {}\n    switch: {allow: true}\n")
+	n.once(0)
+	if got := marks(t, s, n.Name(), since); got != "true" {
+		t.Errorf("a Node that a person cordoned was unschedulable: %s", got)
+	}
+
+	s.Down()
+	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true}\n")
+	if res := n.once(0); !strings.Contains(res.Stdout+res.Stderr, "the node is not cordoned for the switch, which goes on") {
+		t.Errorf("without the API:\n%s%s", res.Stdout, res.Stderr)
+	}
+}
+
+func version(s *kubeapi.Server, name string) string {
+	var n struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	s.Get("/api/v1/nodes/"+name, &n)
+	return n.Metadata.ResourceVersion
+}
+
+// marks are whether a Node was unschedulable, and why, as it is first and at each change, by the server's own record.
+func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
+	t.Helper()
+	type object struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct{ Unschedulable bool }
+	}
+	var out []string
+	say := func(o object) {
+		text := fmt.Sprint(o.Spec.Unschedulable)
+		if why := o.Metadata.Annotations["netwright.dev/cordoned"]; why != "" {
+			text += " by " + why
+		}
+		if len(out) == 0 || out[len(out)-1] != text {
+			out = append(out, text)
+		}
+	}
+	answer := s.Must("GET", "/api/v1/nodes?watch=1&timeoutSeconds=2&fieldSelector=metadata.name%3D"+name+"&resourceVersion="+since, "")
+	events := json.NewDecoder(strings.NewReader(answer))
+	for events.More() {
+		var event struct{ Object object }
+		if err := events.Decode(&event); err != nil {
+			t.Fatal(err)
+		}
+		if len(out) == 0 && event.Object.Spec.Unschedulable {
+			out = append(out, "false") // as it was read
+		}
+		say(event.Object)
+	}
+	if len(out) == 0 { // nothing changed
+		var now object
+		s.Get("/api/v1/nodes/"+name, &now)
+		say(now)
+	}
+	return strings.Join(out, ", ")
+}
+
+// flannel's rules in the API, of its manifest. https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
+const flannelRules = `apiVersion: v1
+kind: Namespace
+metadata:
+  name: kube-flannel
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: flannel
+  namespace: kube-flannel
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: flannel
+rules:
+- {apiGroups: [""], resources: [pods], verbs: [get]}
+- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [nodes/status], verbs: [patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: flannel
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: flannel}
+subjects:
+- {kind: ServiceAccount, name: flannel, namespace: kube-flannel}
+`
+
+// Pods talk by flannel with the real API server as its datastore: flanneld takes its range from its Node and finds the others by theirs.
+func TestKubernetesFlannel(t *testing.T) {
+	kubeapi.Tier(t)
+	ctx := t.Context()
+	fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: vxlan}", 1))
+	s := kubeapi.Start(t, kubeapi.Options{Netns: fabric.Netns(), Address: node.Gateway4})
+	s.Apply(flannelRules)
+	var pods [2]*node.Pod
+	for i, n := range nodes {
+		join(s, n, fmt.Sprintf(`{podCIDR: %s, podCIDRs: [%q]}`, podRange(i), podRange(i)))
+		n.Copy(assets.Flannel(t), "/opt/cni/bin/flannel", 0o755)
+		n.Write("/etc/cni/net.d/.10-flannel.conflist.tmp", flannelConf, 0o644)
+		n.Must(ctx, "mv", "/etc/cni/net.d/.10-flannel.conflist.tmp", "/etc/cni/net.d/10-flannel.conflist")
+		n.Must(ctx, "netwright", "--once", "--wait", "1m")
+		n.Copy(assets.Flanneld(t), "/opt/bin/flanneld", 0o755)
+		n.Write("/etc/kube-flannel/net-conf.json", `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`, 0o644)
+		n.Write("/etc/kube-flannel/token", s.Token("kube-flannel", "flannel"), 0o600)
+		n.Write("/etc/kube-flannel/kubeconfig", s.TokenKubeconfig(s.Endpoint, "/etc/kube-flannel/token"), 0o600)
+		n.Must(ctx, "systemd-run", "--quiet", "--collect", "--unit=flanneld", "--service-type=notify", "--property=TimeoutStartSec=infinity", "--setenv=NODE_NAME="+n.Name(), "--",
+			"/opt/bin/flanneld", "--iface=host0", "--ip-masq", "--kube-subnet-mgr", "--kubeconfig-file=/etc/kube-flannel/kubeconfig", "--net-config-path=/etc/kube-flannel/net-conf.json")
+		verified(ctx, t, n, 0, "the VXLAN device is up: flannel.1 is up")
+		pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
+	}
+	// flanneld of node 1 hears of node 2 by its watch.
+	nodes[0].Shell(ctx, "until ip route show "+podRange(1)+" | grep -qF 'dev flannel.1'; do sleep 0.1; done")
+	talk(ctx, t, nodes, pods)
+	if got := s.Must("GET", "/api/v1/nodes/"+nodes[0].Name(), ""); !strings.Contains(got, "flannel.alpha.coreos.com/public-ip") {
+		t.Errorf("flanneld has written nothing to its Node: %s", got)
+	}
+}
