@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/s3"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -18,19 +19,19 @@ import (
 type Options struct {
 	// Trust decides on manifests. With nil whatever is there is taken: for who validates, publishes, or only looks whether the store answers.
 	Trust *trust.Policy
-	// HTTPS are the files that an https:// store is asked with.
+	// HTTPS are the files that an https:// store is asked with; of them, an s3:// store knows the CA.
 	HTTPS https.Settings
 	// Kubernetes is how the API of a k8s:// store is spoken to.
 	Kubernetes kubernetes.Options
 }
 
-// schemes lists every kind of store there is and how one is opened. A nil function is one that DESIGN names and this version has not.
+// schemes lists every kind of store there is and how one is opened.
 var schemes = []struct {
 	name string
 	open func(u *url.URL, cluster string, o Options) (Store, error)
 }{
 	{"file", openFile},
-	{"s3", nil},
+	{"s3", openS3},
 	{"https", openHTTPS},
 	{"k8s", openKubernetes},
 }
@@ -61,11 +62,8 @@ func Open(location, cluster string, o Options) (Store, error) {
 	}) bool {
 		return s.name == u.Scheme
 	})
-	switch {
-	case i < 0:
-		return nil, fmt.Errorf("state store %s: no scheme %q is known: use a path, file:// or https://", u.Redacted(), scheme)
-	case schemes[i].open == nil:
-		return nil, fmt.Errorf("state store %s: %s:// is not supported yet by this version: copy the store to a directory and use its path", u.Redacted(), u.Scheme)
+	if i < 0 {
+		return nil, fmt.Errorf("state store %s: no scheme %q is known: use a path, file://, https://, s3:// or k8s://", u.Redacted(), scheme)
 	}
 	return schemes[i].open(u, cluster, o)
 }
@@ -94,6 +92,14 @@ func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
 		return nil, fmt.Errorf("state store %s: %w", u.Redacted(), err)
 	}
 	return NewRemote(namespace, cluster, o.Trust), nil
+}
+
+func openS3(u *url.URL, cluster string, o Options) (Store, error) {
+	source, err := s3.New(u, cluster, s3.Settings{CA: o.HTTPS.CA})
+	if err != nil {
+		return nil, err
+	}
+	return NewRemote(objectstore.NewPatient(source), cluster, o.Trust), nil
 }
 
 func openDirectory(dir, cluster string, o Options) (Store, error) {

@@ -38,7 +38,7 @@ func TestOpenRefusals(t *testing.T) {
 		{"/x", "../y", "no directory name"},
 		{"/x", "a/b", "without slashes"},
 		{"/x", ".git", "no directory name"},
-		{"s3://bucket/prefix", "c", "s3:// is not supported yet by this version"},
+		{"s3://key:secret@bucket/prefix", "c", "give the machine a role"},
 		{"https://user:secret@host/x", "c", "put a bearer token into a file"},
 		{"k8s://kube-system/x", "c", "write k8s://NAMESPACE"},
 		{"k8s://Kube_system", "c", "no name of a Kubernetes namespace"},

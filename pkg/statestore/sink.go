@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/s3"
 )
 
 // OpenSink returns where a cluster is published: a directory, or a URL of those stores that can be written. It writes nothing yet.
@@ -32,10 +33,12 @@ func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
 	switch scheme {
 	case "file":
 		return newDirectorySink(u.Path, cluster)
+	case "s3":
+		return s3.New(u, cluster, s3.Settings{CA: o.HTTPS.CA})
 	case "https":
 		return nil, fmt.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
 	}
-	return nil, fmt.Errorf("publish to %s: no scheme %q can be published to: use a directory", u.Redacted(), scheme)
+	return nil, fmt.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
 }
 
 // directorySink publishes into a directory of this machine. Each file is replaced by a rename, and the manifest under a lock.

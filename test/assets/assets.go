@@ -1,4 +1,4 @@
-// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, containerd 2, flannel. Each comes from the module
+// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, versitygw, containerd 2, flannel. Each comes from the module
 // proxy at a version that a module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go; flanneld also gcc and the static libc.
 package assets
 
@@ -53,6 +53,12 @@ func Etcd(t testing.TB) string {
 		}
 		return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
 	})
+}
+
+// Versitygw is an S3 server over a directory.
+func Versitygw(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(Tools(t, "versitygw", "test/assets/versitygw"), "versitygw")
 }
 
 // Containerd2 is the containerd of a 2.x release: the daemon alone, no shim and no runc. It serves CRI, and runs no containers.

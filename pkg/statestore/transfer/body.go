@@ -24,7 +24,8 @@ type body struct {
 	explain func(error) error
 }
 
-func newBody(ctx context.Context, rest io.ReadCloser, stall time.Duration, done context.CancelCauseFunc) *body {
+// Guard is an answer's body that gives up when nothing comes for as long as stall. ctx is its request's, which done ends; errors are what [Explain] makes of them.
+func Guard(ctx context.Context, rest io.ReadCloser, stall time.Duration, done context.CancelCauseFunc) io.ReadCloser {
 	b := &body{rest: rest, stall: stall, done: done, timer: time.AfterFunc(stall, func() { done(ErrStalled) })}
 	b.explain = func(err error) error { return Explain(ctx, err) }
 	b.timer.Stop()

@@ -17,7 +17,8 @@ import (
 // The bounds of one request. There is none on the whole of it: a big asset on a slow line is no fault, a line without a byte is.
 const (
 	connect = 10 * time.Second // to the server or the proxy, and again for TLS
-	stall   = 30 * time.Second
+	// Stall is how long a server may send nothing.
+	Stall = 30 * time.Second
 )
 
 // Client asks servers. It is safe for several goroutines, and keeps connections for the next request to the same server.
@@ -32,26 +33,28 @@ type Redirects func(r *http.Request, via []*http.Request) error
 // NewClient makes a client of our own: the default one has no bounds, and anybody in the process may change it. settings may be nil: the machine's
 // own CAs. Bytes come as they are stored, because their hash is known.
 func NewClient(settings *tls.Config, redirects Redirects) *Client {
-	return &Client{HTTP: &http.Client{Transport: NewTransport(settings), CheckRedirect: redirects}, Stall: stall}
+	return &Client{HTTP: &http.Client{Transport: NewTransport(settings), CheckRedirect: redirects}, Stall: Stall}
 }
 
-// NewTransport is how a [Client] reaches servers, for who brings a client of its own.
+// NewTransport is how a [Client] reaches servers.
 func NewTransport(settings *tls.Config) *http.Transport {
-	if settings == nil {
-		settings = &tls.Config{}
+	t := &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: settings}
+	Bound(t)
+	return t
+}
+
+// Bound gives a transport that somebody else made our bounds and our proxy.
+func Bound(t *http.Transport) {
+	if t.TLSClientConfig == nil {
+		t.TLSClientConfig = &tls.Config{}
 	}
-	settings.MinVersion = tls.VersionTLS12
-	return &http.Transport{
-		Proxy:                 Proxy,
-		DialContext:           (&net.Dialer{Timeout: connect}).DialContext,
-		TLSHandshakeTimeout:   connect,
-		TLSClientConfig:       settings,
-		ForceAttemptHTTP2:     true,
-		DisableCompression:    true,
-		MaxIdleConnsPerHost:   8,
-		IdleConnTimeout:       stall,
-		ResponseHeaderTimeout: stall,
-	}
+	t.TLSClientConfig.MinVersion = tls.VersionTLS12
+	t.Proxy = Proxy
+	t.DialContext = (&net.Dialer{Timeout: connect}).DialContext
+	t.TLSHandshakeTimeout = connect
+	t.MaxIdleConnsPerHost = 8
+	t.IdleConnTimeout = Stall
+	t.ResponseHeaderTimeout = Stall
 }
 
 // metadata is where clouds tell a machine of itself, and give it its credentials. Behind a proxy they would be the proxy's.
@@ -88,7 +91,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 		cancel(err)
 		return nil, err
 	}
-	response.Body = newBody(ctx, response.Body, c.Stall, cancel)
+	response.Body = Guard(ctx, response.Body, c.Stall, cancel)
 	return response, nil
 }
 

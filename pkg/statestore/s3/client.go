@@ -1,0 +1,99 @@
+package s3
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/netwright/netwright/pkg/statestore/transfer"
+)
+
+// anyRegion is where a bucket of which nothing is known is asked for first: it knows in which region each of its partition is.
+const anyRegion = "us-east-1"
+
+// connected returns the client, which is made once: to find credentials and a region may take a request or two of the machine's metadata.
+func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client != nil {
+		return s.client, nil
+	}
+	client, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.client = client
+	return client, nil
+}
+
+// connect reads what the environment, the files of AWS and the machine's metadata say. The variables of kOps for stores beside AWS hold too: S3_ENDPOINT, S3_REGION,
+// S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY (util/pkg/vfs/s3context.go).
+func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
+	web, err := s.web()
+	if err != nil {
+		return nil, err
+	}
+	endpoint := s.endpoint()
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(web),
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // who has patience is above us, and the same for all stores
+		// What is read is verified by hashes that we know; other stores than AWS' stumble over more.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	metadata := imds.New(imds.Options{HTTPClient: web, EnableFallback: aws.FalseTernary}) // version 2 alone
+	options = append(options, config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
+	if region := cmp.Or(s.query.region, os.Getenv("S3_REGION")); region != "" {
+		options = append(options, config.WithRegion(region))
+	} else if endpoint == "" {
+		options = append(options, config.WithEC2IMDSRegion(func(o *config.UseEC2IMDSRegion) { o.Client = metadata }))
+	}
+	if id, secret := os.Getenv("S3_ACCESS_KEY_ID"), os.Getenv("S3_SECRET_ACCESS_KEY"); id != "" && secret != "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, secret, "")))
+	}
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings for AWS: %w: correct the variables of the unit, or the files that they name", err)
+	}
+	c.Region = cmp.Or(c.Region, anyRegion)
+	return awss3.NewFromConfig(c, func(o *awss3.Options) {
+		if endpoint != "" {
+			o.BaseEndpoint, o.UsePathStyle = &endpoint, true
+		}
+	}), nil
+}
+
+// endpoint is that of a server that is not AWS'.
+func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("S3_ENDPOINT")) }
+
+// web is the client of HTTP: within our bounds, and through the environment's proxy, but for the metadata.
+func (s *Source) web() (*awshttp.BuildableClient, error) {
+	var pool *x509.CertPool
+	if s.settings.CA != "" {
+		data, err := os.ReadFile(s.settings.CA)
+		if err != nil {
+			return nil, fmt.Errorf("storeCA: %w: put it there, and let the agent's user read it", err)
+		}
+		if pool = x509.NewCertPool(); !pool.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.settings.CA)
+		}
+	}
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		transfer.Bound(t)
+		t.DisableCompression = true
+		if pool != nil {
+			t.TLSClientConfig.RootCAs = pool
+		}
+	}), nil
+}

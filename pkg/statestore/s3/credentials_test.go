@@ -1,0 +1,144 @@
+package s3_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+// metadata is a machine's metadata service, version 2 alone: a role's credentials, which change each time that they are asked for, and a region.
+type metadata struct {
+	mu    sync.Mutex
+	asked []string
+	keys  int
+	token bool // whether it gives tokens
+}
+
+func (m *metadata) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, r.Method+" "+r.URL.Path)
+	switch path := r.URL.Path; {
+	case r.Method == http.MethodPut && path == "/latest/api/token" && m.token:
+		w.Header().Set("X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "21600")
+		fmt.Fprint(w, "token")
+	case r.Header.Get("X-aws-ec2-metadata-token") != "token":
+		w.WriteHeader(http.StatusForbidden)
+	case path == "/latest/meta-data/iam/security-credentials/":
+		fmt.Fprint(w, "nodes")
+	case path == "/latest/meta-data/iam/security-credentials/nodes":
+		m.keys++
+		fmt.Fprintf(w, `{"Code": "Success", "AccessKeyId": "key%d", "SecretAccessKey": "secret", "Token": "session", "Expiration": %q}`, m.keys, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	case path == "/latest/dynamic/instance-identity/document":
+		fmt.Fprint(w, `{"region": "eu-west-3"}`)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// role is a machine that has nothing but its metadata.
+func role(t *testing.T, m *metadata) {
+	t.Helper()
+	server := httptest.NewServer(m)
+	t.Cleanup(server.Close)
+	account(t, "", "", "")
+	t.Setenv("S3_REGION", "")
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "false")
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.URL)
+}
+
+// Credentials that end before their time are had anew from the role, once, and the look goes on.
+func TestCredentialsThatExpire(t *testing.T) {
+	m := &metadata{token: true}
+	role(t, m)
+	memory := new(storetest.Memory)
+	set(memory, 1)
+	valid := "key1"
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Authorization"), "Credential="+valid+"/") {
+			says(400, "ExpiredToken", "The provided token has expired.")(w, r, nil)
+			return
+		}
+		bucket(memory).ServeHTTP(w, r)
+	}), nil)
+	s := open(t, "s3://b?endpoint="+server.URL, storetest.Cluster, trust(t, server))
+	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.asked) != 3 {
+		t.Errorf("the metadata were asked for %q", m.asked)
+	}
+	valid = "key2"
+	set(memory, 2)
+	server.Taken()
+	if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if asked, _ := server.Taken(); len(asked) != 3 || m.keys != 2 {
+		t.Errorf("%q, %d credentials", asked, m.keys)
+	}
+	valid = "none"
+	if _, err := s.Fetch(t.Context(), statestore.Revision{}); err == nil || !graph.IsTransient(err) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("credentials that are no good: %v", err)
+	}
+}
+
+// A metadata service that gives no tokens is not asked as version 1 of it was: who can make a machine ask anybody would get its credentials.
+func TestNoMetadataOfVersion1(t *testing.T) {
+	m := &metadata{}
+	role(t, m)
+	server := toxic.New(t, bucket(new(storetest.Memory)), nil)
+	_, err := open(t, "s3://b?endpoint="+server.URL, storetest.Cluster, trust(t, server)).Fetch(t.Context(), statestore.Revision{})
+	if err == nil || !graph.IsTransient(err) || !strings.Contains(err.Error(), "give the machine a role that may read arn:aws:s3:::b/"+storetest.Cluster+"/*") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if slices.ContainsFunc(m.asked, func(s string) bool { return !strings.HasPrefix(s, "PUT ") }) {
+		t.Errorf("asked %q", m.asked)
+	}
+	t.Log(err)
+	if asked, _ := server.Taken(); len(asked) > 0 {
+		t.Errorf("S3 was asked: %q", asked)
+	}
+}
+
+// The region comes from the machine. A bucket that is in another one says where, and is asked there from then on: nobody asks around.
+func TestRegion(t *testing.T) {
+	for in, first := range map[string]int{"eu-west-3": 2, "eu-north-1": 3} {
+		m := &metadata{token: true}
+		role(t, m)
+		memory := new(storetest.Memory)
+		set(memory, 1)
+		server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.Header.Get("Authorization"), "/"+in+"/s3/") {
+				says(301, "PermanentRedirect", "Elsewhere.", "x-amz-bucket-region", in)(w, r, nil)
+				return
+			}
+			bucket(memory).ServeHTTP(w, r)
+		}), nil)
+		t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
+		s := open(t, "s3://b", storetest.Cluster, trust(t, server))
+		last := statestore.Revision{}
+		for _, want := range []int{first, 1} {
+			got, err := s.Fetch(t.Context(), last)
+			if err == nil {
+				last = got.Revision
+			} else if !errors.Is(err, statestore.ErrNotModified) {
+				t.Errorf("%s: %v", in, err)
+			}
+			if asked, _ := server.Taken(); len(asked) != want {
+				t.Errorf("%s: %q, want %d requests", in, asked, want)
+			}
+		}
+	}
+}

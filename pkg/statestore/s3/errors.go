@@ -1,0 +1,165 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
+)
+
+// request is what was tried, for messages.
+type request struct {
+	verb, name string
+	action     string // that IAM must allow
+}
+
+// Codes of S3's errors. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+var (
+	staleCredentials = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestExpired"}
+	wrongCredentials = []string{"InvalidAccessKeyId", "SignatureDoesNotMatch"}
+	absent           = []string{"NoSuchKey", "NoSuchVersion", "NotFound"}
+)
+
+// explain is the error of a request: what S3 says, and what to do.
+func (s *Source) explain(ctx context.Context, r request, err error) error {
+	response := responseOf(err)
+	if response == nil {
+		return fmt.Errorf("%s %s: %w", r.verb, r.name, s.unanswered(ctx, err))
+	}
+	code, status := code(err), response.StatusCode
+	said := fmt.Errorf("%s %s: S3 says %d %s%s", r.verb, r.name, status, code, detail(err))
+	switch {
+	case status == http.StatusNotModified:
+		return objectstore.ErrNotModified
+	case code == "NoSuchBucket":
+		return fmt.Errorf("%w: correct the bucket in store, or make it: %w", said, fs.ErrNotExist)
+	case slices.Contains(staleCredentials, code):
+		s.renew()
+		return graph.Transient(fmt.Errorf("%w: renew the credentials", said))
+	case slices.Contains(wrongCredentials, code):
+		return fmt.Errorf("%w: correct the credentials", said)
+	case code == "RequestTimeTooSkewed":
+		return graph.Transient(fmt.Errorf("%w: look at this machine's clock", said))
+	case elsewhere(err) != "":
+		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket, elsewhere(err))
+	case status == http.StatusForbidden:
+		return fmt.Errorf("%w: %s", said, s.missing(r, err))
+	case slices.Contains(absent, code):
+		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
+	case transfer.Passing(status) || code == "SlowDown" || code == "RequestTimeout":
+		if after := transfer.RetryAfter(response, time.Now()); after > 0 {
+			return graph.Transient(&objectstore.Busy{After: after, Err: said})
+		}
+		return graph.Transient(said)
+	}
+	return fmt.Errorf("%w: look whether that is S3, and at what store names", said)
+}
+
+// unanswered is the error of a request that S3 did not answer, or that was not made.
+func (s *Source) unanswered(ctx context.Context, err error) error {
+	var unsent *smithyhttp.RequestSendError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &unsent):
+		return transfer.Explain(ctx, unsent.Err)
+	}
+	var at *smithy.OperationError
+	if errors.As(err, &at) { // its text begins with what we say ourselves
+		err = at.Err
+	}
+	if strings.Contains(err.Error(), "credential") { // no type says so
+		// At boot the metadata may be late.
+		return graph.Transient(fmt.Errorf("no credentials: %w: give the machine a role that may read %s, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", oneLine(err), s.arn("*")))
+	}
+	return graph.Transient(oneLine(err))
+}
+
+// missing is the statement of IAM that would have let the request through.
+func (s *Source) missing(r request, err error) string {
+	if text := detail(err); strings.Contains(text, "kms:") {
+		return fmt.Sprintf("allow kms:Decrypt (to publish, kms:GenerateDataKey too) on the key with which %s is encrypted, in IAM and in the key's policy", s.arn(r.name))
+	}
+	text := fmt.Sprintf("allow %s on %s", r.action, s.arn("*"))
+	if r.action == actionGet { // https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html#API_GetObject_RequestSyntax, "Permissions"
+		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which what is not there looks forbidden too", s.bucket)
+	}
+	return text
+}
+
+// The actions of IAM that we need.
+const (
+	actionGet = "s3:GetObject"
+	actionPut = "s3:PutObject"
+)
+
+// arn names objects of the cluster as IAM does.
+func (s *Source) arn(name string) string { return "arn:aws:s3:::" + s.bucket + "/" + s.prefix + name }
+
+// renew forgets credentials that have ended before their time.
+func (s *Source) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == nil {
+		return
+	}
+	if cache, ok := s.client.Options().Credentials.(*aws.CredentialsCache); ok {
+		cache.Invalidate()
+	}
+}
+
+// elsewhere is the region of which an answer says that the bucket is there, or "".
+func elsewhere(err error) string {
+	response := responseOf(err)
+	if response == nil || response.StatusCode != http.StatusMovedPermanently && response.StatusCode != http.StatusBadRequest && response.StatusCode != http.StatusTemporaryRedirect {
+		return ""
+	}
+	return response.Header.Get("x-amz-bucket-region")
+}
+
+func responseOf(err error) *http.Response {
+	var answered *smithyhttp.ResponseError
+	if !errors.As(err, &answered) || answered.Response == nil || answered.Response.Response == nil || answered.Response.StatusCode == 0 {
+		return nil // the SDK has an empty one where none came
+	}
+	return answered.Response.Response
+}
+
+func code(err error) string {
+	var said smithy.APIError
+	if errors.As(err, &said) {
+		return said.ErrorCode()
+	}
+	return ""
+}
+
+// detail is what S3 says of an error. Its text names the caller and the resource, and no secret.
+func detail(err error) string {
+	var said smithy.APIError
+	if !errors.As(err, &said) || said.ErrorMessage() == "" || said.ErrorMessage() == said.ErrorCode() {
+		return ""
+	}
+	return " (" + oneLine(errors.New(said.ErrorMessage())).Error() + ")"
+}
+
+// oneLine keeps a message as one line of a bearable length.
+func oneLine(err error) error {
+	const longest = 300
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return errors.New(text)
+}

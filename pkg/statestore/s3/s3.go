@@ -1,0 +1,170 @@
+// Package s3 reads a published cluster from S3, or from what speaks like it, and publishes one there.
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
+)
+
+// Source is the objects of one cluster in a bucket. It asks nobody anything before it is used.
+type Source struct {
+	bucket, prefix string // prefix ends with a slash
+	settings       Settings
+	query          settings
+
+	mu     sync.Mutex
+	client *awss3.Client
+}
+
+var _ objectstore.Sink = (*Source)(nil)
+
+// Settings are what the machine adds to a URL.
+type Settings struct {
+	CA string // PEM file: who may vouch for the server, in the place of the machine's own CAs; "": those
+}
+
+// settings are the query of a URL.
+type settings struct {
+	region    string // of the bucket; "": it is found out
+	endpoint  string // of a server that is not AWS
+	versionID string // of the manifest: this one, whatever came after
+	kmsKey    string // with which what is written is encrypted; "": as the bucket says
+}
+
+// New returns the objects of cluster below s3://bucket/prefix. Every error is permanent.
+func New(u *url.URL, cluster string, s Settings) (*Source, error) {
+	shown := "s3://" + u.Host + u.EscapedPath()
+	switch {
+	case u.User != nil:
+		return nil, fmt.Errorf("state store %s: no key belongs into the URL, where every user of this machine sees it: give the machine a role, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", shown)
+	case u.Host == "" || u.Port() != "":
+		return nil, fmt.Errorf("state store %s: it names no bucket: write s3://bucket/prefix", shown)
+	}
+	out := &Source{bucket: u.Host, prefix: strings.TrimPrefix(strings.TrimSuffix(u.Path, "/")+"/"+cluster+"/", "/"), settings: s}
+	known := map[string]*string{"region": &out.query.region, "endpoint": &out.query.endpoint, "versionId": &out.query.versionID, "kmsKey": &out.query.kmsKey}
+	for name, values := range u.Query() {
+		field, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("state store %s: ?%s= is nothing that it knows: write region, endpoint, versionId or kmsKey", shown, name)
+		}
+		*field = values[0]
+	}
+	return out, nil
+}
+
+// String implements [objectstore.Source].
+func (s *Source) String() string { return "s3://" + s.bucket + "/" + strings.TrimSuffix(s.prefix, "/") }
+
+// Get implements [objectstore.Source].
+func (s *Source) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
+	in := &awss3.GetObjectInput{}
+	if known != "" {
+		in.IfNoneMatch = &known
+	}
+	if s.query.versionID != "" && name == manifest {
+		in.VersionId = &s.query.versionID
+	}
+	out, err := s.get(ctx, name, in)
+	if err != nil {
+		return objectstore.Object{}, err
+	}
+	defer out.Body.Close()
+	if aws.ToInt64(out.ContentLength) > limit {
+		return objectstore.Object{}, tooLong(name, limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(out.Body, limit+1))
+	switch {
+	case err != nil:
+		return objectstore.Object{}, fmt.Errorf("get %s: after %d bytes: %w", name, len(data), err)
+	case int64(len(data)) > limit:
+		return objectstore.Object{}, tooLong(name, limit)
+	}
+	return objectstore.Object{Body: data, ETag: aws.ToString(out.ETag)}, nil
+}
+
+// manifest is the one object that changes, and so the one of which there are versions.
+const manifest = "manifest"
+
+func tooLong(name string, limit int64) error {
+	return fmt.Errorf("get %s: it has more than %d bytes, which is all that it can have: look at what is in the bucket, and publish again", name, limit)
+}
+
+// Open implements [objectstore.Source].
+func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	return transfer.Resume(ctx, func(ctx context.Context, from int64, etag string) (transfer.Part, error) {
+		in := &awss3.GetObjectInput{}
+		if from > 0 { // S3 knows no If-Range: when it is another object, this is an error
+			in.Range, in.IfMatch = aws.String(fmt.Sprintf("bytes=%d-", from)), &etag
+		}
+		out, err := s.get(ctx, name, in)
+		if err != nil {
+			return transfer.Part{}, err
+		}
+		p := transfer.Part{Body: out.Body, From: from, Size: aws.ToInt64(out.ContentLength) + from, ETag: aws.ToString(out.ETag)}
+		if from > 0 && out.ContentRange == nil {
+			p.From, p.Size = 0, p.Size-from // the whole, from a server that knows no ranges
+		}
+		return p, nil
+	})
+}
+
+// get asks for an object. The body gives up when nothing comes, and its errors say what to do.
+func (s *Source) get(ctx context.Context, name string, in *awss3.GetObjectInput) (*awss3.GetObjectOutput, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	in.Bucket, in.Key = &s.bucket, aws.String(s.prefix+name)
+	ctx, cancel := context.WithCancelCause(ctx)
+	var out *awss3.GetObjectOutput
+	err := s.do(ctx, request{"get", name, actionGet}, func(c *awss3.Client) (err error) {
+		out, err = c.GetObject(ctx, in)
+		return err
+	})
+	if err != nil {
+		cancel(err)
+		return nil, err
+	}
+	out.Body = transfer.Guard(ctx, out.Body, transfer.Stall, cancel)
+	return out, nil
+}
+
+// do makes a request. A bucket that says that it is in another region is asked there, from then on.
+func (s *Source) do(ctx context.Context, r request, ask func(*awss3.Client) error) error {
+	client, err := s.connected(ctx)
+	if err != nil {
+		return err
+	}
+	if err = ask(client); err == nil {
+		return nil
+	}
+	if region := elsewhere(err); region != "" && region != client.Options().Region && s.endpoint() == "" {
+		if err = ask(s.moved(client, region)); err == nil {
+			return nil
+		}
+	}
+	return s.explain(ctx, r, err)
+}
+
+// moved is the client of the region that the bucket is in.
+func (s *Source) moved(client *awss3.Client, region string) *awss3.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client = awss3.New(client.Options(), func(o *awss3.Options) { o.Region = region })
+	return s.client
+}
+
+// conflicts are answers to a write that another one came before.
+var conflicts = []string{"PreconditionFailed", "ConditionalRequestConflict"}
+
+func isConflict(err error) bool { return slices.Contains(conflicts, code(err)) }
