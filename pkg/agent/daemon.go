@@ -256,14 +256,19 @@ func (o outcome) status(desired *Desired) string {
 // short is an error on one line of bounded length.
 func short(err error) string {
 	const most = 240
+	text := []rune(oneLine(err))
+	if len(text) > most {
+		return string(text[:most]) + " …"
+	}
+	return string(text)
+}
+
+// oneLine is an error on one line: of documents the first.
+func oneLine(err error) string {
 	words := err.Error()
 	var documents *DocumentError
 	if errors.As(err, &documents) {
 		words = documents.first()
 	}
-	text := []rune(strings.Join(strings.Fields(words), " "))
-	if len(text) > most {
-		return string(text[:most]) + " …"
-	}
-	return string(text)
+	return strings.Join(strings.Fields(words), " ")
 }

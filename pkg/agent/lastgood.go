@@ -34,7 +34,7 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
 	d.Taken = good.Taken
-	d.Damage = append(d.Damage, fmt.Sprintf("%v; this is the last good configuration, %s", why, d.age()))
+	d.Damage = append(d.Damage, fmt.Sprintf("%s; this is the last good configuration, %s", oneLine(why), d.age()))
 	return d, nil
 }
 
@@ -81,7 +81,7 @@ func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Le
 	if err == nil && was != nil {
 		same := *was
 		same.Taken, same.Objects = now.Taken, now.Objects
-		if same == now {
+		if same == now && (!p.Host.Verify || was.Intact(h)) {
 			return nil
 		}
 	}

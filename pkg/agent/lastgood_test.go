@@ -132,6 +132,10 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			_, s.key, _ = minisign.GenerateKey(rand.Reader)
 			s.publish(t, "")
 		}, "only these keys are trusted"},
+		"another pin": {func(t *testing.T, s *signer) {
+			s.policy.Pin = trust.Pin{Digest: strings.Repeat("0", 64), Origin: "agent.yaml:3:1"}
+			s.publish(t, "")
+		}, "agent.yaml:3:1 pins 000000"},
 		"an end that is over": {func(t *testing.T, s *signer) {
 			s.expires = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 			s.publish(t, "")
@@ -249,7 +253,7 @@ func TestLastGoodIsVerified(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := os.RemoveAll(s.store); err != nil {
+	if err := os.Rename(s.store, s.store+".away"); err != nil {
 		t.Fatal(err)
 	}
 	boot := func(want string) {
@@ -277,7 +281,20 @@ func TestLastGoodIsVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		boot("nor can the last good configuration be")
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
+		if path == file {
+			continue
+		}
+		// With the store there again it is put right by who believes nothing.
+		if err := os.Rename(s.store+".away", s.store); err != nil {
+			t.Fatal(err)
+		}
+		s.restart(t)
+		s.daemon.Pass.Host.Verify = true
+		s.live(t, func(*testing.T) {})
+		if now, err := os.ReadFile(path); err != nil || string(now) != string(whole) {
+			t.Errorf("%s is still damaged: %v", path, err)
+		}
+		if err := os.Rename(s.store, s.store+".away"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -46,6 +46,13 @@ func ReadLastGood(r Reader) (*LastGood, error) {
 	return g, nil
 }
 
+// Intact says that what it names is there, whole.
+func (g *LastGood) Intact(r Reader) bool {
+	_, err := Blob(r, g.Manifest)
+	_, err2 := Blob(r, g.Objects)
+	return errors.Join(err, err2) == nil
+}
+
 // KeepLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one or the new one is there, whole.
 func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
 	blobs := []host.Content{host.ContentOf(manifest), host.ContentOf(objects)}
@@ -56,6 +63,13 @@ func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest,
 	}
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return fmt.Errorf("keep the last good configuration: %w", err)
+	}
+	for _, b := range blobs { // one that was damaged would stay
+		if _, err := Blob(w, b.Sum); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := w.Remove(blobDir + "/" + b.Sum.String()); err != nil {
+				return fmt.Errorf("keep the last good configuration: %w", err)
+			}
+		}
 	}
 	if err := l.saveBeside(ctx, w, Batch{Blobs: blobs}); err != nil {
 		return err

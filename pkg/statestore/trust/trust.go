@@ -99,12 +99,12 @@ func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	return nil
 }
 
-// CheckKept is Check for what a node has kept of what it took: it may have expired meanwhile, and it is what was seen last. Where neither a pin nor a key is asked
-// for it was the policy of that time, or the directory that it lay in, which vouched for it.
+// CheckKept is Check for what a node has kept of what it took: it may have expired meanwhile, it is what was seen last, and a pin says which is to be taken next. Where no
+// key is asked for, the policy of that time vouched for it, or the directory that it lay in.
 func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
-		p.Unsigned = true
+		p.Pin, p.Unsigned = Pin{}, true
 		err = p.vouched(statement, signatures)
 	}
 	if err != nil {

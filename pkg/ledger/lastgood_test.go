@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// full is a host whose disk takes contents, and no head.
+type full struct{ *host.Host }
+
+func (f full) WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error {
+	if path == lastGoodFile {
+		return errors.New("no space left")
+	}
+	return f.Host.WriteFile(ctx, path, content, spec)
+}
+
+// Whatever happens between the contents and the head that names them: the one of before is there, whole. What no head names goes with the next one.
+func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	l, h := open(t, root)
+	keep := func(w Host, generation int64, content string) error {
+		g := LastGood{Store: "s3://b/c", Cluster: "c", Generation: generation}
+		return l.KeepLastGood(t.Context(), w, g, []byte("manifest "+content), []byte("objects "+content))
+	}
+	expect := func(generation int64, content string) {
+		t.Helper()
+		g, err := ReadLastGood(h)
+		if err != nil || g == nil || g.Generation != generation || !g.Intact(h) {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		if data, err := Blob(h, g.Objects); err != nil || string(data) != "objects "+content {
+			t.Errorf("%q, %v", data, err)
+		}
+	}
+	if g, err := ReadLastGood(h); g != nil || err != nil {
+		t.Errorf("of nothing: %+v, %v", g, err)
+	}
+	if err := keep(h, 1, "one"); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, "one")
+	if err := keep(full{h}, 2, "two"); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Error(err)
+	}
+	expect(1, "one")
+	if err := keep(h, 3, "three"); err != nil {
+		t.Fatal(err)
+	}
+	expect(3, "three")
+	if blobs, err := h.ReadDir(blobDir); err != nil || len(blobs) != 2 {
+		t.Errorf("contents %q, %v; want the two of the last", blobs, err)
+	}
+
+	// A content that was damaged is written again with its head.
+	g, _ := ReadLastGood(h)
+	damaged := filepath.Join(root, blobDir, g.Objects.String())
+	if err := os.WriteFile(damaged, []byte("objects thre"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if g.Intact(h) {
+		t.Error("a damaged content is called whole")
+	}
+	if err := keep(h, 3, "three"); err != nil {
+		t.Fatal(err)
+	}
+	expect(3, "three")
+	for _, text := range []string{"{", "{}", "null", ""} {
+		if err := os.WriteFile(filepath.Join(root, lastGoodFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if g, err := ReadLastGood(h); g != nil || err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %+v, %v", text, g, err)
+		}
+	}
+}
