@@ -139,7 +139,9 @@ func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
 }
 
 // mayIssue tells that this host is a node, and no image of one.
-func (p Pass) mayIssue() bool { return p.issueAnywhere || p.Host.Root == "" || p.Host.Root == "/" }
+func (p Pass) mayIssue() bool {
+	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
+}
 
 // refresh notes what has changed of the CA of a certificate that is good, and says whether something did.
 func (p Pass) refresh(facts *host.Facts, i *issuing) bool {

@@ -61,7 +61,7 @@ type Pass struct {
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 
-	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests. A dry run never calls it.
+	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
 	issueAnywhere bool // also below a root that is no node's: for tests

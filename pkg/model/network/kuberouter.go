@@ -31,7 +31,7 @@ func kubeRouter() Network {
 			Sysctl{Key: "net.ipv4.vs.conntrack", Value: "1", Why: "masqueraded services", Optional: true},
 			Sysctl{Key: "net.ipv4.conf.all.arp_ignore", Value: "1", Why: "every node has the services' addresses, and only one may answer"},
 			Sysctl{Key: "net.ipv4.conf.all.arp_announce", Value: "2", Why: "every node has the services' addresses, and none may announce them"}),
-		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by who makes the cluster",
+		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by spec.certificates (name: kube-router) or who makes the cluster",
 		Ports: []Port{
 			{Proto: "tcp", Port: 179, What: "BGP"},
 			{Proto: "ip", Port: 4, What: "IPIP, to nodes of other subnets"},
