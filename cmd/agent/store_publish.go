@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 )
 
 // publishing is what the flags of publish and sign say.
@@ -29,7 +32,7 @@ func publishCommand(f *flags, s streams) *cobra.Command {
 		Short: "Validate a store's directory, sign it, and publish it as one generation",
 		Long: `publish does what check does, and then uploads every object under its hash and moves
 the manifest, which names them, last: nodes see the state of before or of after.
-DEST is a directory or an s3:// URL. Of two publishers at once one loses, and
+DEST is a directory, an s3:// URL, or k8s://NAMESPACE by the kubeconfig of kubectl. Of two publishers at once one loses, and
 is told; nothing of its work is seen. Where DEST has it all, nothing is moved.`,
 		Example: `  agent store publish ./store s3://bucket/prefix --key netwright.key --expires 720h`,
 		Args:    twoArgs("the store's directory and where to publish it", "agent store publish ./store s3://bucket/prefix"),
@@ -67,7 +70,7 @@ first: you vouch for it.`,
 				return err
 			}
 			for _, cluster := range clusters {
-				to, err := statestore.OpenSink(dest, cluster, statestore.Options{})
+				to, err := statestore.OpenSink(dest, cluster, publisherOptions())
 				if err != nil {
 					return err
 				}
@@ -128,7 +131,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		if err != nil {
 			return err
 		}
-		to, err := statestore.OpenSink(dest, cluster, statestore.Options{})
+		to, err := statestore.OpenSink(dest, cluster, publisherOptions())
 		if err != nil {
 			return err
 		}
@@ -144,6 +147,15 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		}
 	}
 	return nil
+}
+
+// publisherOptions are how a person's own machine publishes: to Kubernetes as kubectl would.
+func publisherOptions() statestore.Options {
+	kubeconfig := os.Getenv("KUBECONFIG")
+	if home, err := os.UserHomeDir(); err == nil && kubeconfig == "" {
+		kubeconfig = filepath.Join(home, ".kube", "config")
+	}
+	return statestore.Options{Kubernetes: kubernetes.Options{Kubeconfig: kubeconfig, Options: kube.Options{Version: version}}}
 }
 
 // clustersOf are the clusters that a command is about: the named one, or all of a directory.

@@ -84,6 +84,14 @@ func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
 }
 
 func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
+	namespace, err := namespaceOf(u, cluster, o)
+	if err != nil {
+		return nil, err
+	}
+	return NewRemote(namespace, cluster, o.Trust), nil
+}
+
+func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, error) {
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return nil, fmt.Errorf("state store %s: a namespace is all that it names: write k8s://NAMESPACE", u.Redacted())
 	}
@@ -91,7 +99,7 @@ func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state store %s: %w", u.Redacted(), err)
 	}
-	return NewRemote(namespace, cluster, o.Trust), nil
+	return namespace, nil
 }
 
 func openS3(u *url.URL, cluster string, o Options) (Store, error) {

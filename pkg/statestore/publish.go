@@ -118,12 +118,13 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 
 // upload puts what the manifest names there.
 func upload(ctx context.Context, to objectstore.Sink, m *Manifest, objects map[string][]byte, bundle []byte) error {
-	all, private := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}
+	all, private, single := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}, map[string]bool{}
 	for name, o := range m.Objects {
 		all[objectPath(o)] = objects[name]
 		if strings.HasPrefix(name, privateDir) {
 			private[objectPath(o)] = true
 		}
+		single[objectPath(o)] = single[objectPath(o)] || !bundled(name)
 	}
 	if d, ok := to.(*directorySink); ok { // elsewhere who may read is said by the store's own policy
 		d.private = private
@@ -131,7 +132,12 @@ func upload(ctx context.Context, to objectstore.Sink, m *Manifest, objects map[s
 	each, ctx := errgroup.WithContext(ctx)
 	each.SetLimit(writers)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		each.Go(func() error { return to.Put(ctx, name, all[name]) })
+		each.Go(func() error {
+			if c, ok := to.(objectstore.Confidential); ok && single[name] {
+				return c.PutConfidential(ctx, name, all[name])
+			}
+			return to.Put(ctx, name, all[name])
+		})
 	}
 	return each.Wait()
 }

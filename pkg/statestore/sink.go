@@ -35,6 +35,8 @@ func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
 		return newDirectorySink(u.Path, cluster)
 	case "s3":
 		return s3.New(u, cluster, s3.Settings{CA: o.HTTPS.CA})
+	case "k8s":
+		return namespaceOf(u, cluster, o)
 	case "https":
 		return nil, fmt.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
 	}

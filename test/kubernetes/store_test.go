@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -141,7 +142,12 @@ func TestStoreLayout(t *testing.T) {
 	objects := map[string][]byte{
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(big), "pki/private/a/1.key": []byte("a private key"), "files/secret": []byte("a secret file"),
 	}
-	put(t, all.sink(t, namespace), objects, storetest.Publication(1, objects, true), true)
+	for i := range 2 { // again: nothing is moved
+		done, err := statestore.Publish(t.Context(), all.sink(t, namespace), statestore.Publication{Cluster: storetest.Cluster, Objects: objects, Now: time.Now()})
+		if err != nil || done.Generation != 1 || done.Unchanged != (i == 1) {
+			t.Fatalf("publish %d: %+v, %v", i, done, err)
+		}
+	}
 	got, err := openStore(t, namespace, storetest.Cluster, reader).Fetch(t.Context(), statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
