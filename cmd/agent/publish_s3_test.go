@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/s3server"
+)
+
+// From a directory to a bucket and from there onto a node, by the commands that a person types, against a real S3 server.
+func TestPublishToS3(t *testing.T) {
+	needs.Root(t) // an image's files belong to root
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	for name, value := range map[string]string{
+		"S3_ENDPOINT": server.URL, "S3_REGION": "us-east-1", "S3_ACCESS_KEY_ID": s3server.Access, "S3_SECRET_ACCESS_KEY": s3server.Secret,
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", "NO_PROXY": "127.0.0.1",
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CA_BUNDLE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	const dest, cluster = "s3://fleet/some/prefix", "demo.example.com"
+	dir, image, key := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "k")
+	document := filepath.Join(dir, cluster, "cluster.yaml")
+	if err := os.CopyFS(dir, os.DirFS("../../examples/bridge")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(document, append(text, "$ASSETS\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := putAssets(document); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := os.ReadFile(filepath.Join(dir, cluster, "assets/plugins.tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Put("fleet", "some/prefix/"+cluster+"/assets/plugins.tgz", archive)
+
+	says := func(code int, want string, args ...string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if got := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs}); got != code || !strings.Contains(out.String()+errs.String(), want) {
+			t.Errorf("agent %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, want, out.String(), errs.String())
+		}
+	}
+	says(0, "trustedKeys: [RW", "store", "keygen", "--out", key)
+	says(0, "published generation 1 in s3://fleet/some/prefix/"+cluster, "store", "publish", dir, dest, "--key", key+".key")
+	says(0, "nothing to publish: it is there already as generation 1", "store", "publish", dir, dest, "--key", key+".key")
+	says(0, "which is trusted", "store", "verify", dest, "--cluster", cluster, "--public-key", key+".pub")
+	says(0, "signed generation 1", "store", "sign", dest, "--cluster", cluster, "--key", key+".key")
+
+	pub, err := os.ReadFile(key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(t.TempDir(), "agent.yaml")
+	if err := os.WriteFile(conf, []byte("store: "+dest+"\ncluster: "+cluster+"\nnode: node-1\ntrustedKeys: ["+strings.Split(string(pub), "\n")[1]+"]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	once := []string{"--once", "--conf", conf, "--root", image}
+	says(0, "generation 1", once...)
+
+	// Whoever may write to the bucket and has no key, then no server at all.
+	m := "{\"apiVersion\": \"netwright.dev/v1alpha1\", \"kind\": \"Manifest\", \"cluster\": \"" + cluster + "\", \"generation\": 2, \"objects\": {}}\n"
+	server.Put("fleet", "some/prefix/"+cluster+"/manifest", trust.Join([]byte(m)))
+	conflist := filepath.Join(image, "etc/cni/net.d/05-netwright-bridge.conflist")
+	for _, want := range []string{"is not signed, and only these keys are trusted", "127.0.0.1:1"} {
+		if err := os.Remove(conflist); err != nil {
+			t.Fatal(err)
+		}
+		says(1, want, once...)
+		if _, err := os.Stat(conflist); err != nil {
+			t.Errorf("drift is not repaired: %v", err)
+		}
+		t.Setenv("S3_ENDPOINT", "http://127.0.0.1:1")
+	}
+}
