@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ type Options struct {
 	// 10.0.2.15, its gateway 10.0.2.2 answers, and nothing lies beyond.
 	Fabric  *node.Fabric
 	Address string
+	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu says.
+	Vendor, Product string
 	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
 	Ahead time.Duration
 }
@@ -163,15 +166,19 @@ func machine(dir string, disk Disk, o Options) ([]string, error) {
 			" lab.address=" + node.Address6(o.Address) + "/64 lab.gateway=" + node.Gateway6
 		enter = []string{"nsenter", "--net=" + o.Fabric.Netns(), "--"}
 	}
-	return append(enter, "qemu-system-x86_64", "-machine", "q35,accel="+cmp.Or(os.Getenv("NETWRIGHT_VM_ACCEL"), "tcg"), "-m", "1024", "-smp", "2",
-		"-rtc", "base="+time.Now().Add(o.Ahead).UTC().Format("2006-01-02T15:04:05"),
+	var firmware []string
+	if o.Vendor != "" {
+		firmware = []string{"-smbios", "type=1,manufacturer=" + o.Vendor + ",product=" + o.Product}
+	}
+	return slices.Concat(enter, []string{"qemu-system-x86_64", "-machine", "q35,accel=" + cmp.Or(os.Getenv("NETWRIGHT_VM_ACCEL"), "tcg"), "-m", "1024", "-smp", "2",
+		"-rtc", "base=" + time.Now().Add(o.Ahead).UTC().Format("2006-01-02T15:04:05"),
 		"-nodefaults", "-no-user-config", "-display", "none",
-		"-serial", "file:"+filepath.Join(dir, "console"), "-serial", "file:"+filepath.Join(dir, "results"),
+		"-serial", "file:" + filepath.Join(dir, "console"), "-serial", "file:" + filepath.Join(dir, "results"),
 		"-kernel", disk.Kernel, "-initrd", disk.Initrd,
-		"-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off net.ifnames=0 lab.network "+network,
-		"-drive", "file="+filepath.Join(dir, "root.qcow2")+",if=virtio,format=qcow2,cache=unsafe",
-		"-drive", "file="+filepath.Join(dir, "payload.img")+",if=virtio,format=raw,readonly=on",
-		"-netdev", netdev, "-device", "virtio-net-pci,netdev=uplink,romfile=", "-device", "virtio-rng-pci"), nil
+		"-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off net.ifnames=0 lab.network " + network,
+		"-drive", "file=" + filepath.Join(dir, "root.qcow2") + ",if=virtio,format=qcow2,cache=unsafe",
+		"-drive", "file=" + filepath.Join(dir, "payload.img") + ",if=virtio,format=raw,readonly=on",
+		"-netdev", netdev, "-device", "virtio-net-pci,netdev=uplink,romfile=", "-device", "virtio-rng-pci"}, firmware), nil
 }
 
 // parse reads the frames that the image's runner writes: "\x1ebegin <boot> <state>", what the script printed, "\n\x1eend <boot> <status>".

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/vm"
+)
+
+// uplinkMAC is qemu's for the first card of a machine.
+const uplinkMAC = "52:54:00:12:34:56"
+
+// A machine whose firmware says that it is of EC2 asks the metadata service at its own address and through no proxy; and where that is silent the rest
+// is known all the same.
+func TestFactsOnEC2(t *testing.T) {
+	f := node.NewFabric(t)
+	metadata := serveMetadata(t, f, "#!/bin/sh\n")
+	values := map[string]string{}
+	for path, value := range metadata.Values {
+		values[strings.Replace(path, "02:00:00:00:00:01", uplinkMAC, 1)] = value
+	}
+	metadata.Values = values
+	boots := vm.Run(t, vm.Options{
+		Fabric: f, Address: "10.77.0.20", Vendor: "Amazon EC2", Product: "m5.large",
+		Payload: map[string]string{"netwright": agent(t)},
+		Boots: []string{`
+			export HTTP_PROXY=http://127.0.0.1:1 http_proxy=http://127.0.0.1:1
+			install -m 0755 netwright /run/netwright-agent
+			mount -o remount,exec /run
+			until ip route | grep -q ^default; do sleep 0.1; done
+			/run/netwright-agent facts -o json
+			echo =====
+			/run/netwright-agent facts | grep -E '^(cloud|instance|interface|tag) '
+			echo =====
+			ip route add blackhole 169.254.169.254
+			/run/netwright-agent facts -o json`},
+	})
+	parts := strings.Split(boots[0].Output, "=====\n")
+	if len(parts) != 3 {
+		t.Fatalf("%s", boots[0].Output)
+	}
+	var facts, silent host.Facts
+	for i, into := range map[int]*host.Facts{0: &facts, 2: &silent} {
+		if err := json.Unmarshal([]byte(parts[i]), into); err != nil {
+			t.Fatalf("%v: %s", err, parts[i])
+		}
+	}
+	i := facts.Instance
+	if facts.Cloud != "aws" || i == nil || i.ID != "i-0123456789abcdef0" || i.Type != "m5.large" || i.Region != "eu-central-1" || i.Tags["team"] != "network" || len(i.Interfaces) != 2 {
+		t.Fatalf("%s", parts[0])
+	}
+	if e := i.Interfaces[0]; e.Link != facts.Uplink || e.MTU != 1500 || e.Subnet != "subnet-1" || i.Interfaces[1].Link != "" {
+		t.Errorf("the interfaces are %+v", i.Interfaces)
+	}
+	if len(facts.Problems) > 0 {
+		t.Errorf("problems: %q", facts.Problems)
+	}
+	for _, want := range []string{"i-0123456789abcdef0, m5.large, eu-central-1b", "eni-1 " + uplinkMAC + ", " + facts.Uplink + ", mtu 1500", "no link yet", "tag team"} {
+		if !strings.Contains(parts[1], want) {
+			t.Errorf("the text lacks %q:\n%s", want, parts[1])
+		}
+	}
+	if silent.Cloud != "aws" || silent.Instance != nil || len(silent.Problems) != 1 || !strings.Contains(silent.Problems[0], "nobody answers") {
+		t.Errorf("without an answer: %+v, %q", silent.Instance, silent.Problems)
+	}
+}
