@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/s3server"
+)
+
+// As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the credentials for it from the instance's metadata.
+func TestBootstrapFromS3(t *testing.T) {
+	ctx := t.Context()
+	server := s3server.Start(t)
+	server.Bucket("config")
+	f := node.NewFabric(t)
+	const port = "9000"
+	relay(t, f, node.Gateway4+":"+port, strings.TrimPrefix(server.URL, "http://"))
+
+	dir := t.TempDir()
+	key := filepath.Join(dir, "k")
+	publisher := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, agent(t), args...)
+		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+s3server.Access, "AWS_SECRET_ACCESS_KEY="+s3server.Secret, "AWS_EC2_METADATA_DISABLED=true")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("agent %q: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	s := bridgeStore(t)
+	publisher("store", "keygen", "--out", key)
+	publisher("store", "publish", s.dir, "s3://config/fleet?endpoint="+server.URL+"&region=us-east-1", "--key", key+".key")
+	archives, err := os.ReadDir(s.path("assets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		content, err := os.ReadFile(s.path("assets/" + archive.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Put("config", "fleet/"+cluster+"/assets/"+archive.Name(), content)
+	}
+	pub, err := os.ReadFile(key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(agent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := serveMirrors(t, f, map[string][]byte{"/netwright": program})
+	lines := strings.Fields(string(pub))
+	text := publisher("user-data", "--url", mirror+"/netwright", "--sha256", fmt.Sprintf("%s=%x", runtime.GOARCH, sha256.Sum256(program)), "--trusted-key", lines[len(lines)-1],
+		"--store", "s3://config/fleet?endpoint=http://"+node.Gateway4+":"+port+"&region=us-east-1", "--cluster", cluster, "--node", "node-1")
+	metadata := serveMetadata(t, f, text)
+	metadata.Values["meta-data/iam/security-credentials/"] = "worker"
+	metadata.Values["meta-data/iam/security-credentials/worker"] = fmt.Sprintf(`{"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": %q, "SecretAccessKey": %q, "Token": "",
+  "LastUpdated": "2020-01-01T00:00:00Z", "Expiration": "2999-01-01T00:00:00Z"}`, s3server.Access, s3server.Secret)
+
+	n := f.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11"})
+	n.Shell(ctx, `at=http://`+metadataAddress+`/latest
+token=$(curl -sSf -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $at/api/token)
+curl -sSf -H "X-aws-ec2-metadata-token: $token" $at/user-data | sh`)
+	n.Must(ctx, "systemctl", "start", "netwright-agent.service") // waits for READY
+	checkBridgeNode(t, n)
+	if asked := metadata.Asked(); !slices.Contains(asked, "GET meta-data/iam/security-credentials/worker") {
+		t.Errorf("the credentials are not the instance's: %q", asked)
+	}
+	if asked := served.take(); asked != "/netwright" {
+		t.Errorf("the mirror was asked for %q", asked)
+	}
+	if said := n.Must(ctx, "sh", "-c", "journalctl --no-pager; cat /etc/netwright/agent.yaml"); strings.Contains(said, s3server.Secret) {
+		t.Error("the journal or the agent's file has the secret key")
+	}
+}
+
+// relay carries bytes from an address of the fabric to a server of this machine, until the test ends.
+func relay(t testing.TB, f *node.Fabric, from, to string) {
+	t.Helper()
+	var listener net.Listener
+	err := f.Do(func() (err error) {
+		listener, err = net.Listen("tcp", from)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return // the test is over
+			}
+			far, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", to)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+				go func() {
+					_, _ = io.Copy(way[0], way[1]) // whoever ends it ends both
+					near.Close()
+					far.Close()
+				}()
+			}
+		}
+	}()
+}
