@@ -106,6 +106,7 @@ type CustomXFRM struct {
 type CustomOVS struct {
 	Socket   string   `json:"socket,omitempty"`
 	Bridges  []string `json:"bridges,omitempty"`
+	Ports    []string `json:"ports,omitempty"`
 	Keys     []string `json:"keys,omitempty"`
 	Tunnels  []string `json:"tunnels,omitempty"`
 	Datapath string   `json:"datapath,omitempty"`

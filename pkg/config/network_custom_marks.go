@@ -129,6 +129,7 @@ func (d *decoder) customOVS(o *CustomOVS) []field {
 	return []field{
 		{name: "socket", set: d.absolutePath(&o.Socket)},
 		{name: "bridges", set: d.texts(&o.Bridges, validPattern)},
+		{name: "ports", set: d.texts(&o.Ports, validPattern)},
 		{name: "keys", set: d.texts(&o.Keys, notEmpty)},
 		{name: "tunnels", set: d.texts(&o.Tunnels, validModule)},
 		{name: "datapath", set: d.text(&o.Datapath, validModule)},

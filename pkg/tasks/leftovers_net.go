@@ -82,6 +82,10 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 			what = append(what, "port of "+link.Master)
 		}
 		name := link.Name
+		if slices.Contains(kernelsOwn, name) {
+			others = append(others, emptied(link, addresses, s)...)
+			continue
+		}
 		found := Found{Key: LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
@@ -90,6 +94,23 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 		}
 	}
 	return append(ports, others...), nil // a bridge after its ports
+}
+
+// kernelsOwn are links that a module makes in every namespace, and that nobody can remove (net/ipv4/ip_tunnel.c, ip_tunnel_init_net).
+var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
+
+// emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it is up.
+func emptied(link host.Link, addresses []host.Address, s Scope) (out []Found) {
+	name := link.Name
+	for _, a := range addresses {
+		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
+			out = append(out, Found{Key: AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
+		}
+	}
+	if link.Up {
+		out = append(out, Found{Key: LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
+	}
+	return out
 }
 
 // within says that one of the ranges holds all of a prefix.

@@ -17,6 +17,7 @@ const KindOVS = "ovs"
 type OVSMark struct {
 	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
 	Bridges  []string `json:"bridges,omitempty"`  // patterns
+	Ports    []string `json:"ports,omitempty"`    // of its bridges that are no pod's: antrea-gw0
 	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config of the table Open_vSwitch
 	Tunnels  []string `json:"tunnels,omitempty"`  // genev_sys_6081
 	Datapath string   `json:"datapath,omitempty"` // ovs-system
@@ -72,7 +73,7 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, e
 func (m OVSMark) owns(d host.Datapath, l Leftovers, links []host.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
-		return i < 0 || links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Tunnels...) &&
+		return i < 0 || links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) &&
 			!slices.ContainsFunc(l.Links, func(mark LinkMark) bool { return mark.matches(links[i], false) })
 	})
 }

@@ -118,6 +118,9 @@ func (m OVSMark) words() []string {
 	for _, name := range m.Bridges {
 		out = append(out, "bridge "+name)
 	}
+	for _, name := range m.Ports {
+		out = append(out, "port "+name)
+	}
 	for _, name := range m.Keys {
 		out = append(out, "setting "+name)
 	}

@@ -65,7 +65,7 @@ func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEn
 // antreaLeaves: its bridge goes while ovs-vswitchd of its pods still runs, or else with the datapath; the gateway and the tunnel are ports of it.
 func antreaLeaves() tasks.Leftovers {
 	ovs := ovsMark("br-int")
-	ovs.Socket = "/run/antrea/openvswitch/db.sock"
+	ovs.Ports, ovs.Socket = []string{"antrea-gw0"}, "/run/antrea/openvswitch/db.sock"
 	return portmapLeaves(tasks.Leftovers{
 		Rules:  []tasks.RuleMark{{Mask: 0xff, Table: 101, Last: 120}, {Table: 141}}, // Egress, and answers in hybrid mode
 		Routes: []tasks.RouteMark{{Link: "antrea-gw0"}, {Link: "antrea-*", Table: allTables}, {Table: 141}},

@@ -11,7 +11,7 @@ func calicoLeaves() tasks.Leftovers {
 	return portmapLeaves(felixLeaves(tasks.Leftovers{
 		Units: []string{"run-calico-cgroup.mount"},
 		Links: []tasks.LinkMark{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
-			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
+			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []tasks.RouteMark{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []tasks.RuleMark{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		// At data interfaces and, for connections of the host, at the root of cgroup2 (felix/bpf-gpl).
@@ -21,7 +21,7 @@ func calicoLeaves() tasks.Leftovers {
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
-		Others: []string{"tunl0: the kernel's own link of the module ipip, which cannot be deleted: it goes with `rmmod ipip` when nothing uses it",
+		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes with `rmmod ipip` when nothing uses it",
 			"pins in /sys/fs/bpf/tcx, which hold nothing any more",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	}))

@@ -113,7 +113,7 @@ func (d *dangers) kernel(l tasks.Leftovers) {
 		d.when(m.Hook != "tc" && m.Hook != "xdp" && m.Hook != "cgroup", "programs", i, m, "programs are attached at tc, xdp or cgroup")
 	}
 	for i, m := range l.OVS {
-		for _, p := range slices.Concat(m.Bridges, m.Tunnels, []string{m.Datapath}) {
+		for _, p := range slices.Concat(m.Bridges, m.Ports, m.Tunnels, []string{m.Datapath}) {
 			d.pattern("ovs", i, p)
 		}
 	}

@@ -57,12 +57,14 @@ func kubeOVNType(kind string) func(Input) bool {
 
 // kubeOVNLeaves: dist/images/uninstall.sh, which ends with: reboot.
 func kubeOVNLeaves() tasks.Leftovers {
+	ovs := ovsMark("br-int", "br-external")
+	ovs.Ports = []string{"ovn0", "mirror0"}
 	l := tasks.Leftovers{
 		Rules:  []tasks.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
 		Routes: []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local"}},
 		Chains: []tasks.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
 			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
-		OVS:   []tasks.OVSMark{ovsMark("br-int", "br-external")},
+		OVS:   []tasks.OVSMark{ovs},
 		Links: []tasks.LinkMark{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko", "/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/", "/var/lib/cni/results/kube-ovn-*"},

@@ -60,7 +60,7 @@ func kubeRouterLeaves() tasks.Leftovers {
 		Rules:  []tasks.RuleMark{{Table: 77}, {Table: 78}, {Table: 79}}, // kube-router, kube-router-dsr, external_ip
 		Routes: []tasks.RouteMark{{Protocol: 17, Table: allTables}, {Table: 77}, {Table: 78}, {Table: 79}},
 		Links: []tasks.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
-			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-???????????", Kind: "ipip"}, {Name: "tun-???????????", Kind: "ip6tnl"}},
+			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"}, {Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
 		Chains: []tasks.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
 			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},

@@ -58,6 +58,7 @@ func ovnHostOVS(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS
 // ovnKubernetesLeaves: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0, the rules and the port of Geneve.
 func ovnKubernetesLeaves() tasks.Leftovers {
 	ovs := ovsMark("br-int", "br-local")
+	ovs.Ports = []string{"ovn-k8s-mp*"}
 	ovs.Keys = []string{"ovn-encap-type", "ovn-encap-ip", "ovn-remote", "ovn-remote-probe-interval", "ovn-bridge-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-is-interconn", "ovn-monitor-all",
 		"ovn-ofctrl-wait-before-clear", "ovn-enable-lflow-cache", "ovn-limit-lflow-cache", "ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
 	return tasks.Leftovers{

@@ -1,3 +1,2 @@
 only vrf link:mp1-udn-vrf link mp1-udn-vrf type vrf table 1007
-datapath() { ovs-dpctl add-dp ovs-system && ovs-dpctl add-if ovs-system br-int,type=internal ovn-k8s-mp0,type=internal genev_sys_6081,type=geneve,remote_ip=flow,key=flow; }
-only openvswitch "ovs:datapath ovs-system" left "ovs:datapath ovs-system" datapath
+only openvswitch "ovs:datapath ovs-system" datapath br-int ovn-k8s-mp0
