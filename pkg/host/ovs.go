@@ -141,7 +141,7 @@ func (h *Host) ChangeOVS(ctx context.Context, socket string, bridges, keys []str
 	}
 	for _, bridge := range bridges {
 		holds := slices.ContainsFunc(addresses, func(a Address) bool { return a.Link == bridge && a.Scope == "global" })
-		i := slices.IndexFunc(links, func(l Link) bool { return l.Physical && slices.Contains(before.ports[bridge], l.Name) })
+		i := slices.IndexFunc(links, func(l Link) bool { return l.Physical && slices.Contains(before.Ports[bridge], l.Name) })
 		if holds && i >= 0 {
 			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them back first (`ip addr show %s`)", bridge, links[i].Name, bridge)
 		}

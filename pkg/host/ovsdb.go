@@ -20,6 +20,7 @@ const ovsdbLimit = 10 * time.Second
 // OVS is what a database of Open vSwitch says that there shall be.
 type OVS struct {
 	Bridges []string
+	Ports   map[string][]string // of bridges, by name
 	// Keys are those of external_ids and other_config of its one row of the table Open_vSwitch.
 	Keys []string
 }
@@ -109,8 +110,7 @@ func (d *ovsdb) transact(operations ...any) ([]json.RawMessage, error) {
 // ovsState is the database as far as it is looked at.
 type ovsState struct {
 	OVS
-	uuids    map[string]string   // of bridges, by name
-	ports    map[string][]string // of bridges, by name: the names of their ports
+	uuids    map[string]string // of bridges, by name
 	external []string
 	other    []string
 	next     int64
@@ -118,7 +118,7 @@ type ovsState struct {
 }
 
 func (d *ovsdb) state() (ovsState, error) {
-	s := ovsState{uuids: map[string]string{}, ports: map[string][]string{}}
+	s := ovsState{OVS: OVS{Ports: map[string][]string{}}, uuids: map[string]string{}}
 	results, err := d.transact(
 		map[string]any{"op": "select", "table": "Open_vSwitch", "where": []any{}, "columns": []string{"external_ids", "other_config", "next_cfg", "cur_cfg"}},
 		map[string]any{"op": "select", "table": "Bridge", "where": []any{}, "columns": []string{"_uuid", "name", "ports"}},
@@ -161,7 +161,7 @@ func (d *ovsdb) state() (ovsState, error) {
 		s.uuids[b.Name] = b.UUID[1]
 		for _, p := range ports.Rows {
 			if slices.Contains(b.Ports, p.UUID[1]) {
-				s.ports[b.Name] = append(s.ports[b.Name], p.Name)
+				s.Ports[b.Name] = append(s.Ports[b.Name], p.Name)
 			}
 		}
 	}

@@ -45,7 +45,8 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, e
 		others := false // bridges of somebody else
 		for _, name := range db.Bridges {
 			key := graph.MakeKey(KindOVS, "bridge "+name)
-			if !matches(name, m.Bridges...) || s.keeps(key) {
+			theirs := matches(name, m.Bridges...) || l.takes(name, "openvswitch") && l.bridgeIsTheirs(name, db, datapaths)
+			if !theirs || s.keeps(key) {
 				others = true
 				continue
 			}
@@ -73,8 +74,9 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, e
 func (m OVSMark) owns(d host.Datapath, l Leftovers, links []host.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
-		return i < 0 || links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) &&
-			!slices.ContainsFunc(l.Links, func(mark LinkMark) bool { return mark.matches(links[i], false) })
+		held := i >= 0 && links[i].Physical && len(l.Moved) > 0 // let go by then, or a refusal
+		return i < 0 || !held && (links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) && !l.takes(port, "openvswitch") &&
+			!slices.ContainsFunc(l.Links, func(mark LinkMark) bool { return mark.matches(links[i], false) }))
 	})
 }
 

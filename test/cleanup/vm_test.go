@@ -16,7 +16,8 @@ import (
 func TestNetworksLeaveNothingInAMachine(t *testing.T) {
 	needs.Root(t)
 	dir, names := t.TempDir(), networks(t, "modules")
-	payload := map[string]string{"clean": build(t, dir, "./clean"), "pin": build(t, dir, "./pin"), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm"))}
+	payload := map[string]string{"clean": build(t, dir, "./clean"), "pin": build(t, dir, "./pin"), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm")),
+		"moved.sh": "testdata/moved.sh"}
 	for _, name := range scripts {
 		payload[name] = "testdata/" + name
 	}
@@ -26,10 +27,16 @@ tar -C / -xf layer.tar
 ldconfig
 systemctl daemon-reload
 systemctl -q mask openvswitch-switch.service ovs-vswitchd.service ovsdb-server.service ipvsadm.service
-cp -a clean pin ` + strings.Join(scripts, " ") + ` /root/
+cp -a clean pin moved.sh ` + strings.Join(scripts, " ") + ` /root/
 cd /root
 export MODULES=yes; sh ./prove.sh ` + strings.Join(names, " ") + ` 2>&1
+sh ./moved.sh 2>&1 || echo FAIL moved
 `}})
+	for _, n := range []string{"azure", "ovnKubernetes"} {
+		if !strings.Contains(boots[0].Output, "MOVED "+n) {
+			t.Errorf("%s: addresses not moved back", n)
+		}
+	}
 	proved(t, boots[0].Output, names)
 }
 

@@ -73,8 +73,7 @@ func ovnKubernetesLeaves() tasks.Leftovers {
 		Sysctls: []tasks.SysctlMark{{Key: "net.ipv4.conf.all.src_valid_mark", Wrote: "1", Default: "0"}},
 		Files: []string{"/etc/cni/net.d/" + ovnKubernetesConf, "/etc/cni/net.d/ovnkube-*", "/opt/cni/bin/ovn-k8s-cni-overlay", "/run/ovn/", "/run/ovn-kubernetes/", "/var/lib/ovn/", "/var/lib/ovn-ic/", "/etc/ovn/",
 			"/var/log/ovn/", "/var/log/ovn-kubernetes/", "/var/lib/cni/results/ovn-kubernetes-*"},
-		Others: []string{"the gateway's bridge (br-ex, or br and the interface's name) has the interface and its addresses: these first go back, with a console at hand, then `ovs-vsctl del-br`",
-			"rules of FORWARD that accept the pods' and services' ranges and 169.254.169.1", "/etc/origin/openvswitch and /etc/openvswitch: the database, if no other Open vSwitch uses it",
+		Others: []string{"rules of FORWARD that accept the pods' and services' ranges and 169.254.169.1", "/etc/origin/openvswitch and /etc/openvswitch: the database, if no other Open vSwitch uses it",
 			"with IPsec: XFRM states and policies, and /etc/openvswitch/keys"},
 	}
 }
