@@ -10,7 +10,7 @@ TESTFLAGS ?=
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-kubernetes lint bench e2e torture clean houselint
+.PHONY: build run test test-kubernetes lint bench storm e2e torture clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -25,7 +25,7 @@ test:
 	test/setup.sh || [ "$$(id -u)" != 0 ]
 	go test -C tools ./house ./houselint
 	go test -C tools -count 1 ./repo
-	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 10m $(RACE); \
+	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 20m $(RACE); \
 	else echo 'make test: no C compiler, so the race detector does not run: install gcc' >&2; fi
 	go test -timeout 60m $(TESTFLAGS) ./...
 
@@ -48,6 +48,10 @@ $(TOOLS)/staticcheck:
 # Figures, for people: no test asserts on time.
 bench:
 	go test -run '^$$' -bench . -benchmem -timeout 30m $(TESTFLAGS) ./pkg/... ./bench/...
+
+# A thousand nodes poll one S3 server, which goes away and comes back: requests and bytes of a node, and of the fleet in each second.
+storm:
+	NETWRIGHT_STORM=1000 go test -count 1 -timeout 20m -v $(TESTFLAGS) ./test/storm
 
 # The suites that boot nodes and machines, alone.
 e2e: build

@@ -185,14 +185,17 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	return out
 }
 
-// delay is the pause before the next pass: the interval, or after failures a
-// shorter one that grows; both with jitter, so that a fleet does not act in step.
-func (d Daemon) delay(failures int) time.Duration {
-	pause := d.Interval
-	if failures > 0 {
-		pause = min(retryFirst<<min(failures-1, 10), retryMax, d.Interval)
+func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
+
+// Delay is the pause before the next pass: the interval, or after failures a
+// shorter one that grows; both with jitter, so that a fleet does not act in step. After
+// failures there is more of it: a whole fleet sees a store go at the same time, and must not come back to it at one.
+func Delay(interval time.Duration, failures int) time.Duration {
+	if failures == 0 {
+		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
 	}
-	return time.Duration(float64(pause) * (0.9 + 0.2*rand.Float64())) // jitter
+	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
+	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
