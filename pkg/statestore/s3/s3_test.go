@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -311,5 +312,26 @@ func TestKMS(t *testing.T) {
 	want := []string{"aws:kms", "arn:aws:kms:eu-west-1:1:key/2", "*"}
 	if has := []string{got.Get("x-amz-server-side-encryption"), got.Get("x-amz-server-side-encryption-aws-kms-key-id"), got.Get("If-None-Match")}; err != nil || !slices.Equal(has, want) {
 		t.Errorf("%v, %q, want %q", err, has, want)
+	}
+}
+
+// What `agent store publish` writes to a real server is what a node reads there.
+func TestPublish(t *testing.T) {
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	account(t, server.URL, s3server.Access, s3server.Secret)
+	to, err := statestore.OpenSink("s3://fleet/x", storetest.Cluster, statestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, "s3://fleet/x", storetest.Cluster, statestore.Options{})
+	for n := range int64(3) {
+		text := strings.Repeat("kind: Cluster\n", int(n)+1)
+		if _, err := statestore.Publish(t.Context(), to, statestore.Publication{Cluster: storetest.Cluster, Objects: map[string][]byte{"cluster.yaml": []byte(text), "nodes/n.yaml": nil}, Now: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != n+1 || string(got.Objects["cluster.yaml"]) != text {
+			t.Errorf("%v, %v", got, err)
+		}
 	}
 }
