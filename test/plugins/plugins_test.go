@@ -38,6 +38,7 @@ var table = []plugin{
 	{"lyftvpc", "lyft", "ipam", "cni-ipvlan-vpc-k8s-ipam", "interfaceIndex", "169.254.169.254:80: connect: network is unreachable"},
 	{"lyftvpc", "lyft", "ipvlan", "cni-ipvlan-vpc-k8s-ipvlan", "mode", `"master" field is required`}, // of the plugin before it, by its result
 	{"lyftvpc", "lyft", "unnumbered-ptp", "cni-ipvlan-vpc-k8s-unnumbered-ptp", "hostInterface", "unable to get MTU for hostInterface"},
+	{"azure", "azure", "plugin", "azure-vnet", "mode", `failed to find plugin "azure-vnet-ipam" in path [/nowhere]`},
 	{"coil", "coil", "coil", "coil", "socket", "dial unix /run/coild.sock"},
 	{"hybridnet", "hybridnet", "cni", "hybridnet", "server_socket", "unable to open netns"},
 	{"amazonVPC", "amazonvpc", "routed-eni-cni-plugin", "aws-cni", "mtu", "dial unix /var/run/aws-node/ipamd.sock"},
@@ -84,18 +85,18 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// call runs a plugin in a network of its own without a link, for a pod that is not there.
+// call runs a plugin in a network of its own without a link, for a pod that is not there. What it keeps and logs is not the machine's.
 func call(t *testing.T, program, command string, conf map[string]any) ([]byte, error) {
 	t.Helper()
 	in, err := json.Marshal(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `mount -t tmpfs none /run && mount -t tmpfs none /var/log && exec "$0"`, program)
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=none", "CNI_NETNS=/nowhere/netns", "CNI_IFNAME=eth0", "CNI_PATH=/nowhere",
 		"CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=none;K8S_POD_INFRA_CONTAINER_ID=none", "HOME="+t.TempDir(), "TMPDIR="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	return cmd.Output()
 }
 

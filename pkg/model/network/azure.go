@@ -47,7 +47,8 @@ func azure() Network {
 			{What: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario", If: func(in Input) bool { return !azureOurs(in) }},
 		},
 		Leftovers: azureLeaves(),
-		Unproved:  "its plugin is not built: its module cannot be had through the module proxy, and has replace lines; its addresses come from Azure only",
+		Proved:    []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
+		Unproved:  "that pods talk: its addresses come from Azure only",
 		// CNS writes the conf, azure-npm chains and sets (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node subnet without policy there is neither.
 		Agents: []string{"azure-npm", "cns-container"},
 		Build:  buildAzure,
