@@ -125,7 +125,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 			return nil, err
 		}
 		plan, err := p.converge(ctx, d, h, led)
-		if plan == nil || d == nil || plan.Digest != d.Snapshot.Digest { // it worked towards something else
+		if plan == nil || d == nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, err
 		}
 		return plan, errors.Join(err, p.keep(ctx, d, h, led))
