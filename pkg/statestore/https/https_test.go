@@ -21,6 +21,30 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
+// What a boot, a look that finds nothing new and a new generation cost.
+func TestRequests(t *testing.T) {
+	memory := new(storetest.Memory)
+	settings, _, ca := serverTLS(t, "127.0.0.1")
+	server := toxic.New(t, toxic.Files(memory), settings)
+	publish(memory, generation(1))
+	s := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
+	last := expect(t, s, statestore.Revision{}, 1)
+	if asked, _ := server.Taken(); len(asked) != 2 || asked[0] != "GET manifest 200" {
+		t.Errorf("a boot: %q", asked)
+	}
+	if _, err := s.Fetch(t.Context(), last); !errors.Is(err, statestore.ErrNotModified) {
+		t.Error(err)
+	}
+	if asked, sent := server.Taken(); !slices.Equal(asked, []string{"GET manifest 304"}) || sent != 0 {
+		t.Errorf("a look: %q with %d bytes", asked, sent)
+	}
+	publish(memory, generation(2))
+	expect(t, s, last, 2)
+	if asked, _ := server.Taken(); len(asked) != 2 {
+		t.Errorf("a new generation: %q", asked)
+	}
+}
+
 // file writes a file of the test's own.
 func file(t *testing.T, name, text string) string {
 	t.Helper()

@@ -26,6 +26,8 @@ var fine = outcome{requests: 2}
 // What a server may do to a node, at its boot and at a look for something new, when a new generation is there. No snapshot is ever wrong, each ends in one message, and when the fault
 // is over the node has the new generation without being restarted.
 func TestToxic(t *testing.T) {
+	var table toxic.Table
+	t.Cleanup(func() { t.Log("\n" + table.String()) })
 	for _, c := range []struct {
 		name       string
 		fault      toxic.Fault
@@ -70,14 +72,16 @@ func TestToxic(t *testing.T) {
 			publish(memory, generation(2))
 			server.Fail(c.fault)
 			for _, at := range []struct {
+				when  string
 				store statestore.Store
 				last  statestore.Revision
 				want  outcome
-			}{{open(t, server.URL, storetest.Cluster, https.Settings{CA: ca}), statestore.Revision{}, c.boot}, {running, last, c.poll}} {
+			}{{"boot", open(t, server.URL, storetest.Cluster, https.Settings{CA: ca}), statestore.Revision{}, c.boot}, {"poll", running, last, c.poll}} {
 				server.Taken()
 				got, err := at.store.Fetch(t.Context(), at.last)
 				asked, _ := server.Taken()
 				at.want.hold(t, got, err, len(asked))
+				table.Add(c.name, at.when, len(asked), err)
 				for range 3 {
 					_, _ = at.store.Fetch(t.Context(), at.last)
 				}
@@ -106,7 +110,6 @@ func (o outcome) hold(t *testing.T, got *statestore.Snapshot, err error, request
 	case o != fine && strings.Contains(err.Error(), "\n"):
 		t.Errorf("more than one line: %v", err)
 	}
-	t.Logf("%d requests: %v", requests, err)
 }
 
 // generation is a publication whose document says its number.

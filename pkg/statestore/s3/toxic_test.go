@@ -54,6 +54,8 @@ type outcome struct {
 // What S3, and what stands before it, may do to a node that runs, when a new generation is there.
 func TestToxic(t *testing.T) {
 	account(t, "", "a", "b")
+	var table toxic.Table
+	t.Cleanup(func() { t.Log("\n" + table.String()) })
 	arn := "arn:aws:s3:::b/" + storetest.Cluster + "/*"
 	for _, c := range []struct {
 		name  string
@@ -109,7 +111,7 @@ func TestToxic(t *testing.T) {
 			case c.want.text != "" && (err == nil || graph.IsTransient(err) != c.want.transient || !strings.Contains(err.Error(), c.want.text) || strings.Contains(err.Error(), "\n")):
 				t.Errorf("%v (transient %t); want %q", err, graph.IsTransient(err), c.want.text)
 			}
-			t.Logf("%d requests: %v", len(asked), err)
+			table.Add(c.name, "poll", len(asked), err)
 			for range 3 {
 				_, _ = s.Fetch(t.Context(), first.Revision)
 			}
