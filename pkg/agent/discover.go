@@ -86,7 +86,7 @@ func (p Pass) ask(ctx context.Context, d *Desired, facts *host.Facts, want netwo
 	case err != nil:
 		return err
 	case len(own.PodCIDRs) == 0:
-		return fmt.Errorf("Node %s has no spec.podCIDRs: the controller manager gives them with --allocate-node-cidrs and --cluster-cidr", name)
+		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager gives them with --allocate-node-cidrs and --cluster-cidr", name)
 	}
 	before := *learnt
 	learnt.PodCIDRs = own.PodCIDRs
