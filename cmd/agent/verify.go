@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -98,7 +101,31 @@ func (f *flags) checked(ctx context.Context) (out *verified, err error) {
 	if err != nil {
 		return nil, err
 	}
+	results = append(results, certificates(w.pass, d.Node.Name)...)
 	return &verified{Version: verifyVersion, Cluster: d.Node.Cluster, Node: d.Node.Name, Network: name, State: verify.Worst(results), Checks: results}, nil
+}
+
+// certificates checks those that the agent installed. One that ends is well as long as it works: `agent certs` is the place for that.
+func certificates(pass agent.Pass, node string) (out []verify.Result) {
+	all, err := pass.Certs(node, time.Now())
+	if err != nil {
+		return []verify.Result{{Check: "certificates", State: verify.NotHere, Seen: err.Error()}}
+	}
+	for i := range all {
+		c := &all[i]
+		if !c.Wanted {
+			continue
+		}
+		r := verify.Result{Check: "certificate " + c.Name, State: verify.OK, Seen: fmt.Sprintf("%s, until %s", c.State, moment(c.NotAfter)), Next: c.Problem}
+		switch c.State {
+		case agent.CertRequested:
+			r.State, r.Seen = verify.Waiting, "asked for"
+		case certs.Expired, certs.NotYet, agent.CertMissing, agent.CertUnfit:
+			r.State = verify.Failed
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // write is the text form: a line a check, and under it what to do.

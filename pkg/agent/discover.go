@@ -44,6 +44,7 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 
 // Known is what was learnt in earlier passes. It asks nobody.
 func (d *Desired) Known(r ledger.Reader) model.Discovered {
+	d.planned(r, true)
 	learnt, err := ledger.LoadLearnt(r)
 	if err != nil || learnt.Node != d.Node.Name {
 		return model.Discovered{}

@@ -264,7 +264,7 @@ func (i *issuing) keep(ctx context.Context, h *host.Host, s *issued) error {
 }
 
 // planned says how each certificate stands for a plan that is only shown: nobody is asked, nothing is made.
-func (p Pass) planned(d *Desired, r ledger.Reader) {
+func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
 	d.issued = map[string]model.Issued{}
 	for n := range d.Node.Certificates {
 		entry := &d.Node.Certificates[n]
@@ -281,7 +281,7 @@ func (p Pass) planned(d *Desired, r ledger.Reader) {
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
 			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(), have.Pending.Name, date(have.Pending.Since), why)
-		case why != "" && !p.mayIssue():
+		case why != "" && !mayIssue:
 			out.Wait = "the node itself: a certificate is issued on the node that shows it, not into an image"
 		case why != "":
 			out.Plan = fmt.Sprintf("would be issued by %s: %s", i.by(), why)

@@ -90,7 +90,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	}
 	defer view.Close() // only read from
 	if d != nil {
-		p.planned(d, view)
+		d.planned(view, p.mayIssue())
 	}
 	r, err := p.begin(ctx, d, view, led)
 	if err != nil {
