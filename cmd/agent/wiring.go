@@ -211,7 +211,7 @@ func (f *flags) readConf() error {
 
 // storeOptions are how the store is opened, once the agent's file has been read.
 func (f *flags) storeOptions(policy *trust.Policy) statestore.Options {
-	return statestore.Options{Trust: policy, HTTPS: f.storeFiles, Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
+	return statestore.Options{Trust: policy, NodeGroup: f.group, HTTPS: f.storeFiles, Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
 }
 
 // kube is how the Kubernetes API is spoken to. A dry run starts no program for its credentials.

@@ -64,7 +64,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
 		name := strings.TrimSuffix(path.Base(p), ".yaml")
 		switch path.Dir(p) {
-		case "nodegroups":
+		case "nodegroups", "instancegroup": // ours and kOps'
 			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Group: name}, facts))
 		case "nodes":
 			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Node: name}, facts))

@@ -81,7 +81,7 @@ func someNodes(snap *statestore.Snapshot) string {
 func Sources(snap *statestore.Snapshot) []config.Source {
 	sources := make([]config.Source, 0, len(snap.Objects))
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
-		if strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(path, "pki/") {
+		if !strings.HasPrefix(path, "pki/") {
 			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})
 		}
 	}

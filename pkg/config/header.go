@@ -13,6 +13,9 @@ func kindOf(file string) (kind, name string) {
 	if file == "cluster.yaml" {
 		return KindCluster, ""
 	}
+	if kind, name = kindOfKops(file); kind != "" {
+		return kind, name
+	}
 	dir, base := path.Split(file)
 	name, isYAML := strings.CutSuffix(base, ".yaml")
 	switch {
@@ -33,6 +36,10 @@ func (d *document) header(want string) bool {
 	if d.root.kind != kindMap {
 		d.errorAt(d.root.pos, Diagnostic{Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec"})
 		return false
+	}
+	if want == kindNodeup {
+		d.dialect = &nodeup
+		return true
 	}
 	version, kind := d.root.get("apiVersion"), d.root.get("kind")
 	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == version.str() })

@@ -62,6 +62,7 @@ type loader struct {
 	files         []host.Named // no documents, but what documents name by source; sorted
 	cluster       *document
 	groups, nodes []*document // by path
+	nodeups       []*document // of kOps' own store
 	members       map[*document]Peer
 	skipPeers     bool
 	loose         Diagnostics // about no document in particular
@@ -80,18 +81,41 @@ func newLoader(sources []Source, files []host.Named) *loader {
 			l.lost(Diagnostic{Severity: SeverityError, Origin: Origin{File: s.Path}, Summary: "the store gives this document twice"})
 			continue
 		case kind == KindCluster:
-			l.cluster = doc
+			l.cluster = before(l.cluster, doc)
 		case kind == KindNodeGroup:
 			l.groups = append(l.groups, doc)
 		case kind == KindNode:
 			l.nodes = append(l.nodes, doc)
+		case kind == kindNodeup:
+			l.nodeups = append(l.nodeups, doc)
 		}
 		l.docs[s.Path] = doc
 	}
+	l.groups = slices.DeleteFunc(l.groups, func(doc *document) bool { // ours comes before kOps' of the same name
+		_, name := kindOf(doc.path)
+		return fromKops(doc.path) && l.group(name) != doc
+	})
 	byPath := func(a, b *document) int { return strings.Compare(a.path, b.path) }
 	slices.SortFunc(l.groups, byPath)
 	slices.SortFunc(l.nodes, byPath)
 	return l
+}
+
+// before is the one of two documents of a cluster that is read. The first may be nil.
+func before(a, b *document) *document {
+	order := append([]string{"cluster.yaml"}, kopsClusters[:]...)
+	if a == nil || slices.Index(order, b.path) < slices.Index(order, a.path) {
+		return b
+	}
+	return a
+}
+
+// group is a node group's document; nil: there is none.
+func (l *loader) group(name string) *document {
+	if doc := l.docs["nodegroups/"+name+".yaml"]; doc != nil {
+		return doc
+	}
+	return l.docs["instancegroup/"+name]
 }
 
 // stray warns about a file that looks like a document in the wrong place; everything else in a store (pki, assets) is not ours to judge.
@@ -114,7 +138,7 @@ func (l *loader) lost(d Diagnostic) {
 // diagnostics in the order of documents and lines.
 func (l *loader) diagnostics() Diagnostics {
 	all := slices.Clone(l.loose)
-	for _, doc := range slices.Concat([]*document{l.cluster}, l.groups, l.nodes) {
+	for _, doc := range slices.Concat([]*document{l.cluster}, l.groups, l.nodeups, l.nodes) {
 		if doc == nil {
 			continue
 		}
@@ -144,6 +168,9 @@ func (l *loader) load(sel Select) *Node {
 	good = l.read(l.cluster, KindCluster, n) && good
 	if group != nil {
 		good = l.read(group, KindNodeGroup, n) && good
+	}
+	if doc := l.nodeupOf(n.NodeGroup, n.Role); doc != nil {
+		good = l.read(doc, kindNodeup, n) && good
 	}
 	if own != nil {
 		good = l.read(own, KindNode, n) && good
@@ -184,7 +211,7 @@ func (l *loader) groupOf(n *Node, own *document) (*document, bool) {
 	if n.NodeGroup == "" {
 		return nil, true
 	}
-	group := l.docs["nodegroups/"+n.NodeGroup+".yaml"]
+	group := l.group(n.NodeGroup)
 	if group == nil {
 		diag := l.noGroup(n.NodeGroup)
 		if said.str() != "" {
@@ -232,6 +259,8 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 		d.document(&name, fileName, d.groupSpec(n))
 	case KindNode:
 		d.document(&name, fileName, d.nodeSpec(n))
+	case kindNodeup:
+		d.mapping(doc.root, "spec", d.nodeupSpec(n))
 	}
 	return doc.errors == before
 }

@@ -22,8 +22,12 @@ func (v *validator) overlaps() {
 		}
 		for _, p := range r.ranges {
 			if net := sameFamily(n.NetworkCIDR, p); net.IsValid() && net.Overlaps(p) {
-				v.errorAt(r.path, Diagnostic{Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
-					Expected: "ranges that do not overlap"})
+				say, expected := v.errorAt, "ranges that do not overlap"
+				if n.servicesOfVPC(p) {
+					say, expected = v.warnAt, "no subnet of the nodes within it"
+				}
+				say(r.path, Diagnostic{Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
+					Expected: expected})
 			}
 			if a := addressIn(n.Address, p); a.IsValid() {
 				v.errorAt(r.path, Diagnostic{Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
@@ -31,6 +35,16 @@ func (v *validator) overlaps() {
 			}
 		}
 	}
+}
+
+// servicesOfVPC tells that a range of services lies where kOps puts it when pods have addresses of the nodes' network: into the lowest part of that, which its
+// subnets leave free. https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
+func (n *Node) servicesOfVPC(services netip.Prefix) bool {
+	if !n.Networking.podsOfVPC() {
+		return false
+	}
+	within := sameFamily(n.NonMasqueradeCIDR, services)
+	return within.IsValid() && within == sameFamily(n.NetworkCIDR, services) && within.Contains(services.Addr())
 }
 
 func addressIn(addresses Addresses, p netip.Prefix) netip.Addr {

@@ -20,7 +20,10 @@ func Clusters(location string) (store string, clusters []string, err error) {
 	if !isFile && strings.Contains(location, "://") {
 		return "", nil, errors.New("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
 	}
-	if _, err := os.Lstat(filepath.Join(dir, clusterDocument)); err == nil {
+	for _, head := range clusterDocuments[:3] { // a file called config says little
+		if _, err := os.Lstat(filepath.Join(dir, head)); err != nil {
+			continue
+		}
 		full, err := filepath.Abs(dir)
 		if err != nil {
 			return "", nil, fmt.Errorf("find the store of %s: %w", dir, err)
@@ -37,7 +40,7 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		return "", nil, fmt.Errorf("state store %s: %w", location, explain("list", ".", err))
 	}
 	for _, name := range names {
-		for _, head := range []string{clusterDocument, "manifest"} {
+		for _, head := range append([]string{manifestName}, clusterDocuments...) {
 			if _, err := root.Lstat(path.Join(name, head)); err == nil && validCluster(name) && !slices.Contains(clusters, name) {
 				clusters = append(clusters, name)
 			}

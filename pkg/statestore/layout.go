@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -32,16 +33,16 @@ const (
 var apart = []string{manifestName, "objects", "assets"}
 
 // isObject tells that name belongs into a snapshot.
-func isObject(name string) bool {
-	if strings.HasPrefix(name, filesDir+"/") {
-		return true
-	}
-	for _, pattern := range Layout {
-		if ok, _ := path.Match(pattern, name); ok {
-			return true
-		}
-	}
-	return false
+func isObject(name string) bool { return isOurs(name) || isKopsObject(name) }
+
+// isOurs does so where kOps' names mean nothing.
+func isOurs(name string) bool { return strings.HasPrefix(name, filesDir+"/") || matches(Layout, name) }
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
 }
 
 // leadsToObjects tells that a directory of this name may hold objects, at any depth.
@@ -50,7 +51,7 @@ func leadsToObjects(dir string) bool {
 		return true
 	}
 	depth := strings.Count(dir, "/") + 1
-	for _, pattern := range Layout {
+	for _, pattern := range slices.Concat(Layout, kopsLayout) {
 		parts := strings.Split(pattern, "/")
 		if len(parts) <= depth {
 			continue

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Trust decides on manifests. With nil whatever is there is taken: for who validates, publishes, or only looks whether the store answers.
 	Trust *trust.Policy
+	// NodeGroup is the group whose documents are read of a store of kOps that cannot be listed.
+	NodeGroup string
 	// HTTPS are the files that an https:// store is asked with; of them, an s3:// store knows the CA.
 	HTTPS https.Settings
 	// Kubernetes is how the API of a k8s:// store is spoken to.
@@ -80,7 +82,7 @@ func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRemote(objectstore.NewPatient(source), cluster, o.Trust), nil
+	return NewEither(objectstore.NewPatient(source), cluster, o.NodeGroup, o.Trust), nil
 }
 
 func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
@@ -107,7 +109,7 @@ func openS3(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRemote(objectstore.NewPatient(source), cluster, o.Trust), nil
+	return NewEither(objectstore.NewPatient(source), cluster, o.NodeGroup, o.Trust), nil
 }
 
 func openDirectory(dir, cluster string, o Options) (Store, error) {

@@ -50,6 +50,13 @@ func (r *Remote) String() string { return r.source.String() }
 
 func (r *Remote) wrap(err error) error { return fmt.Errorf("state store %s: %w", r, err) }
 
+// seen tells that there has been a manifest.
+func (r *Remote) seen() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.raw != nil
+}
+
 // Fetch implements [Store].
 func (r *Remote) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
 	r.mu.Lock()

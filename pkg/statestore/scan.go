@@ -32,6 +32,7 @@ type listing struct {
 	objects []listed
 	notes   []string
 	foreign error            // who else may change one of them; nil: nobody
+	kops    bool             // it is kOps' own
 	dirs    map[string]names // by path; of an earlier listing those that are as they were need not be listed again
 }
 
@@ -115,6 +116,9 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if err != nil {
 		return explain("list", dir, err)
 	}
+	if dir == "." {
+		l.kops = isKopsStore(names)
+	}
 	l.objects = slices.Grow(l.objects, len(names))
 	for i, e := range lstatAll(here, names) {
 		name := names[i]
@@ -131,7 +135,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 		err := e.err
 		if err == nil {
 			err = l.visit(ctx, root, cluster, name, e)
-		} else if isObject(name) || leadsToObjects(name) {
+		} else if l.takes(name) || leadsToObjects(name) {
 			err = explain("read", name, err)
 		} else {
 			l.notes, err = append(l.notes, noteIgnored(name, false)), nil
@@ -202,18 +206,24 @@ func typeOf(mode uint32) fs.FileMode {
 // visit sorts one directory entry in.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	leads := e.mode.IsDir() && leadsToObjects(name)
-	if l.foreign == nil && (leads || isObject(name)) {
+	if l.foreign == nil && (leads || l.takes(name)) {
 		l.foreign = e.foreign(path.Join(cluster, name), false)
 	}
 	switch {
 	case leads:
 		return l.walk(ctx, root, cluster, name)
-	case isObject(name):
+	case l.takes(name):
 		return l.add(name, e)
+	case l.kops && slices.Contains(kopsApart, name):
 	case !slices.Contains(apart, name):
 		l.notes = append(l.notes, noteIgnored(name, e.mode.IsDir()))
 	}
 	return nil
+}
+
+// takes tells that a name belongs to the objects here. In a cluster's directory of ours kOps' names mean nothing.
+func (l *listing) takes(name string) bool {
+	return isOurs(name) || l.kops && isKopsObject(name)
 }
 
 // readNames lists the directory that root is.

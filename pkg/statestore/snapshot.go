@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 // complete refuses a snapshot without the cluster's document. at is what stands before its name.
 func (s *Snapshot) complete(at string) error {
-	if _, ok := s.Objects[clusterDocument]; !ok {
+	if !slices.ContainsFunc(clusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
 		return fmt.Errorf("%s%s is missing: write a document of kind Cluster there: %w", at, clusterDocument, fs.ErrNotExist)
 	}
 	return nil
@@ -35,5 +36,33 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 		s.Objects[object.Name] = data
 	}
 	s.Private = rest
+	if s.seek == nil {
+		return nil
+	}
+	for _, keypair := range keypairs {
+		if err := s.seekKeyset(privateDir + keypair + "/" + keysetName); err != nil {
+			return err
+		}
+	}
+	for _, name := range authorities {
+		if err := s.seekKeyset("pki/issued/" + name + "/" + keysetName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seekKeyset reads a keyset that was not listed, if there is one.
+func (s *Snapshot) seekKeyset(name string) error {
+	if s.Objects[name] != nil {
+		return nil
+	}
+	data, err := s.seek(name)
+	switch {
+	case err == nil:
+		s.Objects[name] = data
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
 	return nil
 }

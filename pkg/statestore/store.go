@@ -75,6 +75,8 @@ type Snapshot struct {
 	Origin string
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
+
+	seek func(name string) ([]byte, error) // reads an object that was not listed; nil: all were
 }
 
 // The bounds of a snapshot. More is an error that names the bound: a store that does not end must not take a node's memory.

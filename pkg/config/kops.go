@@ -1,0 +1,76 @@
+package config
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// What kOps itself keeps in its state store, by release:
+// https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/cluster.go
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go
+
+// kopsClusters are the cluster's documents, the one to read first. The first two have all defaults filled in, as they were when the cluster was last
+// updated; config is what the user writes.
+var kopsClusters = [...]string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, to 1.21, all
+
+// kindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
+const kindNodeup = "NodeupConfig"
+
+// nodeup is how a NodeupConfig is written. Its Networking is a part of the cluster's, and not read.
+var nodeup = dialect{
+	apiVersion: "nodeup.kops.k8s.io",
+	spelling: map[string]string{
+		"spec.KubeletConfig":         "kubelet",
+		"spec.KubernetesVersion":     "kubernetesVersion",
+		"spec.SysctlParameters":      "sysctlParameters",
+		"spec.FileAssets":            "fileAssets",
+		"spec.containerdConfig":      "containerd",
+		"spec.ContainerdConfig":      "containerd",
+		"spec.kubelet.configureCBR0": "configureCbr0",
+		"spec.ServiceNodePortRange":  "serviceNodePortRange",
+	},
+	lenient: true,
+}
+
+// kindOfKops is [kindOf] for kOps' own names.
+func kindOfKops(file string) (kind, name string) {
+	parts := strings.Split(file, "/")
+	switch {
+	case slices.Contains(kopsClusters[:], file):
+		return KindCluster, ""
+	case len(parts) == 2 && parts[0] == "instancegroup":
+		return KindNodeGroup, parts[1]
+	case len(parts) == 4 && parts[0] == "igconfig" && parts[3] == "nodeupconfig.yaml":
+		return kindNodeup, parts[2]
+	}
+	return "", ""
+}
+
+// fromKops tells that a document bears one of kOps' own names.
+func fromKops(file string) bool {
+	kind, _ := kindOfKops(file)
+	return kind != ""
+}
+
+// nodeupDirs are the names that kOps has given to the directory of a role, and "master" to that of the control plane up to 1.25.
+var nodeupDirs = map[string][]string{
+	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"}, RoleBastion: {"bastion"},
+}
+
+// nodeupOf is the NodeupConfig of a group; nil: there is none.
+func (l *loader) nodeupOf(group, role string) *document {
+	for _, dir := range nodeupDirs[role] {
+		if doc := l.docs[path.Join("igconfig", dir, group, "nodeupconfig.yaml")]; doc != nil {
+			return doc
+		}
+	}
+	return nil
+}
+
+// nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
+func (d *decoder) nodeupSpec(n *Node) []field {
+	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
+	return append(slices.DeleteFunc(d.commonSpec(n), func(f field) bool { return !slices.Contains(wanted, f.name) }),
+		field{name: "serviceNodePortRange", set: d.ports(&n.NodePortRange)})
+}

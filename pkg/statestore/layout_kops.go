@@ -1,0 +1,27 @@
+package statestore
+
+import "slices"
+
+// kopsLayout is what kOps itself keeps of a cluster and concerns a node, since 1.18: what its update filled in (from 1.22, to 1.21), what a user writes, node groups
+// as users write them, and as nodeup reads them (from 1.22). Its pki files have the names of [Layout]. https://kops.sigs.k8s.io/state/
+var kopsLayout = []string{
+	"cluster-completed.spec",
+	"cluster.spec",
+	"config",
+	"instancegroup/*",
+	"igconfig/*/*/nodeupconfig.yaml",
+}
+
+// clusterDocuments are the names of the cluster's document, of which one must be there, in the order in which they are looked for.
+var clusterDocuments = append([]string{clusterDocument}, kopsLayout[:3]...)
+
+// kopsApart are the other names of a store of kOps: its control plane's.
+var kopsApart = []string{"addons", "backups", "manifests", "secrets", "pki/ssh"}
+
+func isKopsObject(name string) bool { return matches(kopsLayout, name) }
+
+// isKopsStore tells by the names in a cluster's directory that kOps keeps it. A file called config says little alone.
+func isKopsStore(names []string) bool {
+	has := func(name string) bool { return slices.Contains(names, name) }
+	return !has(clusterDocument) && (has("cluster-completed.spec") || has("cluster.spec") || has("config") && has("instancegroup"))
+}
