@@ -21,6 +21,9 @@ const watchSplay = 2 * time.Second
 // watch tells on the channel that the store or the Nodes of the API have something new, until ctx ends. It is only for as long as the daemon waits.
 func (l *life) watch(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 2)
+	if !time.Now().Before(l.next) {
+		return changed // it does not wait
+	}
 	if w, ok := l.Store.(statestore.Watcher); ok && !l.unread { // after a pass that could not read it, the pauses between passes decide
 		go l.follow(ctx, "the store", w.Changed, changed)
 	}
