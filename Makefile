@@ -58,7 +58,7 @@ e2e: build
 	test/setup.sh
 	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
 
-# Against a real Kubernetes API server, which is built once: 5 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
+# Against a real Kubernetes API server, which is built once: 12 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes:
 	test/setup.sh
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
