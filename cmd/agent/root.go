@@ -84,7 +84,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	})
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
-	p.StringVar(&f.store, "store", "", "state store: a directory, or a URL (file://, k8s://)")
+	p.StringVar(&f.store, "store", "", "state store: a directory, or a URL (s3://, https://, k8s://, file://)")
 	p.StringVar(&f.cluster, "cluster", "", "cluster in the store (default: the only one)")
 	p.StringVar(&f.group, "node-group", "", "node group (default: the one that the node's document names)")
 	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")
