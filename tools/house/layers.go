@@ -16,7 +16,7 @@ const layersWhy = "the tree is the architecture (docs/adr/0001): a package that 
 var (
 	bottom = []string{"host", "graph", "certs", "systemd"} // know none of ours, nor each other
 	middle = append([]string{"tasks", "config"}, bottom...)
-	upper  = append([]string{"kube", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper  = append([]string{"ec2", "kube", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
@@ -27,7 +27,8 @@ var allowed = map[string][]string{
 	"systemd":    nil, // the unit files as shipped: data
 	"certs":      nil,
 	"config":     {"host"},
-	"kube":       {"graph"}, // transient errors are said in graph's words
+	"kube":       {"graph"},               // transient errors are said in graph's words
+	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
 	"tasks":      bottom,
 	"model":      middle,
 	"ledger":     middle,
