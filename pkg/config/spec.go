@@ -100,7 +100,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 	if d.doc.dialect.lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
-	return append(fields, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
+	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
 		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
 	})})
 }
@@ -174,12 +174,14 @@ func homeOf(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"
 	case "role", "minSize", "maxSize":
 		return key + " belongs under spec of a NodeGroup"
+	case "sourceDestCheck", "countRoutes":
+		return key + " belongs under spec.aws"
 	case "changed":
 		return "changed belongs under spec.prune"
 	case "binDir", "confDir":

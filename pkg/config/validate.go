@@ -108,6 +108,7 @@ func (v *validator) all() {
 	v.networkSwitch()
 	v.exclusive()
 	v.certificates()
+	v.aws()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
 		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
 	}
