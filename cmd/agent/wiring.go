@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/ec2"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -85,6 +86,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Log:    log,
 		Trust:  policy,
 		API:    &agent.API{Kubeconfig: cmp.Or(f.kubeconfig, kube.DefaultKubeconfig), Options: f.kube()},
+		EC2:    new(ec2.Client),
 
 		AllowDisruptive: f.disruptive,
 		Checkpoint: checkpoint.Settings{

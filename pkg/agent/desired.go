@@ -24,6 +24,7 @@ type Desired struct {
 	Keypairs map[string]model.Keypair
 	Damage   []string  // what of the store was found and could not be used
 	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
+	ec2      tasks.EC2 // where the documents want it asked, and it may be
 	held     *heldSet  // set when it comes from a revision
 
 	issued    map[string]model.Issued // how the certificates stand that this node has issued to it
@@ -139,5 +140,5 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 		return d.held.recorded, nil, nil
 	}
 	found.Issued = d.issued
-	return model.Build(model.Input{Node: d.Node, Facts: facts, Discovered: found, Assets: assets, Keypairs: d.Keypairs})
+	return model.Build(model.Input{Node: d.Node, Facts: facts, Discovered: found, Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs})
 }

@@ -57,6 +57,7 @@ type Pass struct {
 	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents say.
 	AllowDisruptive bool
 	API             *API   // the Kubernetes API; nil: it is not asked
+	EC2             EC2    // EC2's API; nil: it is not asked
 	By              string // who makes the pass, for the history; "" is the agent itself
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool

@@ -11,7 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -40,15 +39,6 @@ type run struct {
 	late     map[string][]string // effects owed that only the removals' graph has
 }
 
-// askCloud lets the host learn what AWS says of the instance, where the network wants to know: a pass that does not ask costs nothing.
-func askCloud(ctx context.Context, d *Desired, v host.View) {
-	if l, ok := v.(interface {
-		LearnInstance(ctx context.Context, all bool)
-	}); ok && d.held == nil && network.ENIPods(d.Node) {
-		l.LearnInstance(ctx, false)
-	}
-}
-
 // begin plans a pass. It reads the host and changes nothing.
 func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Ledger) (*run, error) {
 	d, err := p.target(d, led, v)
@@ -59,6 +49,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	r := &run{desired: d, led: led, removals: newChanges()}
 	found, learnt, heard := p.discover(ctx, d, v)
 	r.learnt = learnt
+	p.askEC2(ctx, d, v.Facts(), &found)
 	if r.graph, r.notes, err = d.Graph(v.Facts(), found, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)
 	}

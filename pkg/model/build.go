@@ -30,6 +30,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		b.sysctls,
 		b.mounts,
 		b.sharedHost,
+		b.sourceDest,
 		b.plugins,
 		b.network,
 		b.certificates,

@@ -19,6 +19,8 @@ type Input struct {
 	Discovered Discovered
 	// Assets is handed on to the archives, unread.
 	Assets tasks.Fetcher
+	// EC2 is handed on to the task that asks it, unread; nil: it does not ask.
+	EC2 tasks.EC2
 	// Keypairs are the issued certificates and private keys of the store, by name.
 	Keypairs map[string]Keypair
 }
@@ -33,6 +35,8 @@ type Discovered struct {
 	Peers []config.Peer
 	// NoPodCIDRs says why there are none, where they were looked for.
 	NoPodCIDRs string
+	// Routes is the route table of the node's subnet, where it is asked for.
+	Routes network.RouteTable
 }
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.

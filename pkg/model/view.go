@@ -14,6 +14,7 @@ func view(in Input) network.Input {
 		v.PodCIDRs = config.CIDRs(in.Discovered.PodCIDRs)
 	}
 	v.Peers, v.NoPodCIDRs = peersOf(in), in.Discovered.NoPodCIDRs
+	v.Routes = in.Discovered.Routes
 	v.V4, v.V6 = families(v)
 	v.BinDir, v.ConfDir = in.Node.CNI.BinDir, in.Node.CNI.ConfDir
 	if rt := in.Facts.Runtime; !v.DockerKubelet() {

@@ -94,7 +94,7 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 // A new kind that the ledger forgets would never be pruned and never be rolled back to.
 func TestEveryKindIsRecorded(t *testing.T) {
 	known := map[string]bool{"WaitConf": true, "Await": true, "Removal": true, "Restoration": true, "Cleanup": true,
-		"Evict": true, "Pause": true, "Resume": true} // they leave nothing behind
+		"SourceDestCheck": true, "Evict": true, "Pause": true, "Resume": true} // they leave nothing behind
 	for _, task := range everyKind() {
 		known[fmt.Sprintf("%T", task)[len("tasks."):]] = true
 	}

@@ -21,6 +21,7 @@ type Input struct {
 	ConfDir    string        // where the runtime looks for confs
 	BinDirs    []string      // all where the runtime looks for plugins, BinDir among them
 	Keypairs   map[string]Keypair
+	Routes     RouteTable
 	Issued     map[string]Issued // by name, of the certificates that this node has issued to it
 }
 

@@ -94,6 +94,7 @@ func buildKubenet(in Input) (Built, error) {
 	if err := b.checkRouteTable(in); err != nil {
 		return b, err
 	}
+	b.checkRoutes(in)
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		b.KubeletMTU = in.Node.Networking.Kubenet.MTU

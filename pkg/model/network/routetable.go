@@ -33,3 +33,25 @@ func (b *Built) checkRouteTable(in Input) error {
 	}
 	return nil
 }
+
+// RouteTable is the table of the subnet that the node is in, as EC2 knows it. The zero value: it was not asked.
+type RouteTable struct {
+	ID      string
+	Routes  int    // of IPv4 and not propagated: what the quota counts
+	Unknown string // why it was asked and is not known
+}
+
+// checkRoutes says when the table is nearly full: a node that finds no room gets no route, and nobody reaches its pods. Nearly is a tenth.
+func (b *Built) checkRoutes(in Input) {
+	t, origin := in.Routes, in.Origin("spec.aws.countRoutes")
+	nearly := func(limit int) bool { return t.Routes >= limit-limit/10 }
+	switch {
+	case t.Unknown != "":
+		b.note(Warning, origin, "the routes in the node's route table are not counted: %s", t.Unknown)
+	case nearly(awsRoutes):
+		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table), or choose another network",
+			t.ID, t.Routes, awsRoutes, awsRoutesRaised)
+	case nearly(awsRoutesOnce) && t.Routes <= awsRoutesOnce:
+		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look at it (Service Quotas, VPC, routes per route table), and have it raised", t.ID, t.Routes, awsRoutesOnce)
+	}
+}

@@ -38,3 +38,29 @@ func TestRouteTable(t *testing.T) {
 		}
 	}
 }
+
+// TestRoutes: what EC2 counted, on both sides of each limit.
+func TestRoutes(t *testing.T) {
+	for _, c := range []struct {
+		table RouteTable
+		want  string
+	}{
+		{RouteTable{}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 44}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 45}, "warning: rtb-1 has 45 routes, and a quota of before June 2025 may still be 50"},
+		{RouteTable{ID: "rtb-1", Routes: 50}, "warning: rtb-1 has 50 routes, and"},
+		{RouteTable{ID: "rtb-1", Routes: 51}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 449}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 450}, "warning: rtb-1 has 450 routes, where AWS allows 500"},
+		{RouteTable{ID: "rtb-1", Routes: 1000}, "warning: rtb-1 has 1000 routes, where"},
+		{RouteTable{Unknown: "allow ec2:DescribeRouteTables"}, "warning: not counted: allow ec2:DescribeRouteTables"},
+	} {
+		var b Built
+		b.checkRoutes(Input{Node: &config.Node{}, Routes: c.table})
+		got := judged(b.Notes, nil)
+		level, words, _ := strings.Cut(c.want, ": ")
+		if !strings.HasPrefix(got, level) || !strings.Contains(got, words) || c.want == "" && got != "" {
+			t.Errorf("%+v: got %q, want %q", c.table, got, c.want)
+		}
+	}
+}
