@@ -101,7 +101,7 @@ type Calico struct {
 	Version                            string `json:"version,omitempty"`
 	MajorVersion                       string `json:"majorVersion,omitempty"` // "v2" or "v3"; kOps 1.11 to 1.22
 	AllowIPForwarding                  bool   `json:"allowIPForwarding,omitempty"`
-	AWSSrcDstCheck                     string `json:"awsSrcDstCheck,omitempty"` // "Enable", "Disable", "DoNothing"
+	AWSSrcDstCheck                     string `json:"awsSrcDstCheck,omitempty"` // what calico's own agents do; ours acts on spec.aws.sourceDestCheck alone
 	BPFEnabled                         bool   `json:"bpfEnabled,omitempty"`
 	BPFExternalServiceMode             string `json:"bpfExternalServiceMode,omitempty"` // "Tunnel", "DSR"
 	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"`
