@@ -28,6 +28,9 @@ func coming(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 				level, words = network.Error, "ENDS SOON, on "+date(l.NotAfter)
 			case certs.Expired:
 				level, words = network.Error, "HAS EXPIRED on "+date(l.NotAfter)+" and stays where it is"
+				advice += ", or set the clock if it is wrong (now " + date(now) + ")"
+			case certs.NotYet:
+				level, words, advice = network.Error, "is not valid before "+date(l.NotBefore), "is the clock right? It says "+date(now)
 			default:
 				return
 			}
