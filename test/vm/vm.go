@@ -175,7 +175,7 @@ func machine(dir string, disk Disk, o Options) ([]string, error) {
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-serial", "file:" + filepath.Join(dir, "console"), "-serial", "file:" + filepath.Join(dir, "results"),
 		"-kernel", disk.Kernel, "-initrd", disk.Initrd,
-		"-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off net.ifnames=0 lab.network " + network,
+		"-append", "root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check net.ifnames=0 lab.network " + network,
 		"-drive", "file=" + filepath.Join(dir, "root.qcow2") + ",if=virtio,format=qcow2,cache=unsafe",
 		"-drive", "file=" + filepath.Join(dir, "payload.img") + ",if=virtio,format=raw,readonly=on",
 		"-netdev", netdev, "-device", "virtio-net-pci,netdev=uplink,romfile=", "-device", "virtio-rng-pci"}, firmware), nil
