@@ -42,6 +42,15 @@ func TestKopsIsReadByName(t *testing.T) {
 		t.Errorf("the key was not brought: %v", err)
 	}
 
+	kept := statestore.NewKept(store.String(), storetest.Cluster, s.Manifest, statestore.Pack(s.Objects), &trust.Policy{})
+	again, err := kept.Fetch(t.Context(), statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Bring("calico-client"); err != nil || string(again.Objects["pki/private/calico-client/keyset.yaml"]) != "a key" {
+		t.Errorf("the key is not in what the node kept: %v", err)
+	}
+
 	m.Gets()
 	if _, err := store.Fetch(t.Context(), s.Revision); !errors.Is(err, statestore.ErrNotModified) {
 		t.Errorf("nothing changed: %v", err)

@@ -61,6 +61,7 @@ func (s *Snapshot) seekKeyset(name string) error {
 	switch {
 	case err == nil:
 		s.Objects[name] = data
+		s.Manifest = NewManifest(s.Cluster, s.Generation, s.Objects).Encode() // what the node keeps of a snapshot it finds by its manifest
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
