@@ -26,18 +26,21 @@ type Fault func(w http.ResponseWriter, r *http.Request, honest http.Handler)
 type Server struct {
 	*httptest.Server
 
+	honest http.Handler
+
 	mu       sync.Mutex
-	honest   http.Handler
+	idle     *sync.Cond // no answer is under way; a WaitGroup may not begin again while somebody waits for it
+	running  int        // answers
 	fault    Fault
 	requests []string
-	sent     int64          // bytes of bodies
-	running  sync.WaitGroup // answers
+	sent     int64 // bytes of bodies
 }
 
 // New starts a server in front of a handler, with settings of its TLS or, with nil, those of package httptest.
 func New(t testing.TB, honest http.Handler, settings *tls.Config) *Server {
 	t.Helper()
 	s := &Server{honest: honest}
+	s.idle = sync.NewCond(&s.mu)
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail as they should
 	s.TLS = settings
@@ -55,18 +58,19 @@ func (s *Server) Fail(f Fault) {
 
 // Taken are the requests since the last call, as "GET manifest 304", and the bytes of their answers' bodies. Nobody asks meanwhile.
 func (s *Server) Taken() (requests []string, sent int64) {
-	s.running.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for s.running > 0 {
+		s.idle.Wait()
+	}
 	requests, sent = s.requests, s.sent
 	s.requests, s.sent = nil, 0
 	return requests, sent
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
-	s.running.Add(1)
-	defer s.running.Done()
 	s.mu.Lock()
+	s.running++
 	fault := s.fault
 	s.mu.Unlock()
 	c := &counting{ResponseWriter: w}
@@ -75,6 +79,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r.Method+" "+path.Base(r.URL.Path)+" "+c.said())
 		s.sent += c.sent
+		s.running--
+		s.idle.Broadcast()
 	}()
 	if fault == nil {
 		s.honest.ServeHTTP(c, r)
