@@ -35,6 +35,10 @@ type Plan struct {
 	Steps   []Step  `json:"steps"`
 	Notes   []Note  `json:"notes,omitempty"`
 	Summary Summary `json:"summary"`
+
+	// What a [Status] tells besides: the tasks of each kind, and the effects that are owed.
+	Kinds map[string]int `json:"-"`
+	Owed  []string       `json:"-"`
 }
 
 // State is what is to be said of a task.
@@ -64,6 +68,8 @@ type Step struct {
 	Asks       []string `json:"asks,omitempty"`      // effects asked for
 	Unknown    string   `json:"unknown,omitempty"`   // "until X"
 	Disruption string   `json:"disruption,omitempty"`
+	// Repair says that the key was as wanted before, under the same configuration, and somebody changed it.
+	Repair bool `json:"repair,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.

@@ -1,0 +1,196 @@
+package report
+
+import "time"
+
+// StatusVersion names the JSON form of a [Status]. Fields are added to it; none changes its meaning or goes.
+const StatusVersion = "netwright.dev/status/v1"
+
+// Status is what a daemon knows of its node at one moment. It is a value: who is given one may keep it, and changes nothing in it.
+// `agent status`, the status file, metrics and the Node's condition are views of it.
+type Status struct {
+	Version string    `json:"version"` // StatusVersion
+	At      time.Time `json:"at"`
+	Agent   Agent     `json:"agent"`
+	State   NodeState `json:"state"`
+	Reason  string    `json:"reason,omitempty"` // of the state, in one line, with what to do where somebody must do something
+
+	Node      string `json:"node"`
+	Cluster   string `json:"cluster,omitempty"`
+	NodeGroup string `json:"nodeGroup,omitempty"`
+	Network   string `json:"network,omitempty"`
+
+	Prepared      bool          `json:"prepared"` // all that kubelet needs was right once since the agent began
+	Configuration Configuration `json:"configuration"`
+	Waiting       *Waiting      `json:"waiting,omitempty"` // a newer configuration that is not applied yet
+	Held          string        `json:"held,omitempty"`    // "held at 3 by root": the node does not follow the store
+	Paused        *Paused       `json:"paused,omitempty"`
+	Working       *Working      `json:"working,omitempty"` // nil: the daemon waits
+
+	Kinds        []KindStatus  `json:"kinds"` // by name
+	Keys         []KeyStatus   `json:"keys"`  // those with something to say, by name
+	Owed         []string      `json:"owed,omitempty"`
+	Notes        []Note        `json:"notes,omitempty"`
+	Certificates []Certificate `json:"certificates,omitempty"`
+	Totals       Totals        `json:"totals"`
+
+	Last *LastPass `json:"last,omitempty"`
+	Next time.Time `json:"next,omitzero"` // when the daemon looks again by itself
+}
+
+// NodeState is a node's network in one word.
+type NodeState string
+
+// The states of a node, that which matters most first: a node that is paused and fails is said to fail.
+const (
+	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
+	NodeContested NodeState = "contested" // somebody else writes a key again and again; the rest is right
+	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
+	NodePaused    NodeState = "paused"
+	NodeWaiting   NodeState = "waiting" // for what only time or a person brings
+	NodeConverged NodeState = "converged"
+	NodeStarting  NodeState = "starting" // no pass was made yet
+)
+
+// Agent is the process that tells.
+type Agent struct {
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+}
+
+// Configuration is the documents that are in force.
+type Configuration struct {
+	Store      string    `json:"store"` // never with credentials
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest,omitempty"`
+	Checked    time.Time `json:"checked,omitzero"` // when the store last said that there is nothing newer
+	Since      time.Time `json:"since,omitzero"`   // when this daemon began to work towards them
+	// LastGood is when they were taken from a store that could not be used since the daemon began.
+	LastGood time.Time `json:"lastGood,omitzero"`
+	Expires  time.Time `json:"expires,omitzero"`
+	Error    string    `json:"error,omitempty"` // why there are no newer ones
+}
+
+// Age is how long ago it was last known that they are the newest.
+func (c Configuration) Age(now time.Time) time.Duration {
+	known := c.Checked
+	if known.IsZero() {
+		known = c.LastGood
+	}
+	if known.IsZero() {
+		return 0
+	}
+	return max(now.Sub(known), 0)
+}
+
+// Waiting is a newer configuration that waits for its time, or for a person.
+type Waiting struct {
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest"`
+	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace
+	Reason     string    `json:"reason"`
+	Until      time.Time `json:"until,omitzero"` // zero: until somebody says so
+}
+
+// Paused is a node on which nothing is changed for a while.
+type Paused struct {
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by,omitempty"`
+}
+
+// Working is what a daemon is at.
+type Working struct {
+	What    string    `json:"what"`
+	Since   time.Time `json:"since"`
+	Changes int       `json:"changes,omitempty"` // planned
+}
+
+// KindStatus counts the tasks of one kind: file, sysctl, link …
+type KindStatus struct {
+	Kind      string `json:"kind"`
+	Tasks     int    `json:"tasks"`
+	Right     int    `json:"right"`
+	Waiting   int    `json:"waiting,omitempty"`
+	Failing   int    `json:"failing,omitempty"`
+	Skipped   int    `json:"skipped,omitempty"`
+	NotHere   int    `json:"notHere,omitempty"`
+	Contested int    `json:"contested,omitempty"`
+	Drifted   int    `json:"drifted,omitempty"` // only reported
+	// Repaired and Changed are how often keys of the kind were brought back, and changed on purpose, since the daemon began.
+	Repaired int64 `json:"repaired,omitempty"`
+	Changed  int64 `json:"changed,omitempty"`
+}
+
+// KeyStatus is a key that is not plainly right.
+type KeyStatus struct {
+	Key   string    `json:"key"`
+	State KeyState  `json:"state"`
+	Since time.Time `json:"since"`
+	Text  string    `json:"text,omitempty"` // the error, what is waited for, what differs
+	// Origin is who asked for it: "cluster.yaml:12:3".
+	Origin string `json:"origin,omitempty"`
+	Count  int    `json:"count,omitempty"`  // repairs of a contested key
+	Writer string `json:"writer,omitempty"` // who else writes it, where that can be known
+	// Because is the key that fails or waits, where this one only shares its fate.
+	Because string `json:"because,omitempty"`
+}
+
+// KeyState is how a key stands.
+type KeyState string
+
+// The states of a key. Repaired is told for a while after it was.
+const (
+	KeyFailing   KeyState = "failing"
+	KeyContested KeyState = "contested"
+	KeyDrifted   KeyState = "drifted"
+	KeyWaiting   KeyState = "waiting"
+	KeySkipped   KeyState = "skipped"
+	KeyNotHere   KeyState = "not here"
+	KeyRepaired  KeyState = "repaired"
+)
+
+// Certificate is one that the agent has on the node.
+type Certificate struct {
+	Name     string    `json:"name"`
+	CA       bool      `json:"ca,omitempty"`
+	State    string    `json:"state"`
+	NotAfter time.Time `json:"notAfter,omitzero"`
+	RenewAt  time.Time `json:"renewAt,omitzero"`
+	Problem  string    `json:"problem,omitempty"`
+}
+
+// Totals count since the daemon began.
+type Totals struct {
+	Passes    int64 `json:"passes"`
+	Failed    int64 `json:"failed"` // passes
+	Repairs   int64 `json:"repairs"`
+	Changes   int64 `json:"changes"` // intended
+	Rollbacks int64 `json:"rollbacks"`
+}
+
+// LastPass is the pass that ended last.
+type LastPass struct {
+	Cause   string    `json:"cause"` // why it was made: "interval", "drift: sysctl", "asked: once by alice"
+	Began   time.Time `json:"began"`
+	Took    Seconds   `json:"took"`
+	Phases  []Phase   `json:"phases"`
+	Changed int       `json:"changed"` // keys, on purpose
+	Repairs int       `json:"repairs"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// Phase is a part of a pass and how long it took.
+type Phase struct {
+	Name string  `json:"name"`
+	Took Seconds `json:"took"`
+}
+
+// Seconds is a length of time, as JSON in seconds.
+type Seconds float64
+
+// Duration is for Go.
+func (s Seconds) Duration() time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
+
+// SecondsOf is for JSON.
+func SecondsOf(d time.Duration) Seconds { return Seconds(d.Seconds()) }
