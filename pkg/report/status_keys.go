@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// keyLook is how keys of a state are shown, and what to do about them.
+type keyLook struct {
+	state       KeyState
+	mark, color string
+	word        string
+	do          func(*KeyStatus) string
+	most        int // shown; the rest are counted
+}
+
+// looks are the states that are told key by key, that which matters most first.
+var looks = []keyLook{
+	{KeyFailing, "✗", red, "failing", func(k *KeyStatus) string {
+		return "`agent explain " + k.Key + "` says who wants it; it is tried again by itself"
+	}, 24},
+	{KeyContested, "!", red, "contested", func(k *KeyStatus) string {
+		kind, _, _ := strings.Cut(k.Key, ":")
+		return "stop the other writer, or leave the key to it: spec.drift." + kind + ": ignore"
+	}, 24},
+	{KeyDrifted, "~", yellow, "drifted", func(k *KeyStatus) string {
+		kind, _, _ := strings.Cut(k.Key, ":")
+		return "it is only reported: spec.drift." + kind + ": repair has it brought back"
+	}, 24},
+	{KeyWaiting, "…", yellow, "waiting", func(*KeyStatus) string { return "" }, 12},
+	{KeyRepaired, "✓", green, "repaired", func(*KeyStatus) string { return "" }, 6},
+}
+
+// troubles are the keys that are not plainly right. Those that share another's fate are counted under it.
+func (t *statusText) troubles(s *Status) {
+	t.gap()
+	follow := map[string]int{}
+	for i := range s.Keys {
+		if k := &s.Keys[i]; k.Because != "" {
+			follow[k.Because]++
+		}
+	}
+	for _, look := range looks {
+		shown, more := 0, 0
+		for i := range s.Keys {
+			k := &s.Keys[i]
+			if k.State != look.state || k.Because != "" {
+				continue
+			}
+			if shown == look.most {
+				more++
+				continue
+			}
+			shown++
+			t.key(k, &look, follow[k.Key])
+		}
+		if more > 0 {
+			t.say("    ", dim, fmt.Sprintf("and %d more that are %s (-o json lists them)", more, look.word))
+		}
+	}
+	t.owed(s.Owed)
+	t.notes(&Plan{Notes: s.Notes})
+	t.gap()
+}
+
+// key writes one key: how it stands and since when, why, who asked for it, what to do.
+func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
+	t.line("  %s %s", t.paint(look.color, look.mark), t.paint(look.color, clean(k.Key)))
+	said := look.word + " for " + t.ago(k.Since)
+	switch k.State {
+	case KeyRepaired:
+		said = look.word + " " + t.ago(k.Since) + " ago"
+	case KeyWaiting:
+		said = "for " + t.ago(k.Since)
+	}
+	if k.Count > 1 {
+		said += fmt.Sprintf(", repaired %d times", k.Count)
+	}
+	if k.Writer != "" {
+		said += "; " + k.Writer + " writes it too"
+	}
+	if k.Text != "" {
+		said += ": " + k.Text
+	}
+	t.say("      ", "", said)
+	if k.Origin != "" {
+		t.say("      ", dim, k.Origin)
+	}
+	if follow > 0 {
+		t.say("      ", dim, plural(int64(follow), "other key comes after it", "other keys come after it"))
+	}
+	t.do("      ", look.do(k))
+}
+
+// owed are effects that were asked for and not done yet.
+func (t *statusText) owed(keys []string) {
+	for _, name := range keys {
+		t.say("  ", yellow, "… owed: "+strings.TrimPrefix(name, "effect:"))
+	}
+}
+
+// column is a count that kinds have.
+type column struct {
+	name  string
+	color string
+	of    func(*KindStatus) int64
+	force bool // shown also where it is 0 everywhere
+}
+
+var columns = []column{
+	{"tasks", "", func(k *KindStatus) int64 { return int64(k.Tasks) }, true},
+	{"right", "", func(k *KindStatus) int64 { return int64(k.Right) }, true},
+	{"failing", red, func(k *KindStatus) int64 { return int64(k.Failing) }, false},
+	{"contested", red, func(k *KindStatus) int64 { return int64(k.Contested) }, false},
+	{"drifted", yellow, func(k *KindStatus) int64 { return int64(k.Drifted) }, false},
+	{"waiting", yellow, func(k *KindStatus) int64 { return int64(k.Waiting) }, false},
+	{"skipped", yellow, func(k *KindStatus) int64 { return int64(k.Skipped) }, false},
+	{"not here", dim, func(k *KindStatus) int64 { return int64(k.NotHere) }, false},
+	{"repaired", "", func(k *KindStatus) int64 { return k.Repaired }, true},
+	{"changed", "", func(k *KindStatus) int64 { return k.Changed }, false},
+}
+
+// kinds is a table of the kinds; a column in which nothing stands is left out. Where it does not fit each kind is a line of words.
+func (t *statusText) kinds(list []KindStatus) {
+	if len(list) == 0 {
+		return
+	}
+	shown := slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
+		return !c.force && !slices.ContainsFunc(list, func(k KindStatus) bool { return c.of(&k) != 0 })
+	})
+	name := len("KIND")
+	for i := range list {
+		name = max(name, utf8.RuneCountInString(list[i].Kind))
+	}
+	whole := name
+	for _, c := range shown {
+		whole += 2 + max(len(c.name), 5)
+	}
+	if t.width > 0 && whole > t.width {
+		t.kindLines(list)
+		return
+	}
+	head := pad("KIND", name)
+	for _, c := range shown {
+		head += "  " + fmt.Sprintf("%*s", max(len(c.name), 5), strings.ToUpper(c.name))
+	}
+	t.line("%s", t.paint(dim, head))
+	for i := range list {
+		row := pad(clean(list[i].Kind), name)
+		for _, c := range shown {
+			n, color := c.of(&list[i]), c.color
+			cell := strconv.FormatInt(n, 10)
+			if n == 0 {
+				cell, color = "-", dim
+			}
+			row += "  " + strings.Repeat(" ", max(len(c.name), 5)-len(cell)) + t.paint(color, cell)
+		}
+		t.line("%s", row)
+	}
+	t.gap()
+}
+
+func (t *statusText) kindLines(list []KindStatus) {
+	for i := range list {
+		k := &list[i]
+		words := []string{fmt.Sprintf("%d of %d right", k.Right, k.Tasks)}
+		for _, c := range columns[2:] {
+			if n := c.of(k); n != 0 {
+				words = append(words, fmt.Sprintf("%d %s", n, c.name))
+			}
+		}
+		t.say("  ", "", k.Kind+": "+strings.Join(words, ", "))
+	}
+	t.gap()
+}

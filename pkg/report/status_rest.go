@@ -1,0 +1,143 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// rest is what is good to know: certificates, the last pass, the next, who tells.
+func (t *statusText) rest(s *Status) {
+	t.certificates(s.Certificates)
+	t.working(s)
+	if l := s.Last; l != nil {
+		t.last(l)
+	}
+	if !s.Next.IsZero() && t.served {
+		next := "next look      in " + span(s.Next.Sub(t.now))
+		if !s.Next.After(t.now) {
+			next = "next look      now"
+		}
+		t.say("", "", next+", and whenever something changes")
+	}
+	n := s.Totals
+	parts := []string{plural(n.Passes, "pass", "passes")}
+	for _, c := range []struct {
+		n         int64
+		one, many string
+	}{{n.Failed, "failed", "failed"}, {n.Changes, "change", "changes"}, {n.Repairs, "repair", "repairs"}, {n.Rollbacks, "rollback", "rollbacks"}} {
+		if c.n > 0 {
+			parts = append(parts, plural(c.n, c.one, c.many))
+		}
+	}
+	t.say("", dim, fmt.Sprintf("agent          %s, pid %d, for %s: %s", s.Agent.Version, s.Agent.PID, t.ago(s.Agent.Started), strings.Join(parts, ", ")))
+}
+
+// certificates are those with something to say, and how the others stand.
+func (t *statusText) certificates(list []Certificate) {
+	if len(list) == 0 {
+		return
+	}
+	var next time.Time
+	well := 0
+	for i := range list {
+		c := &list[i]
+		name := c.Name
+		if c.CA {
+			name += " (CA)"
+		}
+		switch {
+		case c.Problem != "":
+			t.say("", yellow, fmt.Sprintf("! certificate %s is %s: %s", name, c.State, c.Problem))
+			t.do("  ", "`agent certs` tells more")
+		case c.NotAfter.IsZero(): // not there yet
+			t.say("", yellow, fmt.Sprintf("… certificate %s is %s", name, c.State))
+		default:
+			well++
+			if end := earliest(c.RenewAt, c.NotAfter); next.IsZero() || !end.IsZero() && end.Before(next) {
+				next = end
+			}
+		}
+	}
+	if well > 0 {
+		line := fmt.Sprintf("certificates   %d of %d well", well, len(list))
+		if !next.IsZero() {
+			line += ", the next one to renew on " + stamp(next)
+		}
+		t.say("", "", line)
+	}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// working is what the daemon is at.
+func (t *statusText) working(s *Status) {
+	w := s.Working
+	if w == nil || !t.served {
+		return
+	}
+	line := fmt.Sprintf("working        %s, for %s", w.What, t.ago(w.Since))
+	if w.Changes > 0 {
+		line += ", with " + plural(int64(w.Changes), "change", "changes") + " to make"
+	}
+	t.say("", bold, line)
+}
+
+// last is the pass that ended last, with the times of its parts.
+func (t *statusText) last(l *LastPass) {
+	line := fmt.Sprintf("last converge  %s ago, took %s", t.ago(l.Began), took(l.Took))
+	if l.Cause != "" {
+		line += " (" + l.Cause + ")"
+	}
+	if l.Changed > 0 {
+		line += fmt.Sprintf(", %d changed", l.Changed)
+	}
+	if l.Repairs > 0 {
+		line += fmt.Sprintf(", %d repaired", l.Repairs)
+	}
+	t.say("", "", line)
+	parts := make([]string, len(l.Phases))
+	for i, p := range l.Phases {
+		parts[i] = p.Name + " " + took(p.Took)
+	}
+	if len(parts) > 0 {
+		t.say("               ", dim, strings.Join(parts, ", "))
+	}
+	if l.Error != "" {
+		t.say("  ", red, l.Error)
+	}
+}
+
+// Line is an event on one line, as --watch and the console show it.
+func (e Event) Line() string {
+	words := []string{stamp(e.At), string(e.Kind)}
+	if e.Key != "" {
+		words = append(words, e.Key+":")
+	}
+	return clean(strings.TrimSuffix(strings.Join(append(words, e.Text), " "), ":"))
+}
+
+// Line is the status on one line: how the node is, why, and by which documents.
+func (s *Status) Line() string {
+	right, tasks := 0, 0
+	for i := range s.Kinds {
+		right, tasks = right+s.Kinds[i].Right, tasks+s.Kinds[i].Tasks-s.Kinds[i].NotHere
+	}
+	parts := []string{fmt.Sprintf("%s: %s", cmp.Or(s.Node, "this node"), s.State)}
+	if s.Reason != "" {
+		parts[0] += ": " + s.Reason
+	}
+	if tasks > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d right", right, tasks))
+	}
+	if s.Configuration.Digest != "" {
+		parts = append(parts, fmt.Sprintf("generation %d", s.Configuration.Generation))
+	}
+	return clean(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "))
+}

@@ -1,0 +1,159 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) time.Time { return noon.Add(-d) }
+
+// rightStatus is a node on which all is well.
+func rightStatus() *report.Status {
+	return &report.Status{
+		Version: report.StatusVersion, At: before(4 * time.Second), State: report.NodeConverged, Prepared: true,
+		Agent: report.Agent{Version: "v1.2.3", PID: 812, Started: before(50 * time.Hour)},
+		Node:  "node-1", Cluster: "demo.example.com", NodeGroup: "nodes", Network: "bridge",
+		Configuration: report.Configuration{Store: "s3://conf/demo.example.com", Generation: 7, Digest: strings.Repeat("0123456789abcdef", 4), Checked: before(90 * time.Second), Since: before(49 * time.Hour)},
+		Kinds: []report.KindStatus{
+			{Kind: "file", Tasks: 21, Right: 21, Changed: 21}, {Kind: "module", Tasks: 2, Right: 2}, {Kind: "sysctl", Tasks: 30, Right: 28, NotHere: 2, Repaired: 3},
+		},
+		Keys:         []report.KeyStatus{{Key: "sysctl:vm.overcommit_memory", State: report.KeyNotHere, Since: before(time.Hour)}, {Key: "sysctl:net.ipv4.ip_forward", State: report.KeyRepaired, Since: before(40 * time.Second), Text: "value differs"}},
+		Certificates: []report.Certificate{{Name: "cilium-etcd", State: "right", NotAfter: noon.AddDate(0, 6, 0), RenewAt: noon.AddDate(0, 4, 0)}, {Name: "cilium-etcd", CA: true, State: "right", NotAfter: noon.AddDate(9, 0, 0)}},
+		Totals:       report.Totals{Passes: 301, Changes: 21, Repairs: 3},
+		Last: &report.LastPass{Cause: "drift: sysctl", Began: before(40 * time.Second), Took: 0.1213, Repairs: 1,
+			Phases: []report.Phase{{Name: "facts", Took: 0.0401}, {Name: "plan", Took: 0.02}, {Name: "apply", Took: 0.0004}}},
+		Next: noon.Add(8 * time.Minute),
+	}
+}
+
+// wrongStatus is a node on which everything that can be told is to be told.
+func wrongStatus() *report.Status {
+	s := rightStatus()
+	s.State, s.Reason, s.Prepared = report.NodeFailing, "file:/opt/cni/bin/bridge: the archive has another sha256 than spec.assets names: check the mirror", false
+	s.Configuration.LastGood, s.Configuration.Checked = before(26*time.Hour), time.Time{}
+	s.Configuration.Error = "state store s3://conf/demo.example.com: get manifest: connection refused: is the store up?"
+	s.Configuration.Expires = noon.Add(30 * time.Hour)
+	s.Waiting = &report.Waiting{Generation: 8, Digest: strings.Repeat("fedcba9876543210", 4), Class: "restart", Reason: "spec.update.window has no time before 02:00", Until: noon.Add(14 * time.Hour)}
+	s.Held, s.Paused = "held at 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
+	s.Working = &report.Working{What: "asked: once by bob", Since: before(7 * time.Second), Changes: 12}
+	s.Kinds = []report.KindStatus{{Kind: "conf", Tasks: 1, Waiting: 1}, {Kind: "file", Tasks: 21, Right: 18, Failing: 1, Skipped: 2}, {Kind: "sysctl", Tasks: 30, Right: 26, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 9}}
+	s.Keys = []report.KeyStatus{
+		{Key: "conf:/etc/cni/net.d/10-bridge.conflist", State: report.KeyWaiting, Since: before(3 * time.Minute), Text: "waiting for the node's pod CIDRs", Origin: "cluster.yaml:12:3"},
+		{Key: "file:/opt/cni/bin/bridge", State: report.KeyFailing, Since: before(3 * time.Minute), Text: "the archive has another sha256 than spec.assets names: check the mirror\nit is aaaa and should be bbbb", Origin: "cluster.yaml:40:5"},
+		{Key: "file:/opt/cni/bin/loopback", State: report.KeySkipped, Since: before(3 * time.Minute), Because: "file:/opt/cni/bin/bridge"},
+		{Key: "file:/opt/cni/bin/host-local", State: report.KeySkipped, Since: before(3 * time.Minute), Because: "file:/opt/cni/bin/bridge"},
+		{Key: "sysctl:net.ipv4.conf.all.rp_filter", State: report.KeyContested, Since: before(90 * time.Minute), Count: 5, Writer: "/etc/sysctl.d/99-\x1b[2Jhostile.conf", Text: "1 → 0"},
+		{Key: "sysctl:net.ipv4.ip_forward", State: report.KeyDrifted, Since: before(10 * time.Minute), Text: "0, and 1 is wanted"},
+	}
+	s.Owed = []string{"effect:restart containerd.service"}
+	s.Notes = []report.Note{{Level: "warning", Text: "firewalld runs", Origin: "host"}}
+	s.Certificates = append(s.Certificates, report.Certificate{Name: "calico-node", State: "expired", NotAfter: before(time.Hour), Problem: "it expired an hour ago: issue it again"})
+	s.Totals = report.Totals{Passes: 1, Failed: 1, Rollbacks: 1}
+	s.Last.Error, s.Next = "1 of 52 tasks failed", before(time.Second)
+	return s
+}
+
+func startingStatus() *report.Status {
+	return &report.Status{
+		Version: report.StatusVersion, At: noon, State: report.NodeStarting, Agent: report.Agent{Version: "v1.2.3", PID: 812, Started: before(time.Second)}, Node: "node-1",
+		Configuration: report.Configuration{Store: "/srv/netwright"}, Kinds: []report.KindStatus{}, Keys: []report.KeyStatus{},
+	}
+}
+
+var (
+	served = report.Daemon{Running: true, From: "socket"}
+	dead   = report.Daemon{
+		From: "/run/netwright/status.json", Why: "netwright-agent.service failed 3m ago (exit-code)", Do: "journalctl -u netwright-agent -e",
+		Off: []string{"/etc/netwright/disabled is there: remove it (rm /etc/netwright/disabled) for the daemon to start at the next boot"},
+	}
+)
+
+func TestStatusGolden(t *testing.T) {
+	for name, c := range map[string]struct {
+		view  report.StatusView
+		opt   report.StatusOptions
+		means report.Verdict
+	}{
+		"status-right":        {report.StatusView{Status: rightStatus(), Daemon: served}, report.StatusOptions{Width: 100}, report.Right},
+		"status-wrong":        {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{Width: 100}, report.Wrong},
+		"status-wrong-color":  {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{Width: 100, Color: true}, report.Wrong},
+		"status-wrong-narrow": {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{Width: 40}, report.Wrong},
+		"status-wrong-piped":  {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{}, report.Wrong},
+		"status-starting":     {report.StatusView{Status: startingStatus(), Daemon: served}, report.StatusOptions{Width: 80}, report.Awaited},
+		"status-dead":         {report.StatusView{Status: rightStatus(), Daemon: dead}, report.StatusOptions{Width: 80}, report.Nobody},
+		"status-none":         {report.StatusView{Daemon: dead}, report.StatusOptions{Width: 80}, report.Nobody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.opt.Now = noon
+			var out bytes.Buffer
+			if err := report.StatusText(&out, c.view, c.opt); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".txt", out.Bytes())
+			if !c.opt.Color && strings.Contains(out.String(), "\x1b") {
+				t.Error("an escape sequence without colour")
+			}
+			if got := c.view.Verdict(); got != c.means {
+				t.Errorf("the verdict is %s, want %s", got, c.means)
+			}
+		})
+	}
+}
+
+// A program gets the fields of the status itself, and who told it.
+func TestStatusViewJSON(t *testing.T) {
+	var out bytes.Buffer
+	if err := report.JSON(&out, report.StatusView{Status: wrongStatus(), Daemon: served}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "status-wrong.json", out.Bytes())
+	var back report.StatusView
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report.StatusView{Status: wrongStatus(), Daemon: served}, back); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSame(t *testing.T) {
+	later := rightStatus()
+	later.At, later.Next, later.Configuration.Checked, later.Totals.Passes = noon, noon, noon, 400
+	later.Last, later.Working = &report.LastPass{Cause: "interval"}, &report.Working{What: "interval"}
+	if !rightStatus().Same(later) {
+		t.Error("a pass that changed nothing is told")
+	}
+	for name, change := range map[string]func(*report.Status){
+		"state": func(s *report.Status) { s.State = report.NodePaused }, "reason": func(s *report.Status) { s.Reason = "x" },
+		"a repair": func(s *report.Status) { s.Totals.Repairs++ }, "a key": func(s *report.Status) { s.Keys = s.Keys[1:] },
+		"work": func(s *report.Status) { s.Working = &report.Working{What: "drift", Changes: 1} },
+	} {
+		s := rightStatus()
+		change(s)
+		if s.Same(rightStatus()) {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+	if (*report.Status)(nil).Same(rightStatus()) || !(*report.Status)(nil).Same(nil) {
+		t.Error("none is like one")
+	}
+}
+
+func TestLines(t *testing.T) {
+	if got, want := wrongStatus().Line(), "node-1: failing: file:/opt/cni/bin/bridge: the archive has another sha256 than spec.assets names: check the mirror; 44 of 50 right; generation 7"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	e := report.Event{At: noon, Kind: report.EventRepaired, Key: "sysctl:net.ipv4.ip_forward", Text: "value\x1b[2J differs"}
+	if got, want := e.Line(), `2026-03-01T12:00:00Z repaired sysctl:net.ipv4.ip_forward: value\x1b[2J differs`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// StatusOptions says how a status is written for eyes.
+type StatusOptions struct {
+	Color bool
+	Width int       // of the terminal in characters; 0: not bounded
+	Now   time.Time // that ages are told from
+}
+
+// StatusText writes a status for eyes: who reads it is on call. How the node is and what is wrong comes first, each with what to do; then how many of each
+// kind are right; then what is good to know.
+func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
+	t := &statusText{text: text{opt: TextOptions{Color: opt.Color}}, width: opt.Width, now: opt.Now, served: v.Daemon.Running}
+	t.daemon(v.Daemon, v.Status)
+	if v.Status != nil {
+		t.head(v.Status)
+		t.held(v.Status)
+		t.troubles(v.Status)
+		t.kinds(v.Kinds)
+		t.rest(v.Status)
+	}
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	return nil
+}
+
+type statusText struct {
+	text
+	width  int
+	now    time.Time
+	served bool // a daemon runs
+}
+
+// stateColor is how urgent a state is.
+var stateColor = map[NodeState]string{
+	NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeConverged: green, NodeStarting: dim,
+}
+
+// daemon says, where no daemon runs, so and why, before everything else: what follows is of the past.
+func (t *statusText) daemon(d Daemon, s *Status) {
+	if !d.Running {
+		t.say("", red, "✗ no daemon runs here: "+cmp.Or(d.Why, "nobody knows why"))
+		t.do("  ", d.Do)
+		if s != nil {
+			t.say("  ", "", fmt.Sprintf("below is how it was %s ago, when a daemon (pid %d) last had something new to tell", t.ago(s.At), s.Agent.PID))
+		}
+		t.gap()
+	}
+	for _, off := range d.Off {
+		t.say("", yellow, "! "+off)
+	}
+	t.gap()
+}
+
+// head is which node it is, how it is, and by which documents.
+func (t *statusText) head(s *Status) {
+	who := t.paint(bold, clean(s.Node))
+	if s.NodeGroup != "" {
+		who += " (" + clean(s.NodeGroup) + ")"
+	}
+	if s.Cluster != "" {
+		who += " of " + clean(s.Cluster)
+	}
+	if s.Network != "" {
+		who += ", network " + t.paint(bold, clean(s.Network))
+	}
+	t.line("%s", who)
+	state := string(s.State)
+	if s.Reason != "" {
+		state += ": " + s.Reason
+	}
+	t.say("", stateColor[s.State], state)
+	t.configuration(s.Configuration)
+}
+
+func (t *statusText) configuration(c Configuration) {
+	if c.Digest == "" {
+		t.say("", dim, "no configuration yet, from "+c.Store)
+	} else {
+		t.say("", dim, fmt.Sprintf("generation %d, %.12s, from %s, %s", c.Generation, c.Digest, c.Store, t.checked(c)))
+	}
+	if !c.LastGood.IsZero() {
+		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon began, and this was taken from it %s ago", t.ago(c.LastGood)))
+	}
+	if c.Error != "" {
+		t.say("  ", yellow, "nothing newer can be had: "+c.Error)
+	}
+	if !c.Expires.IsZero() && c.Expires.Sub(t.now) < expiresSoon {
+		t.say("  ", yellow, fmt.Sprintf("it expires at %s: publish it again (agent store publish)", stamp(c.Expires)))
+	}
+}
+
+// expiresSoon is how long before its end a configuration is said to end.
+const expiresSoon = 7 * 24 * time.Hour
+
+func (t *statusText) checked(c Configuration) string {
+	if c.Checked.IsZero() {
+		return "the store has not answered yet"
+	}
+	return "the newest " + t.ago(c.Checked) + " ago"
+}
+
+// held is what keeps the node from following its store.
+func (t *statusText) held(s *Status) {
+	if w := s.Waiting; w != nil {
+		until := ""
+		if !w.Until.IsZero() {
+			until = ", until " + stamp(w.Until)
+		}
+		t.say("", yellow, fmt.Sprintf("… generation %d, %.12s, waits (%s): %s%s", w.Generation, w.Digest, w.Class, w.Reason, until))
+		t.do("  ", "`agent resume --apply` lets it go on this node now")
+	}
+	if s.Held != "" {
+		t.say("", yellow, "! "+s.Held)
+		t.do("  ", "`agent resume` follows the store again")
+	}
+	if p := s.Paused; p != nil {
+		by := ""
+		if p.By != "" {
+			by = " by " + p.By
+		}
+		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, stamp(p.Until), span(p.Until.Sub(t.now)), p.Reason), ": "))
+		t.do("  ", "`agent resume` ends it before")
+	}
+	if !s.Prepared && s.State != NodeStarting {
+		t.say("", yellow, "! not prepared: kubelet may be held back")
+	}
+}

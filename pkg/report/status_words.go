@@ -1,0 +1,105 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// digest is what a status says that lasts.
+func (s *Status) digest() [sha256.Size]byte {
+	data, err := json.Marshal(s.lasting())
+	if err != nil {
+		return [sha256.Size]byte{} // plain data always has a JSON form
+	}
+	return sha256.Sum256(data)
+}
+
+// say writes a text, on as many lines as it needs; those after the first stand under its words.
+func (t *statusText) say(indent, color, s string) {
+	hang := indent
+	if mark, _, found := strings.Cut(s, " "); found && utf8.RuneCountInString(mark) == 1 {
+		hang += "  "
+	}
+	for line := range strings.Lines(s) {
+		for _, part := range fold(clean(strings.TrimSuffix(line, "\n")), t.width-len(hang)) {
+			t.line("%s%s", indent, t.paint(color, part))
+			indent = hang
+		}
+	}
+}
+
+// do writes what to do.
+func (t *statusText) do(indent, s string) {
+	if s != "" {
+		t.say(indent, "", "→ "+s)
+	}
+}
+
+// minWidth is the narrowest column that text is folded into.
+const minWidth = 20
+
+// fold breaks a line between words into lines of at most a width, of which 0 or less is none. A word that is longer has a line of its own, so
+// that a path can be copied.
+func fold(s string, width int) (lines []string) {
+	if width <= 0 {
+		return []string{s}
+	}
+	width = max(width, minWidth)
+	line := ""
+	for _, word := range strings.Split(s, " ") {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// ago is how long ago something was; of a clock that went back, none.
+func (t *statusText) ago(at time.Time) string { return span(t.now.Sub(at)) }
+
+// span is a length of time in its largest unit: "12s", "3m", "5h", "3d".
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// took is how long something took, to a person.
+func took(s Seconds) string {
+	switch d := s.Duration(); {
+	case d < time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	default:
+		return d.Round(10 * time.Millisecond).String()
+	}
+}
+
+// stamp is a moment as everything else here writes it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// plural is "1 pass", "2 passes".
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
