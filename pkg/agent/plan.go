@@ -111,7 +111,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 		}
 	case graph.Failed:
 		s.State = report.Failed
-		s.Asks, s.Disruption, s.Reason = nil, "", ""
+		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		s.State = report.Waits
 	case graph.Skipped:

@@ -131,6 +131,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch = r.sw.report()
+	r.raise(p)
 	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
 	for _, n := range r.trials.notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})

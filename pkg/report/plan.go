@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -29,6 +30,10 @@ type Plan struct {
 	LastGood *time.Time `json:"lastGood,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
+	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty where nothing changes.
+	Class string `json:"class,omitempty"`
+	// ClassWhy says what makes it more than live.
+	ClassWhy string `json:"classWhy,omitempty"`
 	// Switch is set where the documents want another network than the node has.
 	Switch *Switch `json:"switch,omitempty"`
 	// Steps in the order in which they would run.
@@ -70,6 +75,8 @@ type Step struct {
 	Disruption string   `json:"disruption,omitempty"`
 	// Repair says that the key was as wanted before, under the same configuration, and somebody changed it.
 	Repair bool `json:"repair,omitempty"`
+	Class      string   `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
+	ClassWhy   string   `json:"classWhy,omitempty"` // what makes it more than live
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.
@@ -121,6 +128,10 @@ func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
 // value and no content is taken over, whatever the task left in.
 func FromChange(step *Step, c *tasks.Change, secret bool) {
 	step.Reason, step.Unknown = c.Reason, c.Unknown
+	if c.NotHere == "" {
+		class, why := tasks.ClassOf(graph.Key(step.Key), c)
+		step.Class, step.ClassWhy = class.String(), why
+	}
 	for _, ask := range c.Asks {
 		step.Asks = append(step.Asks, string(ask))
 	}
@@ -160,6 +171,7 @@ func (p *Plan) Finish(looked int) {
 	if p.Steps == nil {
 		p.Steps = []Step{}
 	}
+	p.Class, p.ClassWhy = "", ""
 	s := Summary{Tasks: looked, Right: looked - len(p.Steps)}
 	seen := map[string]bool{}
 	for i := range p.Steps {
@@ -172,6 +184,7 @@ func (p *Plan) Finish(looked int) {
 				return again
 			})
 			s.count(step)
+			p.Raise(step.Class, step.ClassWhy)
 		case Waits:
 			s.Waiting++
 		case Failed:
@@ -183,6 +196,13 @@ func (p *Plan) Finish(looked int) {
 		}
 	}
 	p.Summary = s
+}
+
+// Raise lifts the plan's class to a higher one, with what makes it so.
+func (p *Plan) Raise(class, why string) {
+	if p.Class == "" || tasks.ParseClass(class) > tasks.ParseClass(p.Class) {
+		p.Class, p.ClassWhy = class, why
+	}
 }
 
 func (s *Summary) count(step *Step) {

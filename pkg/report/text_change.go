@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // How wide the columns of a plan may grow, in characters, and how many lines of contents it shows: the JSON has them all.
@@ -99,6 +101,9 @@ func (t *text) attention(s *Step) {
 	}
 	if s.Unknown != "" {
 		t.line("      %s", t.paint(yellow, clean("unknown "+s.Unknown)))
+	}
+	if tasks.ParseClass(s.Class) >= tasks.ClassDrain { // the others are seen from what follows them
+		t.line("      %s", t.paint(red, s.Class+": "+s.ClassWhy))
 	}
 	if s.Disruption == mayCutOff {
 		t.line("      %s", t.paint(red, mayCutOff))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // shownKeys is how many keys that share a fate are named.
@@ -141,6 +143,9 @@ func (t *text) interruptions(p *Plan) {
 		case s.Disruption == restartsUnit && !strings.HasPrefix(s.Key, "effect:"):
 			stops = append(stops, strings.TrimPrefix(s.Key, "unit:"))
 		}
+	}
+	if tasks.ParseClass(p.Class) > tasks.ClassLive && !ran(p) {
+		t.line("class: %s (%s)", t.paint(yellow, p.Class), clean(p.ClassWhy))
 	}
 	words := []string{"will restart:", "will reload:", "will stop:", "may cut the node off:"}
 	if ran(p) {

@@ -1,0 +1,56 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// Each kind of change has the class that on-call people expect of it, and the highest counts.
+func TestClasses(t *testing.T) {
+	one := func(op Op, key graph.Key) *Change { return &Change{Items: []Item{{Key: key, Op: op}}} }
+	with := func(c *Change, d Disruption, asks ...graph.Key) *Change {
+		c.Disruption, c.Asks = d, asks
+		return c
+	}
+	file, unit := FileKey("/etc/cni/net.d/10-a.conflist"), graph.MakeKey(KindUnit, "docker.service")
+	for _, c := range []struct {
+		name string
+		key  graph.Key
+		c    *Change
+		want Class
+	}{
+		{"nothing", file, nil, ClassLive},
+		{"a conf", file, one(Update, file), ClassLive},
+		{"a conf that goes", file, one(Remove, file), ClassLive},
+		{"systemd reads its files", DaemonReload, one(Run, DaemonReload), ClassLive},
+		{"a unit's file", file, with(one(Create, file), NoDisruption, DaemonReload), ClassLive},
+		{"a new link", LinkKey("cbr0"), one(Create, LinkKey("cbr0")), ClassLive},
+		{"a file that a unit reads", file, with(one(Update, file), NoDisruption, DaemonReload, Reload("systemd-udevd.service")), ClassReload},
+		{"the reload itself", Reload("systemd-networkd.service"), with(one(Run, Reload("systemd-networkd.service")), MayCutOff), ClassReload},
+		{"a default route", "route:254/0.0.0.0/0", with(one(Create, "route:254/0.0.0.0/0"), MayCutOff), ClassReload},
+		{"a file that a unit runs from", file, with(one(Update, file), NoDisruption, Restart("containerd.service")), ClassRestart},
+		{"both", file, with(one(Update, file), MayCutOff, Reload("a.service"), Restart("b.service")), ClassRestart},
+		{"a unit that stops", unit, with(one(Update, unit), RestartsUnit), ClassRestart},
+		{"a switch stops kubelet", "pause:kubelet.service", with(one(Update, "unit:kubelet.service"), MayCutOff), ClassRestart},
+		{"a switch takes pods away", EvictKey("flannel"), with(one(Remove, "pod:default/web-1"), MayCutOff), ClassDrain},
+		{"the pods' gateway goes", "address:cbr0/10.0.0.1/24", with(one(Remove, "address:cbr0/10.0.0.1/24"), MayCutOff), ClassDrain},
+		{"the kernel's command line", FileKey("/etc/default/grub.d/50-ipv6.cfg"), one(Create, FileKey("/etc/default/grub.d/50-ipv6.cfg")), ClassReplace},
+		{"not on this host", file, &Change{Asks: []graph.Key{Restart("a.service")}, NotHere: "no systemd here"}, ClassLive},
+	} {
+		if got, why := ClassOf(c.key, c.c); got != c.want || (why == "") != (got == ClassLive) {
+			t.Errorf("%s is %s (%s), want %s", c.name, got, why, c.want)
+		}
+	}
+}
+
+func TestClassNames(t *testing.T) {
+	for c := ClassLive; c <= ClassReplace; c++ {
+		if got := ParseClass(c.String()); got != c {
+			t.Errorf("%s is parsed as %s", c, got)
+		}
+	}
+	if got := ParseClass("weather"); got != ClassLive {
+		t.Errorf("an unknown class is %s", got)
+	}
+}
