@@ -26,7 +26,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	}
 	defer unlock() // last: until then nobody else may replace the socket
 	d := agent.Daemon{
-		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target,
+		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
 	}
 	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {
 		log.Warn("commands cannot reach the daemon: they wait for its passes, and make their own", zap.Error(err))

@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -34,6 +31,9 @@ type Daemon struct {
 	Manager  Manager
 	Control  *control.Server // where commands come in; nil: nowhere
 	Target   control.Target  // where Store and Select come from, as a command's flags name them
+	Version  string          // of the agent
+	// Observers are told how the node stands, in this order.
+	Observers []Observer
 }
 
 // Times of the daemon's life.
@@ -56,6 +56,14 @@ type life struct {
 	next     time.Time // when to look again
 	unread   bool      // the last pass could not read the store
 	over     bool      // somebody asked the daemon to end
+	standing standing
+}
+
+// wake is why the daemon stopped waiting.
+type wake struct {
+	cause string       // for status and log: "interval", "the store changed"
+	known bool         // only the host can have changed: the pass goes by what is known
+	job   *control.Job // what a command asks for; nil: nobody does
 }
 
 // Run converges until ctx ends, and then returns nil: to be stopped is no
@@ -73,32 +81,48 @@ func (d Daemon) Run(ctx context.Context) error {
 	}()
 
 	recoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
+	l.beginTelling()
 	for ctx.Err() == nil && !l.over {
-		if job := l.wait(ctx); job != nil {
-			l.serve(ctx, job)
+		if w := l.wait(ctx); w.job != nil {
+			l.serve(ctx, w.job)
 		} else if ctx.Err() == nil {
-			var out outcome
-			l.at("a pass of its own", func() { out = l.once(ctx, d.Pass) })
-			l.tell(ctx, out)
+			l.round(ctx, w)
 		}
 	}
 	return d.Manager.Stopping()
 }
 
-// wait waits for the time of the next pass, or for what comes before it. Nil: it is time, or the daemon ends.
-func (l *life) wait(ctx context.Context) *control.Job {
+// round makes a pass of the daemon's own.
+func (l *life) round(ctx context.Context, w wake) {
+	pass, clock := l.observed(ctx, l.Pass, w)
+	pass.Known = w.known
+	var out outcome
+	l.at("a pass of its own", func() { out = l.once(ctx, pass) })
+	l.tell(ctx, w, out, clock)
+}
+
+// wait waits for the time of the next pass, or for what comes before it.
+func (l *life) wait(ctx context.Context) wake {
 	t := time.NewTimer(time.Until(l.next))
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
 	select {
 	case <-ctx.Done():
+		return wake{cause: "the end"}
 	case <-t.C:
-	case <-l.watch(watched):
+	case what := <-l.watch(watched):
+		return wake{cause: what + " changed"}
 	case job := <-l.Control.Jobs():
-		return job
+		return asked(job)
 	}
-	return nil
+	switch {
+	case l.standing.now.Totals.Passes == 0:
+		return wake{cause: "start"}
+	case l.failures > 0:
+		return wake{cause: "again after a failure"}
+	}
+	return wake{cause: "interval"}
 }
 
 // at marks that the daemon works, for the watchdog and for who waits.
@@ -110,10 +134,11 @@ func (l *life) at(what string, do func()) {
 }
 
 // tell says what became of a pass, and decides when the next one is.
-func (l *life) tell(ctx context.Context, out outcome) {
+func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
 	}
+	defer l.ended(w, out, clock)
 	l.unread = out.load != nil
 	if l.failures++; out.load == nil && out.err == nil {
 		l.failures = 0
@@ -142,38 +167,18 @@ func (l *life) alive() bool {
 	return since == 0 || time.Since(l.begun)-since < passLimit
 }
 
-// outcome is what became of a pass.
-type outcome struct {
-	plan *report.Plan // nil when there was none
-	load error        // why there are no newer documents
-	err  error        // of the pass
-}
-
 // once makes one pass with the newest documents. A store that cannot be
 // reached, and documents that cannot be used, do not stop the repair of what is
 // already known.
 func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
-	var last statestore.Revision
-	if l.desired != nil && l.desired.Taken.IsZero() {
-		last = l.desired.Snapshot.Revision
-	}
-	fresh, err := Load(ctx, l.Store, l.Select, last)
-	switch {
-	case err == nil:
-		l.desired = fresh
-	case !errors.Is(err, statestore.ErrNotModified):
-		out.load = err
-		if l.desired == nil {
-			l.desired, err = pass.LastGood(ctx, l.Store, l.Select, err)
-			if l.desired == nil {
-				out.load = err
-			}
+	if !pass.Known {
+		pass.Hooks.enter("load")
+		out.load = l.load(ctx, pass)
+		if ctx.Err() != nil {
+			return out
 		}
+		l.health.store(out.load, l.desired != nil)
 	}
-	if ctx.Err() != nil {
-		return out
-	}
-	l.health.store(out.load, l.desired != nil)
 	if l.desired == nil && !pass.Held() {
 		return out
 	}
@@ -183,6 +188,30 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 		l.health.plan(out.plan)
 	}
 	return out
+}
+
+// load takes the newest documents. The error says why there are no newer ones than those that are known.
+func (l *life) load(ctx context.Context, pass Pass) error {
+	var last statestore.Revision
+	if l.desired != nil && l.desired.Taken.IsZero() {
+		last = l.desired.Snapshot.Revision
+	}
+	fresh, err := Load(ctx, l.Store, l.Select, last)
+	switch {
+	case err == nil:
+		l.desired = fresh
+		return nil
+	case errors.Is(err, statestore.ErrNotModified):
+		return nil
+	case l.desired != nil:
+		return err
+	}
+	good, worse := pass.LastGood(ctx, l.Store, l.Select, err)
+	if good == nil {
+		return worse
+	}
+	l.desired = good
+	return err
 }
 
 func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
@@ -207,71 +236,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	}
-}
-
-// prepared says that all of the first gate is right. What waits there (a pod
-// CIDR that only a running kubelet brings) does not hold kubelet back.
-func prepared(p *report.Plan) bool {
-	if p == nil {
-		return false
-	}
-	for _, s := range p.Steps {
-		if s.Gate == gateName(0) && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
-			return false
-		}
-	}
-	return true
-}
-
-// status is the outcome in one line, for `systemctl status`: what is wrong comes first.
-func (o outcome) status(desired *Desired) string {
-	var parts []string
-	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with the last good configuration, %s, %s ago: %s", desired.age(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
-	} else if o.load != nil && desired != nil {
-		parts = append(parts, fmt.Sprintf("going on with generation %d (%.12s), for there is no newer one: %s", desired.Snapshot.Generation, desired.Snapshot.Digest, short(o.load)))
-	} else if o.load != nil {
-		parts = append(parts, "not converged: "+short(o.load))
-	}
-	if o.plan == nil {
-		if o.err != nil {
-			parts = append(parts, "not converged: "+short(o.err))
-		}
-		return strings.Join(parts, "; ")
-	}
-	s := o.plan.Summary
-	if o.err != nil && !asRunError(o.err) {
-		parts = append(parts, "not converged: "+short(o.err))
-	}
-	if s.Failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
-	}
-	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
-	if s.Waiting > 0 {
-		line += fmt.Sprintf(", %d waiting", s.Waiting)
-	}
-	if o.plan.Held != "" {
-		line += ", " + o.plan.Held
-	}
-	return strings.Join(append(parts, line), "; ")
-}
-
-// short is an error on one line of bounded length.
-func short(err error) string {
-	const most = 240
-	text := []rune(oneLine(err))
-	if len(text) > most {
-		return string(text[:most]) + " …"
-	}
-	return string(text)
-}
-
-// oneLine is an error on one line: of documents the first.
-func oneLine(err error) string {
-	words := err.Error()
-	var documents *DocumentError
-	if errors.As(err, &documents) {
-		words = documents.first()
-	}
-	return strings.Join(strings.Fields(words), " ")
 }

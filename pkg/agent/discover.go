@@ -32,7 +32,7 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 	if learnt.Node != d.Node.Name {
 		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
 	}
-	if p.API != nil && p.live() && !p.Host.Sandbox {
+	if p.API != nil && !p.Known && p.live() && !p.Host.Sandbox {
 		if err := p.ask(ctx, d, v.Facts(), want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
 				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})

@@ -32,6 +32,8 @@ type Hooks struct {
 	OnRetry func(key graph.Key, why error, pause time.Duration)
 	// OnWait hears whom the pass waits for before it begins, once.
 	OnWait func(who string)
+	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
+	OnPhase func(name string)
 
 	guard   *guard // of the pass itself
 	refused map[graph.Key]error
@@ -45,6 +47,13 @@ func (h Hooks) onWait() func(host.Holder) {
 	return func(who host.Holder) { h.OnWait("another run: " + who.String()) }
 }
 
+// enter tells which part of a pass begins.
+func (h Hooks) enter(phase string) {
+	if h.OnPhase != nil {
+		h.OnPhase(phase)
+	}
+}
+
 // Pass is one look at the host, and what comes of it.
 type Pass struct {
 	Host   host.Options // without stamps: the ledger brings them
@@ -56,9 +65,11 @@ type Pass struct {
 	Checkpoint checkpoint.Settings
 	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents say.
 	AllowDisruptive bool
-	API             *API   // the Kubernetes API; nil: it is not asked
-	EC2             EC2    // EC2's API; nil: it is not asked
-	By              string // who makes the pass, for the history; "" is the agent itself
+	API             *API // the Kubernetes API; nil: it is not asked
+	EC2             EC2  // EC2's API; nil: it is not asked
+	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For what only the host can have changed.
+	Known bool
+	By    string // who makes the pass, for the history; "" is the agent itself
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 
@@ -140,6 +151,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, err
 	}
 	defer unlock()
+	p.Hooks.enter("look")
 	led, err := p.loadLedger()
 	if err != nil {
 		return nil, err
@@ -157,6 +169,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, err
 	}
 	out, err := do(h, led)
+	p.Hooks.enter("record")
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -130,7 +131,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch = r.sw.report()
+	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
 	r.raise(p)
 	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
 	for _, n := range r.trials.notes {
@@ -142,11 +143,23 @@ func (r *run) report(changed report.State) *report.Plan {
 	return p
 }
 
+// kindsOf counts tasks by the kind of their first key.
+func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
+	out := map[string]int{}
+	for _, rep := range reps {
+		for i := range rep.Results {
+			out[rep.Results[i].Node.Owns()[0].Kind()]++
+		}
+	}
+	return out
+}
+
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 	if _, err := loadTrials(h, p.Log).settle(ctx, h, led); err != nil { // of an earlier pass; what it takes back is refused below
 		return nil, err
 	}
+	p.Hooks.enter("plan")
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {
 		return nil, err
@@ -174,6 +187,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if before.Summary.Changes() == 0 {
 		return before, errors.Join(r.end(ctx, p, h), r.unmade())
 	}
+	p.Hooks.enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
 	if err != nil {
@@ -199,10 +213,12 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	planned := r.removals
 	r.removals, r.pruneRep.Results = newChanges(), nil
 	if r.pruning.graph != nil && failure(rep) == nil && r.sw.unfinished(rep) == nil {
+		p.Hooks.enter("remove")
 		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
 			return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
 		}
 	}
+	p.Hooks.enter("settle")
 	late := r.sw.unfinished(rep, r.pruneRep)
 	if r.sw.begins() && late == nil {
 		late = r.sw.arrive(ctx, h, led)

@@ -23,12 +23,13 @@ func (l *life) serve(ctx context.Context, job *control.Job) {
 		case control.Once:
 			l.serveOnce(ctx, job)
 		case control.Rollback:
-			pass := l.passFor(job)
+			pass, clock := l.passFor(ctx, job)
 			var out outcome
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
-			l.finish(ctx, job, out)
+			l.finish(ctx, job, out, clock)
 		case control.Resume:
-			was, err := l.passFor(job).Resume(ctx)
+			pass, _ := l.passFor(ctx, job)
+			was, err := pass.Resume(ctx)
 			if err == nil && was != "" {
 				l.next = time.Now() // it follows the store from now on
 			}
@@ -51,7 +52,7 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 		job.End(control.Event{Error: &control.Failure{Text: why, Besides: why}})
 		return
 	}
-	pass := l.passFor(job)
+	pass, clock := l.passFor(ctx, job)
 	pass.By = ""                         // the documents decide what is done, and not who is impatient
 	if job.Verify && !pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
 		pass.Host.Verify = true
@@ -66,11 +67,11 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 	if out.load != nil && out.plan != nil && out.plan.Held != "" {
 		job.Send(control.Event{Event: control.Note, Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})
-		l.tell(ctx, out)
+		l.tell(ctx, asked(job), out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
 		return
 	}
-	l.finish(ctx, job, out)
+	l.finish(ctx, job, out, clock)
 }
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower, and as right.
@@ -81,15 +82,18 @@ func (l *life) remember(pass *Pass) {
 }
 
 // finish tells service manager and client how a pass ended that a command asked for.
-func (l *life) finish(ctx context.Context, job *control.Job, out outcome) {
+func (l *life) finish(ctx context.Context, job *control.Job, out outcome, clock *phases) {
 	if out.plan != nil { // else nothing was done, and what was told before still holds
-		l.tell(ctx, out)
+		l.tell(ctx, asked(job), out, clock)
 	}
 	job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
 }
 
+// asked is the wake of a job.
+func asked(job *control.Job) wake { return wake{cause: "asked: " + job.String(), job: job} }
+
 // passFor is the daemon's pass with somebody who hears of it.
-func (l *life) passFor(job *control.Job) Pass {
+func (l *life) passFor(ctx context.Context, job *control.Job) (Pass, *phases) {
 	pass := l.Pass
 	pass.By = job.By
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
@@ -102,7 +106,7 @@ func (l *life) passFor(job *control.Job) Pass {
 		},
 		OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) },
 	}
-	return pass
+	return l.observed(ctx, pass, asked(job))
 }
 
 // failureOf is a pass's error as a client needs it: nil where all went well.

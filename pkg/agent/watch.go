@@ -18,9 +18,9 @@ import (
 // watchSplay spreads over a fleet what a change wakes: all watch the same object.
 const watchSplay = 2 * time.Second
 
-// watch tells on the channel that the store or the Nodes of the API have something new, until ctx ends. It is only for as long as the daemon waits.
-func (l *life) watch(ctx context.Context) <-chan struct{} {
-	changed := make(chan struct{}, 2)
+// watch tells on the channel what has something new, the store or the Nodes of the API, until ctx ends. It is only for as long as the daemon waits.
+func (l *life) watch(ctx context.Context) <-chan string {
+	changed := make(chan string, 2)
 	if !time.Now().Before(l.next) {
 		return changed // it does not wait
 	}
@@ -34,13 +34,13 @@ func (l *life) watch(ctx context.Context) <-chan struct{} {
 }
 
 // follow waits for one change.
-func (l *life) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- struct{}) {
+func (l *life) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- string) {
 	for failures := 1; ; failures++ {
 		err := await(ctx)
 		switch {
 		case err == nil:
 			if pause(ctx, rand.N(watchSplay)) {
-				changed <- struct{}{}
+				changed <- what
 			}
 			return
 		case ctx.Err() != nil, errors.Is(err, errors.ErrUnsupported):

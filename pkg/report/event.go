@@ -116,7 +116,7 @@ func (e *events) keys(before, after []KeyStatus) {
 
 // node is what concerns the node as a whole.
 func (e *events) node(before, after *Status) {
-	if now, was := after.Configuration, before.Configuration; now.Digest != "" && now.Digest != was.Digest {
+	if now, was := after.Configuration, before.Configuration; was.Digest != "" && now.Digest != was.Digest {
 		e.add(EventConfigured, "", fmt.Sprintf("generation %d (%.12s) is in force", now.Generation, now.Digest))
 	}
 	if w := after.Waiting; w != nil && (before.Waiting == nil || before.Waiting.Digest != w.Digest || before.Waiting.Reason != w.Reason) {

@@ -31,9 +31,10 @@ func TestEvents(t *testing.T) {
 		{"a repaired key is old news", report.Status{Keys: []report.KeyStatus{{Key: "file:/a", State: report.KeyRepaired}}}, report.Status{}, nil, nil},
 		{"contested", report.Status{}, report.Status{Keys: []report.KeyStatus{fought}}, nil,
 			[]report.Event{{At: at, Kind: report.EventContested, Key: "sysctl:x", Text: "changed 5 times; tuned.service writes it too"}}},
-		{"a configuration waits, and is taken", report.Status{Waiting: &report.Waiting{Generation: 3, Digest: "abc", Class: "restart", Reason: "auto is reload"}},
+		{"a configuration waits, and is taken", report.Status{Configuration: report.Configuration{Generation: 2, Digest: "aaa"}, Waiting: &report.Waiting{Generation: 3, Digest: "abc", Class: "restart", Reason: "auto is reload"}},
 			report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventConfigured, Text: "generation 3 (abc) is in force"}}},
+		{"an agent begins", report.Status{}, report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil, nil},
 		{"paused", report.Status{}, report.Status{Paused: &report.Paused{Until: at.Add(time.Hour), By: "alice", Reason: "a new switch"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventPaused, Text: "until 2026-01-02T04:04:05Z by alice: a new switch"}}},
 	} {

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Observer is told how the node stands whenever there is something new to tell: a status file, metrics, the Node's condition. It is called from the
+// daemon's loop, which waits for it: it takes note and returns, and whoever talks to somebody else does so in a goroutine of its own. What
+// it is given it may keep, and must not change.
+type Observer interface {
+	Observe(now *report.Status, happened []report.Event)
+}
+
+// standing is how the node stands, as the daemon tells it.
+type standing struct {
+	observers []Observer
+	now       report.Status // what was told last; a copy goes out
+	told      bool
+	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
+	certs     time.Time                     // when the certificates were looked at
+}
+
+// certsEvery is how old the list of certificates may be in a pass that changes nothing.
+const certsEvery = 10 * time.Minute
+
+// beginTelling tells that there is a daemon.
+func (l *life) beginTelling() {
+	s := &l.standing
+	s.observers, s.counts = l.Observers, map[string]*report.KindStatus{}
+	s.now = report.Status{
+		Version: report.StatusVersion, State: report.NodeStarting, Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
+		Node: l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster, Configuration: report.Configuration{Store: l.Store.String()},
+		Kinds: []report.KindStatus{}, Keys: []report.KeyStatus{},
+	}
+	s.tell(s.now, nil)
+}
+
+// tell gives a status to all observers, with what happened since the last one.
+func (s *standing) tell(next report.Status, done *report.Plan) {
+	next.At = time.Now()
+	var before *report.Status
+	if s.told {
+		last := s.now
+		before = &last
+	}
+	s.now, s.told = next, true
+	if len(s.observers) == 0 {
+		return
+	}
+	events := report.Events(before, &next, done)
+	for _, o := range s.observers {
+		o.Observe(&next, events)
+	}
+}
+
+// working tells that the daemon changes something.
+func (s *standing) working(what string, plan *report.Plan) {
+	next := s.now
+	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	s.tell(next, nil)
+}
+
+// observed is a pass that tells how it goes on.
+func (l *life) observed(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
+	clock := newPhases()
+	enter, planned := pass.Hooks.OnPhase, pass.Hooks.OnPlan
+	pass.Hooks.OnPhase = func(name string) {
+		clock.enter(name)
+		if enter != nil {
+			enter(name)
+		}
+	}
+	pass.Hooks.OnPlan = func(p *report.Plan) {
+		if p.Summary.Changes() > 0 && ctx.Err() == nil {
+			l.standing.working(w.cause, p)
+		}
+		if planned != nil {
+			planned(p)
+		}
+	}
+	return pass, clock
+}

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// outcome is what became of a pass.
+type outcome struct {
+	plan *report.Plan // nil when there was none
+	load error        // why there are no newer documents
+	err  error        // of the pass
+}
+
+// prepared says that all of the first gate is right. What waits there (a pod
+// CIDR that only a running kubelet brings) does not hold kubelet back.
+func prepared(p *report.Plan) bool {
+	if p == nil {
+		return false
+	}
+	for _, s := range p.Steps {
+		if s.Gate == gateName(0) && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
+			return false
+		}
+	}
+	return true
+}
+
+// status is the outcome in one line, for `systemctl status`: what is wrong comes first.
+func (o outcome) status(desired *Desired) string {
+	var parts []string
+	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
+		parts = append(parts, fmt.Sprintf("going on with the last good configuration, %s, %s ago: %s", desired.age(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
+	} else if o.load != nil && desired != nil {
+		parts = append(parts, fmt.Sprintf("going on with generation %d (%.12s), for there is no newer one: %s", desired.Snapshot.Generation, desired.Snapshot.Digest, short(o.load)))
+	} else if o.load != nil {
+		parts = append(parts, "not converged: "+short(o.load))
+	}
+	if o.plan == nil {
+		if o.err != nil {
+			parts = append(parts, "not converged: "+short(o.err))
+		}
+		return strings.Join(parts, "; ")
+	}
+	s := o.plan.Summary
+	if o.err != nil && !asRunError(o.err) {
+		parts = append(parts, "not converged: "+short(o.err))
+	}
+	if s.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
+	}
+	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
+	if s.Waiting > 0 {
+		line += fmt.Sprintf(", %d waiting", s.Waiting)
+	}
+	if o.plan.Held != "" {
+		line += ", " + o.plan.Held
+	}
+	return strings.Join(append(parts, line), "; ")
+}
+
+// short is an error on one line of bounded length.
+func short(err error) string {
+	const most = 240
+	text := []rune(oneLine(err))
+	if len(text) > most {
+		return string(text[:most]) + " …"
+	}
+	return string(text)
+}
+
+// oneLine is an error on one line: of documents the first.
+func oneLine(err error) string {
+	words := err.Error()
+	var documents *DocumentError
+	if errors.As(err, &documents) {
+		words = documents.first()
+	}
+	return strings.Join(strings.Fields(words), " ")
+}

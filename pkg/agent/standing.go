@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// ended tells what became of a pass.
+func (l *life) ended(w wake, out outcome, clock *phases) {
+	s := &l.standing
+	next := s.now
+	next.Working, next.Prepared, next.Next = nil, l.ready, l.next
+	next.Configuration = l.configuration(next.Configuration, w, out)
+	next.Totals.Passes++
+	if out.load != nil || out.err != nil {
+		next.Totals.Failed++
+	}
+	var undone *checkpoint.UndoneError
+	if errors.As(out.err, &undone) {
+		next.Totals.Rollbacks++
+	}
+	changed, repaired := s.count(out.plan)
+	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
+	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)), Phases: clock.list(), Changed: changed, Repairs: repaired}
+	if out.err != nil {
+		next.Last.Error = oneLine(out.err)
+	}
+	if p := out.plan; p != nil {
+		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
+		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.Keys = keysOf(p, next.Keys, time.Now())
+		next.Kinds = s.kinds(p)
+		next.State, next.Reason = stateOf(next.Keys, p.Summary)
+	}
+	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && (next.State != report.NodeFailing || next.Reason == "") {
+		next.State, next.Reason = report.NodeFailing, why
+	}
+	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
+		next.Certificates, s.certs = l.certificates(), time.Now()
+	}
+	s.tell(next, out.plan)
+}
+
+// configuration is what the daemon works towards.
+func (l *life) configuration(was report.Configuration, w wake, out outcome) report.Configuration {
+	now := was
+	if !w.known {
+		now.Error = ""
+		if out.load == nil {
+			now.Checked = time.Now()
+		} else {
+			now.Error = oneLine(out.load)
+		}
+	}
+	if d := l.desired; d != nil {
+		if now.Generation, now.Digest = d.Snapshot.Generation, d.Snapshot.Digest; now.Digest != was.Digest {
+			now.Since = time.Now()
+		}
+		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires
+	}
+	return now
+}
+
+// certificates are those of the node as they are now. What cannot be read is said by `agent certs`, and by the pass that needs it.
+func (l *life) certificates() []report.Certificate {
+	list, err := l.Pass.Certs(l.Select.Node, time.Now())
+	if err != nil {
+		l.Pass.Log.Warn("the certificates cannot be listed", zap.Error(err))
+		return nil
+	}
+	out := make([]report.Certificate, len(list))
+	for i := range list {
+		c := &list[i]
+		out[i] = report.Certificate{Name: c.Name, CA: c.CA, State: string(c.State), NotAfter: c.NotAfter, RenewAt: c.RenewAt, Problem: c.Problem}
+	}
+	return out
+}
+
+// count adds up what a pass did.
+func (s *standing) count(p *report.Plan) (changed, repaired int) {
+	if p == nil {
+		return 0, 0
+	}
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.State != report.Done {
+			continue
+		}
+		kind := s.kind(graph.Key(step.Key).Kind())
+		if step.Repair {
+			repaired++
+			kind.Repaired++
+		} else {
+			changed++
+			kind.Changed++
+		}
+	}
+	return changed, repaired
+}
+
+func (s *standing) kind(name string) *report.KindStatus {
+	if s.counts[name] == nil {
+		s.counts[name] = &report.KindStatus{Kind: name}
+	}
+	return s.counts[name]
+}
