@@ -34,6 +34,7 @@ func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *l
 	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), log: log, hooks: hooks}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
+	a.done.drift = planned.drift
 	before := led.Owed()
 	owe(led, planned)
 	if err := led.SaveOwed(ctx, h); err != nil {
@@ -162,7 +163,11 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
 	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" {
-		a.log.Info("changed", zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took))
+		word := "changed"
+		if a.planned.repair(key) {
+			word = "repaired"
+		}
+		a.log.Info(word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took))
 	}
 	if a.hooks.OnDone != nil {
 		a.hooks.OnDone(key, res.State)

@@ -109,7 +109,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, rep := plan(ctx, g, h, led.Owed(), nil)
+	planned, rep := plan(ctx, g, h, led.Owed(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
 		return steps(rep, planned, report.Planned), failure(rep)
 	}

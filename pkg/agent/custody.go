@@ -27,6 +27,7 @@ type custody struct {
 	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
 	print   string
 	changed changedPolicy
+	drift   *drift   // what of the changes brings back what somebody changed; nil where nothing does
 	around  []string // directories that a checkpoint of the pass puts something into
 }
 
@@ -53,6 +54,9 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, re
 			e, err := c.intent(ctx, h, t, key, &b)
 			if err != nil {
 				return fmt.Errorf("look at %s before it changes: %w", key, err)
+			}
+			if key == first {
+				c.drift.mark(&e)
 			}
 			b.Put = append(b.Put, e)
 		}
@@ -238,13 +242,14 @@ type ending struct {
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
 	inStep := c.inStep()
-	if inStep && !out.changed.any() && len(out.removed) == 0 && out.desired.has(b.Head.Network) == b.Head.Network {
+	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.desired.has(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
 		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) {
+			c.undid(res, &b)
 			continue
 		}
 		change := out.changed.get(first)
@@ -259,7 +264,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		return err
 	}
 	if failure(out.rep) == nil && !out.halfway {
-		b.Head.Print = c.print
+		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
 		b.Head.Network = out.desired.has(b.Head.Network)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
@@ -302,7 +307,10 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 			e.Last = live
 		}
 		c.describe(&e, t, key)
-		e.Pending, e.Released = false, false
+		e.Pending, e.Again, e.Released = false, false, false
+		if fleeting(t, key) {
+			e.Boot = c.led.Boot()
+		}
 		if !known || !sameEntry(old, e) {
 			b.Put = append(b.Put, e)
 			if rec, known := c.record(t.Owns()[0]); known {

@@ -50,7 +50,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch, rep := plan(ctx, g, view, nil, nil)
+	ch, rep := plan(ctx, g, view, nil, nil, nil)
 	return installed(rep, ch, report.Planned, notes), failure(rep)
 }
 

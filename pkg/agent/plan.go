@@ -16,6 +16,7 @@ import (
 type changes struct {
 	mu    sync.Mutex
 	byKey map[graph.Key]*tasks.Change
+	drift *drift // tells repairs; nil: there are none
 }
 
 func newChanges() *changes { return &changes{byKey: map[graph.Key]*tasks.Change{}} }
@@ -46,18 +47,21 @@ func (c *changes) any() bool {
 
 // plan asks every task what it would change on view, upstream first, each on
 // the host as the tasks before it will have left it. owed are effects that an
-// earlier run still owes; refused are tasks whose change is not made, with the reason; gone is what this run removes at its end.
-func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
+// earlier run still owes; refused are tasks whose change is not made, with the reason; drift, which may be nil, judges the
+// changes; gone is what this run removes at its end.
+func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, drift *drift, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)
 	out := newChanges()
+	out.drift = drift
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := look(ctx, t, over)
 		if err != nil || c == nil {
 			return err
 		}
 		key := t.Owns()[0]
+		drift.judge(ctx, t, c)
 		if why := refused[key]; why != nil && c.NotHere == "" {
 			return why
 		}
@@ -85,7 +89,9 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 		if res.State == graph.Done && c == nil {
 			continue
 		}
-		out = append(out, step(res, key, c, changed))
+		s := step(res, key, c, changed)
+		s.Repair = c != nil && c.NotHere == "" && ch.repair(key)
+		out = append(out, s)
 	}
 	return out
 }

@@ -48,13 +48,13 @@ func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, ef
 		if h.gone, err = arrangeGone(of.gone, nil); err != nil {
 			return h, err
 		}
-		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil)
+		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil, nil)
 	}
 	if len(of.back)+len(effects) > 0 {
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
-		h.coming, h.backRep = plan(ctx, h.back, v, led.Owed(), nil)
+		h.coming, h.backRep = plan(ctx, h.back, v, led.Owed(), nil, nil)
 	}
 	return h, nil
 }

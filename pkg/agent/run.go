@@ -95,12 +95,13 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	}
 	r.trials = loadTrials(v, p.Log)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
-	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.pruning.gone...)
+	r.custody.drift = newDrift(r.custody, v, time.Now())
+	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil, r.ahead()...)
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil, nil, r.ahead()...)
 	}
 	return nil
 }

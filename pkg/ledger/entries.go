@@ -41,6 +41,12 @@ type Entry struct {
 	Last string `json:"last,omitempty"`
 	// Pending says that a change was about to be made, and nothing says how it ended.
 	Pending bool `json:"pending,omitempty"`
+	// Again says of a change that is pending, or failed, that the key was right before, or made so, for this very task: it is a repair.
+	Again bool `json:"again,omitempty"`
+	// Boot is the boot in which a key that does not outlive one was last made right; see [Head.Boot].
+	Boot string `json:"boot,omitempty"`
+	// Drift is set once others have changed the key.
+	Drift *Drift `json:"drift,omitempty"`
 	// Released says that nobody wants the key any more and that it stays; only reset still looks at it.
 	Released bool `json:"released,omitempty"`
 	// Parent says that it is a directory made on the way to a path.
@@ -55,7 +61,9 @@ type Head struct {
 	// Settled says that every entry is wanted by that set, or released: there is nothing to prune.
 	Settled bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
-	Held    *Pin `json:"held,omitempty"`
+	// Boot is that in which all was right last: what is missing of a later one nobody took away.
+	Boot string `json:"boot,omitempty"`
+	Held *Pin   `json:"held,omitempty"`
 	// Network is the one that the node has: that of the last set that was right, or that a switch has come to.
 	Network Network `json:"network,omitzero"`
 	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.

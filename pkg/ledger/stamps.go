@@ -59,6 +59,9 @@ func LoadStamps(r Reader) *Stamps {
 	return s
 }
 
+// Boot names the boot that goes on; "" where nothing does, as below an image's root.
+func (s *Stamps) Boot() string { return s.boot }
+
 // parseStamps returns the records; none with an error, or of another boot.
 func parseStamps(data []byte, boot string) ([]byte, error) {
 	head, _, ok := strings.Cut(string(data[:min(len(data), 200)]), "\n")

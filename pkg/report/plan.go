@@ -58,6 +58,11 @@ const (
 	Skipped State = "skipped" // needs something that failed
 	NotHere State = "not here"
 	Stopped State = "cancelled"
+
+	// Three states of a key that others changed, and that stays so. What needs it goes on with the key as it is, if it is there at all.
+	Contested State = "contested" // they change it again and again, whatever is repaired
+	Drifted   State = "drifted"   // spec.drift says to report it
+	Ignored   State = "ignored"   // spec.drift says to ignore it
 )
 
 // Step is one task with something to say.
@@ -119,6 +124,11 @@ type Summary struct {
 	Skipped int `json:"skipped"`
 	NotHere int `json:"notHere"`
 	Unknown int `json:"unknown"`
+	// Repairs are those of the keys counted above that were as wanted before, and that somebody changed. Effects are not counted.
+	Repairs   int `json:"repairs"`
+	Contested int `json:"contested"`
+	Drifted   int `json:"drifted"`
+	Ignored   int `json:"ignored"`
 }
 
 // Changes is the number of keys that change and effects that are done.
@@ -193,6 +203,12 @@ func (p *Plan) Finish(looked int) {
 			s.Skipped++
 		case NotHere:
 			s.NotHere++
+		case Contested:
+			s.Contested++
+		case Drifted:
+			s.Drifted++
+		case Ignored:
+			s.Ignored++
 		}
 	}
 	p.Summary = s
@@ -213,6 +229,9 @@ func (s *Summary) count(step *Step) {
 		s.Unknown++
 	}
 	for _, it := range step.Items {
+		if step.Repair && it.Op != "!" {
+			s.Repairs++
+		}
 		switch it.Op {
 		case "+":
 			s.Create++

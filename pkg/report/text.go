@@ -40,10 +40,12 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 		t.switchOf(p.Switch)
 		t.changes(p)
 		t.groups(p, NotHere, dim)
+		t.groups(p, Ignored, dim)
 		t.notes(p)
 	}
 	t.waits(p)
 	t.groups(p, Stopped, yellow)
+	t.left(p)
 	t.failures(p)
 	t.gap()
 	t.interruptions(p)
@@ -145,12 +147,17 @@ func (t *text) summary(p *Plan) {
 	}
 	add(s.Unknown, "unknown until later")
 	add(s.Waiting, "waiting")
+	add(s.Contested, "contested")
+	add(s.Drifted, "drifted")
+	add(s.Ignored, "ignored")
 	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks-s.NotHere))
 	add(s.NotHere, "not set here")
 	color := ""
 	switch {
 	case s.Failed > 0 || s.Skipped > 0:
 		color = red
+	case s.Contested > 0 || s.Drifted > 0:
+		color = yellow
 	case s.Changes() == 0 || ran(p):
 		color = green
 	}
@@ -172,6 +179,13 @@ func work(p *Plan) string {
 		} else if c.n > 1 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.many))
 		}
+	}
+	switch n := p.Summary.Repairs; {
+	case n == 0 || len(parts) == 0:
+	case n == 1:
+		parts[len(parts)-1] += " (1 repair)"
+	default:
+		parts[len(parts)-1] += fmt.Sprintf(" (%d repairs)", n)
 	}
 	switch {
 	case len(parts) == 0:

@@ -72,6 +72,9 @@ func pad(s string, width int) string {
 // said is why the step is there, who asked, and what follows.
 func said(s *Step, it Item) string {
 	var parts []string
+	if s.Repair {
+		parts = append(parts, "repair")
+	}
 	if s.Reason != "" && !evident(s, it) {
 		parts = append(parts, shortList(s.Reason))
 	}

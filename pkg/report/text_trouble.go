@@ -24,6 +24,29 @@ func (t *text) failures(p *Plan) {
 	}, "not tried because of it:")
 }
 
+// left writes what others changed and that stays so, each with what is different and who did it, as far as that is known.
+func (t *text) left(p *Plan) {
+	first := true
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != Contested && s.State != Drifted {
+			continue
+		}
+		if first {
+			t.gap()
+			first = false
+		}
+		line := t.paint(yellow, "≠ "+clean(s.Key))
+		for _, it := range s.Items {
+			if f := fields(it); f != "" && it.Key == s.Key {
+				line += "  " + clean(f)
+			}
+		}
+		t.line("  %s", line)
+		t.line("      %s", clean(s.Message))
+	}
+}
+
 // roots writes the steps of a state that met something themselves, and under each the keys that share its fate.
 func (t *text) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
 	first := true

@@ -108,6 +108,10 @@ summary:
   skipped: 0
   notHere: 0
   unknown: 0
+  repairs: 0
+  contested: 0
+  drifted: 0
+  ignored: 0
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// drift tells, in one pass, the changes that bring something back from those that somebody wants.
+//
+// A change is a repair if the ledger says that the key was right for this very task. A task is all that is wanted of the key, with what it
+// got from facts and from the API: another MTU, another pod CIDR is another task, and its change is intended, while a newer configuration that
+// wants the same of a key does not hide what somebody did to it.
+type drift struct {
+	custody *custody
+	view    host.View
+	boot    string
+	now     time.Time
+
+	mu      sync.Mutex
+	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
+}
+
+func newDrift(c *custody, v host.View, now time.Time) *drift {
+	return &drift{custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Second), repairs: map[graph.Key]*ledger.Drift{}}
+}
+
+// judge looks at a change that is planned. Tasks are planned at the same time, and the ledger is only decoded for a pass that changes something.
+func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) {
+	key := t.Owns()[0]
+	if d == nil || c.NotHere != "" || !effectual(key) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, known := d.custody.led.Entries()[key]
+	if known && d.wasRight(ctx, t, e) {
+		d.repairs[key] = d.noted(e.Drift)
+	}
+}
+
+// wasRight says that a key was as the task wants it, or was made so.
+func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
+	rec, kept := d.custody.record(e.Key)
+	switch {
+	case !kept || e.Released || e.Task == nil || !e.Task.Same(rec.Recorded), e.Pending && !e.Again:
+		return false
+	case fleeting(t, e.Key) && e.Boot != d.boot && d.custody.led.Head().Boot != d.boot:
+		return false // it went with the boot
+	}
+	set, issued := t.(tasks.CertificateSet)
+	return !issued || set.Source == "" || d.altered(ctx, set)
+}
+
+// altered says that somebody changed a certificate that was issued to the node. Its task is the same when it is renewed.
+func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
+	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
+		e, known := d.custody.led.Entries()[key]
+		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
+		return known && err == nil && live != e.Last
+	})
+}
+
+// fleeting says that a key is gone after a boot, whoever boots.
+func fleeting(t tasks.Task, key graph.Key) bool {
+	switch key.Kind() {
+	case tasks.KindTOML:
+		return false
+	case tasks.KindFile:
+		return strings.HasPrefix(key.Name(), "/run/") || strings.HasPrefix(key.Name(), "/tmp/") || strings.HasPrefix(key.Name(), "/sys/")
+	case tasks.KindUnit:
+		state, ok := t.(tasks.UnitState)
+		return ok && state.Active != nil
+	}
+	return true
+}
+
+// noted is what the ledger says of a key that is repaired once more.
+func (d *drift) noted(was *ledger.Drift) *ledger.Drift {
+	now := ledger.Drift{First: d.now}
+	if was != nil {
+		now = *was
+	}
+	now.Repairs++
+	now.Recent = append(slices.Clone(now.Recent), d.now)
+	return &now
+}
+
+// mark puts into the entry of a key that is about to change what the change is.
+func (d *drift) mark(e *ledger.Entry) {
+	if d != nil {
+		e.Drift = d.repairs[e.Key]
+		e.Again = e.Drift != nil
+	}
+}
+
+// undid notes of a change that was made, and was not there any more when it was looked at, that to make it again is a repair.
+func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
+	var gone *NotConvergedError
+	e, known := c.led.Entries()[res.Node.Owns()[0]]
+	if known && e.Pending && !e.Again && errors.As(res.Err, &gone) {
+		e.Again = true
+		b.Put = append(b.Put, e)
+	}
+}
+
+// repair says that the change of a task is one; of an effect, that all who ask for it are repaired.
+func (c *changes) repair(key graph.Key) bool {
+	if c.drift == nil {
+		return false
+	}
+	if effectual(key) {
+		return c.drift.repairs[key] != nil
+	}
+	asked := false
+	for by, other := range c.byKey {
+		if other.NotHere == "" && slices.Contains(other.Asks, key) {
+			if asked = true; c.drift.repairs[by] == nil {
+				return false
+			}
+		}
+	}
+	return asked
+}
