@@ -60,6 +60,7 @@ type Node struct {
 	// Certificates are by first appearance, one entry per name, each complete: the request of an issued one has its defaults and variables filled in.
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Prune        Prune         `json:"prune"`
+	Update       Update        `json:"update"`
 	AWS          AWS           `json:"aws,omitzero"`
 
 	origins origins

@@ -102,7 +102,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 	}
 	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
 		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
-	})})
+	})}, field{name: "update", set: d.into(func() []field { return d.update(&n.Update) })})
 }
 
 // kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
@@ -174,7 +174,7 @@ func homeOf(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "update":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"
@@ -182,6 +182,8 @@ func homeOf(key string) string {
 		return key + " belongs under spec of a NodeGroup"
 	case "sourceDestCheck", "countRoutes":
 		return key + " belongs under spec.aws"
+	case "auto", "splay", "percent", "window":
+		return key + " belongs under spec.update"
 	case "changed":
 		return "changed belongs under spec.prune"
 	case "binDir", "confDir":

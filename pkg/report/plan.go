@@ -79,9 +79,9 @@ type Step struct {
 	Unknown    string   `json:"unknown,omitempty"`   // "until X"
 	Disruption string   `json:"disruption,omitempty"`
 	// Repair says that the key was as wanted before, under the same configuration, and somebody changed it.
-	Repair bool `json:"repair,omitempty"`
-	Class      string   `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
-	ClassWhy   string   `json:"classWhy,omitempty"` // what makes it more than live
+	Repair   bool   `json:"repair,omitempty"`
+	Class    string `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
+	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.

@@ -1,0 +1,130 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
+)
+
+// Update says when a node takes a changed configuration that it has fetched and verified. Until then the last one stays in force and is kept
+// right. It says nothing of a node that boots, or that has no configuration yet: those take what there is.
+type Update struct {
+	// Auto is the highest class of change that is taken without a person: "live", "reload" (default) or "restart".
+	Auto string `json:"auto"`
+	// Splay spreads over the fleet what is more than live: each node takes it at its own moment within that time, by a hash of its name. Default 10m.
+	Splay Duration `json:"splay"`
+	// Percent of the nodes take it, chosen by a hash of name and change; the others wait until it is raised. Default 100.
+	Percent int `json:"percent"`
+	// Window is when what is more than live may be taken; empty: at any time.
+	Window []Window `json:"window,omitempty"`
+}
+
+// The defaults of [Update], and how far a fleet may be spread.
+const (
+	defaultAuto    = "reload"
+	defaultSplay   = 10 * time.Minute
+	defaultPercent = 100
+	maxSplay       = 24 * time.Hour
+)
+
+func (d *decoder) update(u *Update) []field {
+	return []field{
+		{name: "auto", set: d.choice(&u.Auto, "live", "reload", "restart")},
+		{name: "splay", set: d.duration((*time.Duration)(&u.Splay), 0, maxSplay)},
+		{name: "percent", set: d.number(&u.Percent, 0, 100)},
+		{name: "window", set: func(v *value, at string) {
+			u.Window = nil
+			d.list(func(v *value, item string) {
+				w := Window{TimeZone: "UTC", Origin: d.doc.origin(v.pos)}
+				d.mapping(v, item, d.window(&w))
+				if d.required(v, item, "from") && d.required(v, item, "until") {
+					u.Window = append(u.Window, w)
+				}
+			})(v, at)
+		}},
+	}
+}
+
+func (d *decoder) window(w *Window) []field {
+	return []field{
+		{name: "days", set: d.days(&w.Days)},
+		{name: "from", set: d.clock(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
+		{name: "until", set: d.clock(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
+		{name: "timeZone", set: d.text(&w.TimeZone, validTimeZone)},
+	}
+}
+
+// weekdays are the names of [time.Weekday], as documents have them.
+var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
+func (d *decoder) days(to *[]Weekday) set {
+	return func(v *value, at string) {
+		var named [7]bool
+		d.list(func(v *value, at string) {
+			if v.kind != kindString {
+				d.wrongKind(v, at, "a string: a day or a range of days")
+				return
+			}
+			first, last, isRange := strings.Cut(v.text, "-")
+			if !isRange {
+				last = first
+			}
+			from, to := slices.Index(weekdays[:], first), slices.Index(weekdays[:], last)
+			if from < 0 || to < 0 {
+				hint := ""
+				if near := nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
+					hint = fmt.Sprintf("did you mean %q?", near)
+				}
+				d.bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
+				return
+			}
+			for day := from; ; day = (day + 1) % 7 {
+				named[day] = true
+				if day == to {
+					return
+				}
+			}
+		})(v, at)
+		*to = nil
+		for i := range named {
+			if day := (i + 1) % 7; named[day] { // a week begins on Monday
+				*to = append(*to, Weekday(day))
+			}
+		}
+		if v.kind == kindList && len(v.items) == 0 {
+			d.bad(v, at, "at least one day", "take the line out for every day")
+		}
+	}
+}
+
+// clock takes a time of day.
+func (d *decoder) clock(to *Clock, most Clock, expected string) set {
+	return func(v *value, at string) {
+		var h, m int
+		if v.kind != kindString {
+			d.wrongKind(v, at, "a string: "+expected)
+			return
+		}
+		n, err := fmt.Sscanf(v.text, "%2d:%2d", &h, &m)
+		c := Clock(h*60 + m)
+		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.text {
+			d.bad(v, at, expected, "")
+			return
+		}
+		*to = c
+	}
+}
+
+func validTimeZone(s string) string {
+	const expected = "a time zone such as UTC or Europe/Berlin"
+	if s == "" || s == "Local" {
+		return expected
+	}
+	if _, err := time.LoadLocation(s); err != nil {
+		return expected
+	}
+	return ""
+}
