@@ -32,6 +32,8 @@ type Status struct {
 	Notes        []Note        `json:"notes,omitempty"`
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Totals       Totals        `json:"totals"`
+	// Wakes are what woke the daemon between its passes since it began, by source: "files", "netlink", "store" …
+	Wakes map[string]int64 `json:"wakes,omitempty"`
 
 	Last *LastPass `json:"last,omitempty"`
 	Next time.Time `json:"next,omitzero"` // when the daemon looks again by itself
@@ -71,16 +73,20 @@ type Configuration struct {
 	Error    string    `json:"error,omitempty"` // why there are no newer ones
 }
 
-// Age is how long ago it was last known that they are the newest.
-func (c Configuration) Age(now time.Time) time.Duration {
-	known := c.Checked
-	if known.IsZero() {
-		known = c.LastGood
+// Known is when it was last known that they are the newest; zero if that was never.
+func (c Configuration) Known() time.Time {
+	if c.Checked.IsZero() {
+		return c.LastGood
 	}
-	if known.IsZero() {
+	return c.Checked
+}
+
+// Age is how long ago that was.
+func (c Configuration) Age(now time.Time) time.Duration {
+	if c.Known().IsZero() {
 		return 0
 	}
-	return max(now.Sub(known), 0)
+	return max(now.Sub(c.Known()), 0)
 }
 
 // Waiting is a newer configuration that waits for its time, or for a person.

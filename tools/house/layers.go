@@ -34,8 +34,8 @@ var allowed = map[string][]string{
 	"ledger":     middle,
 	"statestore": append([]string{"kube"}, middle...),
 	"report":     middle,
-	"publish":    append([]string{"kube"}, middle...),
-	"verify":     append([]string{"model"}, middle...), // what it holds a node to is a network
+	"publish":    append([]string{"kube", "report"}, middle...), // what it carries is a status
+	"verify":     append([]string{"model"}, middle...),          // what it holds a node to is a network
 	"checkpoint": middle,
 	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,

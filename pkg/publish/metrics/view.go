@@ -1,0 +1,151 @@
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+const prefix = "netwright_"
+
+// put is a value of a metric, with those of its labels.
+type put func(value float64, labels ...string)
+
+// metric is one that a status is shown by.
+type metric struct {
+	name, help string
+	kind       prometheus.ValueType
+	labels     []string
+	read       func(s *report.Status, put put)
+}
+
+const (
+	gauge   = prometheus.GaugeValue
+	counter = prometheus.CounterValue
+)
+
+// metrics are those that a status is shown by. Times are absolute, so that what reads them counts how old something is, also when no scrape succeeds.
+func metrics() []metric {
+	return []metric{
+		{"node_info", "Always 1: whose node this is, and its network.", gauge, []string{"node", "cluster", "node_group", "network"}, func(s *report.Status, put put) {
+			put(1, s.Node, s.Cluster, s.NodeGroup, s.Network)
+		}},
+		{"node_state", "1 for the state that the node's network is in.", gauge, []string{"state"}, nodeState},
+		{"prepared", "1 once all that kubelet needs was right since the agent began.", gauge, nil, func(s *report.Status, put put) { put(one(s.Prepared)) }},
+		{"tasks", "Tasks by kind of key and by how they stand.", gauge, []string{"kind", "state"}, tasks},
+		{"repairs_total", "Keys that were brought back, by kind.", counter, []string{"kind"}, func(s *report.Status, put put) {
+			for i := range s.Kinds {
+				put(float64(s.Kinds[i].Repaired), s.Kinds[i].Kind)
+			}
+		}},
+		{"changes_total", "Keys that were changed on purpose, by kind.", counter, []string{"kind"}, func(s *report.Status, put put) {
+			for i := range s.Kinds {
+				put(float64(s.Kinds[i].Changed), s.Kinds[i].Kind)
+			}
+		}},
+		{"rollbacks_total", "Changes that were taken back as a whole.", counter, nil, func(s *report.Status, put put) { put(float64(s.Totals.Rollbacks)) }},
+		{"owed_effects", "Restarts and reloads that are still to be done.", gauge, nil, func(s *report.Status, put put) { put(float64(len(s.Owed))) }},
+
+		{"passes_total", "Passes by how they ended.", counter, []string{"result"}, func(s *report.Status, put put) {
+			put(float64(s.Totals.Passes-s.Totals.Failed), "ok")
+			put(float64(s.Totals.Failed), "failed")
+		}},
+		{"last_pass_timestamp_seconds", "When the last pass ended.", gauge, nil, func(s *report.Status, put put) {
+			if s.Last != nil {
+				put(seconds(s.Last.Began.Add(s.Last.Took.Duration())))
+			}
+		}},
+		{"last_pass_failed", "1 if the last pass did not succeed.", gauge, nil, func(s *report.Status, put put) {
+			if s.Last != nil {
+				put(one(s.Last.Error != ""))
+			}
+		}},
+		{"next_pass_timestamp_seconds", "When the next pass is due, if nothing wakes the agent before.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Next) }},
+		{"wakes_total", "What woke the agent between its passes, by source.", counter, []string{"source"}, func(s *report.Status, put put) {
+			for source, n := range s.Wakes {
+				put(float64(n), source)
+			}
+		}},
+
+		{"configuration_generation", "The generation in force.", gauge, nil, func(s *report.Status, put put) { put(float64(s.Configuration.Generation)) }},
+		{"configuration_known_timestamp_seconds", "When it was last known that no newer configuration exists: its age is time() less this.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Known()) }},
+		{"configuration_last_good", "1 if the store could not be used since the agent began, which goes on from what it kept.", gauge, nil, func(s *report.Status, put put) {
+			put(one(!s.Configuration.LastGood.IsZero() && s.Configuration.Checked.IsZero()))
+		}},
+		{"configuration_error", "1 if the store, or what it has, cannot be used.", gauge, nil, func(s *report.Status, put put) { put(one(s.Configuration.Error != "")) }},
+		{"configuration_expiry_timestamp_seconds", "When the configuration in force expires, if it says so.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Expires) }},
+		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge, []string{"class"}, waiting},
+		{"held", "1 if the node does not follow the store.", gauge, nil, func(s *report.Status, put put) { put(one(s.Held != "")) }},
+		{"paused", "1 if nothing is changed for a while.", gauge, nil, func(s *report.Status, put put) { put(one(s.Paused != nil)) }},
+		{"paused_until_timestamp_seconds", "When a pause ends by itself.", gauge, nil, func(s *report.Status, put put) {
+			if s.Paused != nil {
+				moment(put, s.Paused.Until)
+			}
+		}},
+
+		{"certificate_expiry_timestamp_seconds", "When a certificate on the node expires.", gauge, []string{"name", "ca"}, func(s *report.Status, put put) {
+			for _, c := range s.Certificates {
+				moment(put, c.NotAfter, c.Name, strconv.FormatBool(c.CA))
+			}
+		}},
+		{"certificate_renewal_timestamp_seconds", "When a certificate is to be renewed.", gauge, []string{"name", "ca"}, func(s *report.Status, put put) {
+			for _, c := range s.Certificates {
+				moment(put, c.RenewAt, c.Name, strconv.FormatBool(c.CA))
+			}
+		}},
+		{"certificate_problem", "1 if something is wrong with a certificate.", gauge, []string{"name", "ca"}, func(s *report.Status, put put) {
+			for _, c := range s.Certificates {
+				put(one(c.Problem != ""), c.Name, strconv.FormatBool(c.CA))
+			}
+		}},
+	}
+}
+
+func nodeState(s *report.Status, put put) {
+	for _, state := range []report.NodeState{
+		report.NodeFailing, report.NodeContested, report.NodeDrifted, report.NodePaused, report.NodeWaiting, report.NodeConverged, report.NodeStarting,
+	} {
+		put(one(s.State == state), string(state))
+	}
+}
+
+func tasks(s *report.Status, put put) {
+	for i := range s.Kinds {
+		k := &s.Kinds[i]
+		for _, of := range []struct {
+			state string
+			n     int
+		}{
+			{"right", k.Right}, {"waiting", k.Waiting}, {"failing", k.Failing}, {"skipped", k.Skipped}, {"not_here", k.NotHere},
+			{"contested", k.Contested}, {"drifted", k.Drifted},
+		} {
+			put(float64(of.n), k.Kind, of.state)
+		}
+	}
+}
+
+// waiting has a series for each class all the time: one that comes and goes cannot be told from a scrape that failed.
+func waiting(s *report.Status, put put) {
+	for _, class := range []string{"live", "reload", "restart", "drain", "replace"} {
+		put(one(s.Waiting != nil && s.Waiting.Class == class), class)
+	}
+}
+
+// moment puts a time, and nothing if there is none.
+func moment(put put, t time.Time, labels ...string) {
+	if !t.IsZero() {
+		put(seconds(t), labels...)
+	}
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / float64(time.Second) }
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
