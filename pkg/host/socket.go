@@ -26,10 +26,25 @@ func Listen(opt Options, name string) (*Socket, error) {
 		return nil, err
 	}
 	defer files.close() // nothing was written through it
-	if name, err = clean("listen on", name); err != nil {
+	return files.listen(name, 0o600, -1)
+}
+
+// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See [FileWriter.MakeDirFor] for its directory.
+func ListenFor(opt Options, name string, gid int) (*Socket, error) {
+	files, err := openFiles(opt)
+	if err != nil {
 		return nil, err
 	}
-	dir, err := files.makeDirs(path.Dir(name))
+	defer files.close() // nothing was written through it
+	return files.listen(name, 0o660, gid)
+}
+
+func (f *files) listen(name string, mode uint32, gid int) (*Socket, error) {
+	name, err := clean("listen on", name)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := f.makeDirs(path.Dir(name))
 	if err != nil {
 		return nil, explain("make directory", path.Dir(name), err)
 	}
@@ -43,7 +58,13 @@ func Listen(opt Options, name string) (*Socket, error) {
 		return nil, fail(err)
 	}
 	s.SetUnlinkOnClose(false) // not under this name
-	if err = unix.Fchmodat(dir, fresh, 0o600, 0); err == nil {
+	if gid >= 0 {
+		err = unix.Fchownat(dir, fresh, -1, gid, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err == nil {
+		err = unix.Fchmodat(dir, fresh, mode, 0)
+	}
+	if err == nil {
 		err = unix.Renameat(dir, fresh, dir, s.base)
 	}
 	if err != nil {

@@ -158,3 +158,56 @@ func TestPeerIsWhomTheKernelSays(t *testing.T) {
 		t.Errorf("the peer is %+v %v", p, err)
 	}
 }
+
+// A socket for a group is for nobody else, and its directory shows nothing but what its modes give. The lines that keep it: socket.go, listen;
+// writer.go, MakeDirFor.
+func TestSocketForAGroup(t *testing.T) {
+	needs.Root(t)
+	opt := deepRoot(t)
+	if err := os.MkdirAll(filepath.Join(opt.Root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(opt.Root, "etc/passwd"), nil, 0o644),
+		os.WriteFile(filepath.Join(opt.Root, "etc/group"), []byte("root:x:0:\nwatchers:x:4321:\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := OpenFileWriter(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	gid, err := w.Group("watchers")
+	if err != nil || gid != 4321 {
+		t.Fatalf("the group is %d, %v", gid, err)
+	}
+	if _, err := w.Group("nobody-such"); err == nil || !strings.Contains(err.Error(), "groupadd") {
+		t.Errorf("a group that is not there: %v", err)
+	}
+	dir := filepath.Dir(sock)
+	stat := func(name string) string {
+		var st unix.Stat_t
+		if err := unix.Lstat(filepath.Join(opt.Root, name), &st); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%o %d:%d", st.Mode&0o7777, st.Uid, st.Gid)
+	}
+	if err := w.MakeDirFor(dir, gid); err != nil || stat(dir) != "710 0:4321" {
+		t.Errorf("the directory is %s, %v", stat(dir), err)
+	}
+	s, err := ListenFor(opt, dir+"/status.sock", gid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	own, err := Listen(opt, sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	if got := stat(dir+"/status.sock") + ", " + stat(sock); got != "660 0:4321, 600 0:0" {
+		t.Errorf("the sockets are %s", got)
+	}
+	if err := w.MakeDirFor(dir, -1); err != nil || stat(dir) != "700 0:0" {
+		t.Errorf("the directory for nobody else is %s, %v", stat(dir), err)
+	}
+}

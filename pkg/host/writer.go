@@ -40,5 +40,26 @@ func (w *FileWriter) CreateFile(ctx context.Context, name string, content []byte
 	return w.WriteFile(ctx, name, content, mode)
 }
 
+// WriteFileFor is WriteFile for a file whose group is another one than the caller's.
+func (w *FileWriter) WriteFileFor(ctx context.Context, name string, content []byte, mode fs.FileMode, gid int) error {
+	return w.h.WriteFile(ctx, name, content, FileSpec{Mode: mode, UID: os.Geteuid(), GID: gid})
+}
+
+// MakeDirFor makes a directory that a group may pass through, and not list: 0710; with a gid below 0 it is for its owner alone: 0700. What is in it is
+// kept by modes of its own.
+func (w *FileWriter) MakeDirFor(name string, gid int) error {
+	spec := FileSpec{Mode: 0o710, UID: os.Geteuid(), GID: gid}
+	if gid < 0 {
+		spec.Mode, spec.GID = 0o700, os.Getegid()
+	}
+	return w.h.Mkdir(name, spec.Mode, spec.UID, spec.GID)
+}
+
+// Group is the number of a group in the root's own /etc/group.
+func (w *FileWriter) Group(name string) (gid int, err error) {
+	_, gid, err = w.h.files.Owner("0:" + name)
+	return gid, err
+}
+
 // Close releases the root.
 func (w *FileWriter) Close() error { return w.h.files.close() }

@@ -1,0 +1,185 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Where the status of a daemon is found, below the root that it works on.
+const (
+	Dir        = "/run/netwright"
+	FeedSocket = Dir + "/status.sock"
+	StatusFile = Dir + "/status.json"
+)
+
+// FeedProtocol names the form of what is said on [FeedSocket]. Fields and events may be added to it; a reader leaves out what it does not know.
+const FeedProtocol = "netwright.dev/feed/v1"
+
+// Bounds of what readers may cost.
+const (
+	maxReaders = 16
+	// stalled is how long a reader may take no line. Meanwhile it costs a goroutine and one status: nobody waits for it.
+	stalled = time.Minute
+	// parting is how long the last line may take, so that the daemon can end.
+	parting = time.Second
+)
+
+// line is what the daemon says to a reader, as one line of JSON: a hello, then the status as it is and again whenever something but times changed, and
+// an end if the daemon lives long enough to say so. The reader says nothing.
+//
+//	{"event":"hello","protocol":"netwright.dev/feed/v1","version":"v1.2.3","pid":7}
+//	{"event":"status","status":{…},"events":[…]}
+//	{"event":"end","text":"the daemon stops"}
+type line struct {
+	Event    string         `json:"event"` // hello, status, end
+	Protocol string         `json:"protocol,omitempty"`
+	Version  string         `json:"version,omitempty"`
+	PID      int            `json:"pid,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Status   *report.Status `json:"status,omitempty"`
+	Events   []report.Event `json:"events,omitempty"`
+	Missed   int            `json:"missed,omitempty"`
+}
+
+// Feed is the status socket: whoever its mode lets in reads how the node is. Nothing can be asked for there; that is what package control is for.
+type Feed struct {
+	socket  *host.Socket
+	version string
+	log     *zap.Logger
+
+	mu      sync.Mutex
+	now     *report.Status
+	readers map[*Latest]bool
+}
+
+// ListenFeed opens the status socket for root and the members of a group; gid below 0: for root alone. The caller holds the daemon's lock: a socket
+// that is there is a dead daemon's.
+func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Feed, error) {
+	listen := host.Listen
+	if gid >= 0 {
+		listen = func(opt host.Options, name string) (*host.Socket, error) { return host.ListenFor(opt, name, gid) }
+	}
+	socket, err := listen(opt, FeedSocket)
+	if err != nil {
+		return nil, err
+	}
+	return &Feed{socket: socket, version: version, log: log, readers: map[*Latest]bool{}}, nil
+}
+
+// Observe tells all readers, each through a place of its own.
+func (f *Feed) Observe(now *report.Status, happened []report.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = now
+	for r := range f.readers {
+		r.Observe(now, happened)
+	}
+}
+
+// Serve answers until ctx ends, then says so to those who read, and takes the socket away.
+func (f *Feed) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = f.socket.SetDeadline(time.Unix(1, 0)) }) // it ends the accept below
+	defer stop()
+	var readers sync.WaitGroup
+	places := make(chan struct{}, maxReaders)
+	for {
+		conn, err := f.socket.AcceptUnix()
+		if ctx.Err() != nil {
+			if err == nil {
+				_ = conn.Close()
+			}
+			break
+		}
+		if err != nil { // no descriptors: a reader less, and not a daemon less
+			f.log.Warn("a reader of the status was not accepted", zap.Error(err))
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+			readers.Go(func() {
+				defer func() { <-places }()
+				f.reader(ctx, conn)
+			})
+		default:
+			_ = send(ctx, conn, parting, line{Event: "end", Text: fmt.Sprintf("%d others read the status already: end one of them, or read %s", maxReaders, StatusFile)})
+			_ = conn.Close()
+		}
+	}
+	readers.Wait()
+	return f.socket.Close()
+}
+
+// reader tells one reader until it goes, stands still for too long, or the daemon ends.
+func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
+	defer conn.Close()
+	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
+	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(parting)) })()
+	go func() { // ends with the connection
+		_, err := conn.Read(make([]byte, 1)) // nothing is to be said here, so whatever comes is the end
+		gone(errors.Join(errors.New("the reader went"), err))
+	}()
+	if send(ctx, conn, stalled, line{Event: "hello", Protocol: FeedProtocol, Version: f.version, PID: os.Getpid()}) != nil {
+		return
+	}
+	place := f.enter()
+	defer f.leave(place)
+	for {
+		news, ok := place.Next(ctx)
+		if !ok {
+			_ = send(ctx, conn, parting, line{Event: "end", Text: "the daemon stops"}) // where it was the reader who ended, nobody hears it
+			return
+		}
+		if send(ctx, conn, stalled, line{Event: "status", Status: news.Status, Events: news.Events, Missed: news.Missed}) != nil {
+			return
+		}
+	}
+}
+
+// enter gives a reader its place, with the status as it is.
+func (f *Feed) enter() *Latest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	place := &Latest{}
+	if f.now != nil {
+		place.Observe(f.now, nil)
+	}
+	f.readers[place] = true
+	return place
+}
+
+func (f *Feed) leave(place *Latest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.readers, place)
+}
+
+func send(ctx context.Context, conn *net.UnixConn, limit time.Duration, l line) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode a status: %w", err)
+	}
+	_ = conn.SetWriteDeadline(time.Now().Add(limit))
+	if ctx.Err() != nil { // the deadline of the end may just have been put off
+		_ = conn.SetWriteDeadline(time.Now().Add(parting))
+	}
+	if _, err := conn.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("tell a status: %w", err)
+	}
+	return nil
+}

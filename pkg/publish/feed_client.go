@@ -1,0 +1,117 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+var (
+	// ErrNoDaemon says that nobody tells a status: no daemon runs, or one that was killed left its socket.
+	ErrNoDaemon = errors.New("no daemon runs here")
+	// ErrNotYours says that there may be a status, and that it is not for this user.
+	ErrNotYours = errors.New("the status is not for this user")
+	// ErrEnded says that the daemon stopped or died.
+	ErrEnded = errors.New("the daemon ended")
+)
+
+// helloLimit is how long a daemon may take to say who it is and how the node is. It does so whatever it is at, so one that does not stands still.
+const helloLimit = 10 * time.Second
+
+// Reading is a reader's end of the status socket.
+type Reading struct {
+	conn    *net.UnixConn
+	in      *json.Decoder
+	peer    host.Peer
+	first   bool
+	Version string // of the daemon
+}
+
+// ReadFeed finds the daemon that works on a root.
+func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
+	conn, err := host.Dial(ctx, opt, FeedSocket)
+	switch {
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, host.ErrNobody):
+		return nil, ErrNoDaemon
+	case errors.Is(err, fs.ErrPermission):
+		return nil, ErrNotYours
+	case err != nil:
+		return nil, fmt.Errorf("reach the daemon: %w", err)
+	}
+	r := &Reading{conn: conn, in: json.NewDecoder(conn), first: true}
+	if err := r.greet(version); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return r, nil
+}
+
+func (r *Reading) greet(version string) (err error) {
+	if r.peer, err = host.PeerOf(r.conn); err != nil {
+		return err
+	}
+	if !r.peer.Trusted() {
+		return fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket", r.peer.UID, FeedSocket, r.peer.PID)
+	}
+	_ = r.conn.SetReadDeadline(time.Now().Add(helloLimit))
+	hello, err := r.hear()
+	switch {
+	case errors.Is(err, ErrEnded) && hello.Text == "":
+		return ErrNoDaemon // it ended as we came
+	case err != nil:
+		return err
+	case hello.Event != "hello" || hello.Protocol != FeedProtocol:
+		return fmt.Errorf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: restart the daemon, so that both are of "+
+			"one version (systemctl restart netwright-agent)", hello.Version, hello.Protocol, version, FeedProtocol)
+	}
+	r.Version = hello.Version
+	return nil
+}
+
+// hear takes in a line; one of an end is [ErrEnded] with its words.
+func (r *Reading) hear() (l line, err error) {
+	err = r.in.Decode(&l)
+	var network net.Error
+	switch {
+	case errors.As(err, &network) && network.Timeout():
+		return l, fmt.Errorf("the daemon (pid %d) does not answer: see `systemctl status netwright-agent`, and restart it if it hangs", r.peer.PID)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+		return l, ErrEnded
+	case err != nil:
+		return l, fmt.Errorf("hear the daemon (pid %d): %w", r.peer.PID, err)
+	case l.Event == "end":
+		return l, fmt.Errorf("%w: %s", ErrEnded, l.Text)
+	}
+	return l, nil
+}
+
+// Next waits for something to be told: the first time for the status as it is. [ErrEnded]: the daemon stopped or died.
+func (r *Reading) Next(ctx context.Context) (News, error) {
+	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })
+	defer stop()
+	for {
+		l, err := r.hear()
+		switch {
+		case ctx.Err() != nil:
+			return News{}, context.Cause(ctx)
+		case err != nil:
+			return News{}, err
+		case l.Event != "status" || l.Status == nil:
+			continue // of a later version
+		}
+		if r.first {
+			r.first = false
+			_ = r.conn.SetReadDeadline(time.Time{})
+		}
+		return News{Status: l.Status, Events: l.Events, Missed: l.Missed}, nil
+	}
+}
+
+// Close leaves the daemon.
+func (r *Reading) Close() error { return r.conn.Close() }

@@ -1,0 +1,213 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func status(reason string) *report.Status {
+	return &report.Status{Version: report.StatusVersion, At: time.Now(), State: report.NodeFailing, Reason: reason, Node: "node-1"}
+}
+
+func repaired(n int) []report.Event {
+	return []report.Event{{Kind: report.EventRepaired, Key: fmt.Sprintf("sysctl:%d", n)}}
+}
+
+func TestLatest(t *testing.T) {
+	l := &Latest{}
+	if _, some := l.take(); some {
+		t.Error("there is news before the first status")
+	}
+	l.Observe(status("a"), nil)
+	l.Observe(status("b"), repaired(1))
+	if got, _ := l.Next(t.Context()); got.Status.Reason != "b" || len(got.Events) != 1 {
+		t.Errorf("got %+v, want the newest with what happened", got)
+	}
+	later := status("b")
+	later.At, later.Totals.Passes = later.At.Add(time.Hour), 7
+	l.Observe(later, nil)
+	if got, some := l.take(); some {
+		t.Errorf("a look that found nothing is told: %+v", got)
+	}
+	if l.Now() != later {
+		t.Error("the newest status is not the newest")
+	}
+	for n := range 1000 {
+		l.Observe(later, repaired(n))
+	}
+	got, _ := l.Next(t.Context())
+	if len(got.Events) != maxEvents || got.Missed != 1000-maxEvents || got.Events[maxEvents-1].Key != "sysctl:999" {
+		t.Errorf("%d events are kept and %d missed, the last is %v", len(got.Events), got.Missed, got.Events[len(got.Events)-1])
+	}
+}
+
+// feed is a daemon's status socket on a root of its own; stop ends it and waits for that.
+func feed(t *testing.T) (f *Feed, opt host.Options, stop func()) {
+	t.Helper()
+	opt = host.Options{Root: t.TempDir()}
+	f, err := ListenFeed(opt, -1, "v1", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Serve(ctx) }()
+	stop = func() {
+		cancel(errors.New("the test ends"))
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		ended <- nil
+	}
+	t.Cleanup(stop)
+	return f, opt, stop
+}
+
+func read(t *testing.T, opt host.Options) *Reading {
+	t.Helper()
+	r, err := ReadFeed(t.Context(), opt, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func TestFeed(t *testing.T) {
+	f, opt, stop := feed(t)
+	f.Observe(status("a"), repaired(1))
+	r := read(t, opt)
+	if got, err := r.Next(t.Context()); err != nil || got.Status.Reason != "a" || len(got.Events) != 0 || r.Version != "v1" {
+		t.Errorf("the first is %+v, %v", got, err)
+	}
+	f.Observe(status("a"), nil) // only its time differs
+	f.Observe(status("b"), repaired(2))
+	if got, err := r.Next(t.Context()); err != nil || got.Status.Reason != "b" || len(got.Events) != 1 {
+		t.Errorf("a change is told as %+v, %v", got, err)
+	}
+	stop()
+	if _, err := r.Next(t.Context()); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "the daemon stops") {
+		t.Errorf("the end is told as %v", err)
+	}
+	if _, err := ReadFeed(t.Context(), opt, "v1"); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("after the end: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(opt.Root, Dir)); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// Readers that do not read hold up neither the daemon, nor other readers, nor the end. The lines that keep it: feed.go, Observe and send.
+func TestReadersThatDoNotRead(t *testing.T) {
+	f, opt, stop := feed(t)
+	big := status(strings.Repeat("x", 1<<20)) // more than a socket takes in
+	f.Observe(big, nil)
+	for range maxReaders - 1 {
+		read(t, opt)
+	}
+	r := read(t, opt)
+	if got, err := r.Next(t.Context()); err != nil || len(got.Status.Reason) != 1<<20 {
+		t.Fatal(err)
+	}
+	for n := range 1000 {
+		f.Observe(status(fmt.Sprint(n)), repaired(n))
+	}
+	for {
+		got, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status.Reason == "999" {
+			break
+		}
+	}
+	if _, err := ReadFeed(t.Context(), opt, "v1"); err == nil || !strings.Contains(err.Error(), StatusFile) {
+		t.Errorf("one too many is told %v", err)
+	}
+	stop()
+}
+
+// A reader that went gives its place back.
+func TestReadersThatGo(t *testing.T) {
+	f, opt, _ := feed(t)
+	f.Observe(status("a"), nil)
+	for range 10 * maxReaders {
+		for {
+			r, err := ReadFeed(t.Context(), opt, "v1")
+			if err == nil {
+				_ = r.Close()
+				break
+			}
+			if !errors.Is(err, ErrEnded) { // all places are taken until the daemon sees that the last ones went
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	opt := host.Options{Root: t.TempDir()}
+	if _, err := ReadStatusFile(opt); !errors.Is(err, host.ErrNotExist) {
+		t.Errorf("none was written: %v", err)
+	}
+	f := &File{Host: opt, GID: os.Getgid(), Log: zap.NewNop()}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan bool)
+	go func() { f.Run(ctx); close(ended) }()
+	f.Observe(status("a"), nil)
+	for {
+		if s, err := ReadStatusFile(opt); err == nil && s.Reason == "a" {
+			break
+		}
+	}
+	f.Observe(status("b"), nil)
+	cancel(errors.New("the daemon stops"))
+	<-ended
+	if s, err := ReadStatusFile(opt); err != nil || s.Reason != "b" {
+		t.Errorf("the end left %v, %v", s, err)
+	}
+	if info, err := os.Stat(filepath.Join(opt.Root, StatusFile)); err != nil || info.Mode() != 0o640 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.WriteFile(filepath.Join(opt.Root, StatusFile), []byte(`{"version":"netwright.dev/status/v9"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadStatusFile(opt); err == nil || !strings.Contains(err.Error(), "status/v9") {
+		t.Errorf("of another form: %v", err)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	prepared := status("c")
+	prepared.Prepared = true
+	var out strings.Builder
+	c := &Console{Out: &out}
+	told := make(chan bool)
+	go func() { c.Run(t.Context()); close(told) }()
+	for _, s := range []*report.Status{status("no store"), status("no store"), prepared} {
+		c.Observe(s, nil)
+	}
+	<-told
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if !strings.HasPrefix(lines[len(lines)-1], "netwright: node-1: prepared") || len(lines) > 2 {
+		t.Errorf("told %q", lines)
+	}
+	out.Reset()
+	again := &Console{Out: &out, Prepared: true}
+	again.Observe(prepared, nil)
+	again.Run(t.Context())
+	if out.Len() > 0 {
+		t.Errorf("a daemon that is started again says %q", out.String())
+	}
+}
