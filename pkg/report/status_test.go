@@ -128,7 +128,7 @@ func TestStatusViewJSON(t *testing.T) {
 func TestSame(t *testing.T) {
 	later := rightStatus()
 	later.At, later.Next, later.Configuration.Checked, later.Totals.Passes = noon, noon, noon, 400
-	later.Last, later.Working = &report.LastPass{Cause: "interval"}, &report.Working{What: "interval"}
+	later.Wakes, later.Last, later.Working = map[string]int64{"files": 9}, &report.LastPass{Cause: "interval"}, &report.Working{What: "interval"}
 	if !rightStatus().Same(later) {
 		t.Error("a pass that changed nothing is told")
 	}

@@ -57,7 +57,7 @@ func (s *Status) Same(o *Status) bool {
 // lasting is the status without what every pass changes.
 func (s *Status) lasting() Status {
 	l := *s
-	l.At, l.Next, l.Last, l.Totals.Passes = time.Time{}, time.Time{}, nil, 0
+	l.At, l.Next, l.Last, l.Wakes, l.Totals.Passes = time.Time{}, time.Time{}, nil, nil, 0
 	l.Configuration.Checked = time.Time{}
 	if l.Working != nil && l.Working.Changes == 0 {
 		l.Working = nil
