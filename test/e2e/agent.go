@@ -8,47 +8,24 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
 )
 
 // cluster is the name of the cluster of all tests here.
 const cluster = "e2e.example.com"
 
-// scratch is where programs are built. It goes when all tests have run.
-var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "netwright-e2e-") })
-
-var buildAgent = sync.OnceValues(func() (string, error) {
-	dir, err := scratch()
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "agent")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", bin, "./cmd/agent")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the agent: %w\n%s", err, out)
-	}
-	return bin, nil
-})
-
-// agent is the binary as it ships, built once.
+// agent is the binary as it ships.
 func agent(t testing.TB) string {
 	t.Helper()
-	bin, err := buildAgent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
+	return program.Agent(t)
 }
 
 // store is a plain directory store on this machine.

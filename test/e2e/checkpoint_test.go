@@ -7,18 +7,17 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
 )
 
 // The server of the fabric that nodes must go on reaching.
@@ -27,28 +26,10 @@ const (
 	serverPort    = "6443"
 )
 
-var buildCutoff = sync.OnceValues(func() (string, error) {
-	dir, err := scratch()
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "cutoff")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", bin, "../cutoff")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build cutoff: %w\n%s", err, out)
-	}
-	return bin, nil
-})
-
 // cutoff is the program that makes the change which no document can say.
 func cutoff(t *testing.T) string {
 	t.Helper()
-	bin, err := buildCutoff()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
+	return program.Build(t, "test/cutoff")
 }
 
 func command(t *testing.T, name string, args ...string) {

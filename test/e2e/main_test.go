@@ -1,19 +1,10 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"testing"
+
+	"github.com/netwright/netwright/test/program"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	dir, err := scratch()
-	if err == nil {
-		err = os.RemoveAll(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "remove what was built:", err)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }

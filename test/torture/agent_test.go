@@ -9,42 +9,20 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
+
+	"github.com/netwright/netwright/test/program"
 )
 
 const cluster = "torture.example.com"
 
-var binaries sync.Map // build tags → path
-
-// scratch is where programs are built. It goes when all tests have run.
-var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "netwright-torture-") })
-
 // agent is the binary as it ships; tags build another.
 func agent(t testing.TB, tags ...string) string {
 	t.Helper()
-	key := strings.Join(tags, ",")
-	if path, ok := binaries.Load(key); ok {
-		return path.(string)
-	}
-	dir, err := scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "agent"+key)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+key, "-ldflags=-s -w", "-o", path, "./cmd/agent")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the agent: %v\n%s", err, out)
-	}
-	binaries.Store(key, path)
-	return path
+	return program.Agent(t, tags...)
 }
 
 // documents are a state store: path below the cluster's directory → content.

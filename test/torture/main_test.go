@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/netwright/netwright/test/program"
 	"github.com/netwright/netwright/test/trap"
 )
 
@@ -14,16 +15,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "trap:", err)
 		os.Exit(126)
 	}
-	code := m.Run()
-	printTable()
-	dir, err := scratch()
-	if err == nil {
-		err = os.RemoveAll(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "remove what was built:", err)
-	}
-	os.Exit(code)
+	os.Exit(program.Main(m, printTable))
 }
 
 // full says that nothing is sampled: `make torture`.

@@ -1,0 +1,69 @@
+// Package program builds programs of this module for the tests that run them, as they ship: static, and each once in a process.
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const module = "github.com/netwright/netwright/"
+
+var built struct {
+	sync.Mutex
+	dir   string
+	paths map[string]string // package and build tags → program
+}
+
+// Agent is the agent, with the build tags of a variant if there are any.
+func Agent(t testing.TB, tags ...string) string {
+	t.Helper()
+	return Build(t, "cmd/agent", tags...)
+}
+
+// Build returns the program of a package, named by its directory below the root of the module. Who calls it has [Main] in its TestMain.
+func Build(t testing.TB, dir string, tags ...string) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	key := dir + " " + strings.Join(tags, ",")
+	if path, ok := built.paths[key]; ok {
+		return path
+	}
+	if built.dir == "" {
+		var err error
+		if built.dir, err = os.MkdirTemp("", "netwright-test-"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(built.dir, 0o755); err != nil { // for who is not root
+			t.Fatal(err)
+		}
+		built.paths = map[string]string{}
+	}
+	path := filepath.Join(built.dir, fmt.Sprintf("%s-%d", filepath.Base(dir), len(built.paths)))
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", path, module+dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", dir, err, out)
+	}
+	built.paths[key] = path
+	return path
+}
+
+// Main runs the tests of a package, then whatever ends them, and removes what was built. Its result is for os.Exit.
+func Main(m *testing.M, then ...func()) int {
+	code := m.Run()
+	for _, do := range then {
+		do()
+	}
+	built.Lock()
+	defer built.Unlock()
+	if err := os.RemoveAll(built.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "remove what was built:", err)
+	}
+	return code
+}
