@@ -177,7 +177,7 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 		if ctx.Err() != nil {
 			return out
 		}
-		l.health.store(out.load, l.desired != nil)
+		l.health.store(out.load, l.desired)
 	}
 	if l.desired == nil && !pass.Held() {
 		return out

@@ -3,8 +3,10 @@ package agent
 import (
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -20,22 +22,27 @@ type health struct {
 	said map[string]string // by key, what was logged last
 }
 
-// store notes why there are no newer documents; nil: there is no reason to complain.
-func (h *health) store(err error, goingOn bool) {
+// store notes why there are no newer documents, and with what the node goes on; nil: there is no reason to complain.
+func (h *health) store(err error, d *Desired) {
 	const key = "the configuration"
 	if err == nil {
+		delete(h.said, theLastGood)
 		h.over(key)
 		return
+	}
+	goingOn := "nothing"
+	if d != nil {
+		goingOn, h.said[theLastGood] = d.inForce(), d.instead
 	}
 	if !h.news(key, err.Error()) {
 		return
 	}
 	var documents *DocumentError
 	if !errors.As(err, &documents) {
-		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.Bool("going on with the last one", goingOn))
+		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.String("going on with", goingOn))
 		return
 	}
-	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.Bool("going on with the last ones", goingOn))
+	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.String("going on with", goingOn))
 	for _, d := range documents.Diagnostics {
 		if d.Severity == config.SeverityError {
 			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected), zap.String("hint", d.Hint))
@@ -43,8 +50,11 @@ func (h *health) store(err error, goingOn bool) {
 	}
 }
 
-// thePass is the key of what a pass itself met.
-const thePass = "the pass"
+// Keys of what a pass itself met, and of the note that the store cannot be used, which is an error of the log already.
+const (
+	thePass     = "the pass"
+	theLastGood = "the last good configuration"
+)
 
 // pass notes what a pass itself met before or beside its tasks.
 func (h *health) pass(err error) {
@@ -82,8 +92,8 @@ func (h *health) plan(plan *report.Plan) {
 		}
 	}
 	for _, n := range plan.Notes {
-		if n.Text == h.said[thePass] {
-			continue // it is the reason why nothing was done
+		if n.Text == h.said[thePass] || n.Text == h.said[theLastGood] {
+			continue // it is told already
 		}
 		key := "note: " + n.Origin + " " + n.Text
 		if now[key] = true; h.news(key, n.Text) {
@@ -99,11 +109,24 @@ func (h *health) plan(plan *report.Plan) {
 
 // news says whether a complaint is another one than before.
 func (h *health) news(key, text string) bool {
-	if h.said[key] == text {
-		return false
-	}
+	was, ok := h.said[key]
 	h.said[key] = text
-	return true
+	return !ok || was != text && lasting(was) != lasting(text)
+}
+
+// lasting is a text without what is another in each message of the same: addresses, whose ports the kernel draws and whose names a server of names
+// takes in turns, and times.
+func lasting(text string) string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		word = strings.TrimRight(word, ":;,)")
+		_, noAddress := netip.ParseAddrPort(word[strings.LastIndex(word, ">")+1:]) // it may be from->to
+		_, noTime := time.Parse(time.RFC3339, word)
+		if noAddress == nil || noTime == nil {
+			words[i] = ""
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func (h *health) over(key string) {

@@ -34,7 +34,8 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
 	d.Taken = good.Taken
-	d.Damage = append(d.Damage, fmt.Sprintf("%s; this is the last good configuration, %s", oneLine(why), d.age()))
+	d.instead = fmt.Sprintf("%s; this is %s", oneLine(why), d.inForce())
+	d.Damage = append(d.Damage, d.instead)
 	return d, nil
 }
 
@@ -59,13 +60,16 @@ func (p Pass) kept(ctx context.Context, files host.FileReader, good *ledger.Last
 	return Load(ctx, store, sel, statestore.Revision{})
 }
 
-// age says which configuration it is that was kept. It is the same at every pass.
-func (d *Desired) age() string {
+// inForce says which configuration it is, and since when the node has it. It is the same at every pass.
+func (d *Desired) inForce() string {
+	if d.Taken.IsZero() {
+		return fmt.Sprintf("generation %d (%.12s)", d.Snapshot.Generation, d.Snapshot.Digest)
+	}
 	which := fmt.Sprintf("generation %d", d.Snapshot.Generation)
 	if d.Snapshot.Generation == 0 {
 		which = fmt.Sprintf("%.12s", d.Snapshot.Digest)
 	}
-	return fmt.Sprintf("%s, taken at %s", which, d.Taken.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the last good configuration, %s, taken at %s", which, d.Taken.UTC().Format(time.RFC3339))
 }
 
 // keep writes down what a pass worked towards, so that the node can do without the store. It comes at the end of the pass: until then the earlier one is there.

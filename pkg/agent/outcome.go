@@ -34,9 +34,9 @@ func prepared(p *report.Plan) bool {
 func (o outcome) status(desired *Desired) string {
 	var parts []string
 	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with the last good configuration, %s, %s ago: %s", desired.age(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
+		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.inForce(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
 	} else if o.load != nil && desired != nil {
-		parts = append(parts, fmt.Sprintf("going on with generation %d (%.12s), for there is no newer one: %s", desired.Snapshot.Generation, desired.Snapshot.Digest, short(o.load)))
+		parts = append(parts, fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.inForce(), short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))
 	}

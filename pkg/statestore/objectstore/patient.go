@@ -68,8 +68,9 @@ func (p *Patient) Open(ctx context.Context, name string) (body io.ReadCloser, si
 func (p *Patient) try(ctx context.Context, once func() error) error {
 	left, err := p.begin()
 	for pause := firstPause; err == nil; pause *= 2 {
-		err = once()
-		wait, again := p.judge(err, pause)
+		var wait time.Duration
+		var again bool
+		wait, again, err = p.judge(once(), pause)
 		if left--; !again || left <= 0 {
 			return err
 		}
@@ -85,8 +86,8 @@ func (p *Patient) try(ctx context.Context, once func() error) error {
 func (p *Patient) begin() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if rest := p.quiet.Sub(p.now()); rest > 0 {
-		return 0, graph.Transient(fmt.Errorf("it asked to be left alone for %s yet: %w", rest.Round(time.Second), p.why))
+	if p.quiet.After(p.now()) {
+		return 0, p.asked()
 	}
 	if p.failing {
 		return 1, nil
@@ -94,21 +95,27 @@ func (p *Patient) begin() (int, error) {
 	return attempts, nil
 }
 
-// judge takes note of how a request went, and says whether to make another one, and when.
-func (p *Patient) judge(err error, pause time.Duration) (time.Duration, bool) {
+// asked is the error of a source that wants to be left alone: the same for who heard that, and for who does not ask.
+func (p *Patient) asked() error {
+	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339), p.why))
+}
+
+// judge takes note of how a request went, and says whether to make another one, and when. Its error is the request's, with what the source asked for.
+func (p *Patient) judge(err error, pause time.Duration) (wait time.Duration, again bool, said error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failing = graph.IsTransient(err)
 	if !p.failing {
-		return 0, false
+		return 0, false, err
 	}
-	wait := time.Duration(rand.Int64N(int64(pause)))
+	wait = time.Duration(rand.Int64N(int64(pause)))
 	if busy := (*Busy)(nil); errors.As(err, &busy) {
 		after := min(busy.After, maxQuiet)
 		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many were told the same time
 		p.quiet, p.why = p.now().Add(after), err
+		err = p.asked()
 	}
-	return wait, wait <= longWait
+	return wait, wait <= longWait, err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
