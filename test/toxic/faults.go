@@ -121,3 +121,20 @@ func taken(w http.ResponseWriter, r *http.Request, honest http.Handler) []byte {
 	}
 	return rec.Body.Bytes()
 }
+
+// Instead answers with what somebody else has: another store, or what this one had once.
+func Instead(other http.Handler) Fault {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { other.ServeHTTP(w, r) }
+}
+
+// S3 answers with an error of S3, and headers given as pairs of name and value. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses
+func S3(status int, code, message string, header ...string) Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/xml")
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
+	}
+}

@@ -104,6 +104,11 @@ func Files(m *storetest.Memory) http.Handler {
 	})
 }
 
+// Bucket serves them as S3 does a bucket by path, to everybody.
+func Bucket(name string, m *storetest.Memory) http.Handler {
+	return http.StripPrefix("/"+name, Files(m))
+}
+
 // counting sees what is answered.
 type counting struct {
 	http.ResponseWriter

@@ -67,7 +67,7 @@ func TestCredentialsThatExpire(t *testing.T) {
 	valid := "key1"
 	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Authorization"), "Credential="+valid+"/") {
-			says(400, "ExpiredToken", "The provided token has expired.")(w, r, nil)
+			toxic.S3(400, "ExpiredToken", "The provided token has expired.")(w, r, nil)
 			return
 		}
 		bucket(memory).ServeHTTP(w, r)
@@ -121,7 +121,7 @@ func TestRegion(t *testing.T) {
 		set(memory, 1)
 		server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !strings.Contains(r.Header.Get("Authorization"), "/"+in+"/s3/") {
-				says(301, "PermanentRedirect", "Elsewhere.", "x-amz-bucket-region", in)(w, r, nil)
+				toxic.S3(301, "PermanentRedirect", "Elsewhere.", "x-amz-bucket-region", in)(w, r, nil)
 				return
 			}
 			bucket(memory).ServeHTTP(w, r)

@@ -31,19 +31,7 @@ func file(t *testing.T, text string) string {
 }
 
 // bucket serves the objects of a cluster as S3 does by path, to everybody.
-func bucket(m *storetest.Memory) http.Handler { return http.StripPrefix("/b", toxic.Files(m)) }
-
-// says answers with an error of S3. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses
-func says(status int, code, message string, header ...string) toxic.Fault {
-	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		w.Header().Set("Content-Type", "application/xml")
-		for i := 0; i < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		w.WriteHeader(status)
-		fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
-	}
-}
+func bucket(m *storetest.Memory) http.Handler { return toxic.Bucket("b", m) }
 
 type outcome struct {
 	text      string // in the error; "": there is none
@@ -62,21 +50,21 @@ func TestToxic(t *testing.T) {
 		fault toxic.Fault
 		want  outcome
 	}{
-		{"AccessDenied", says(403, "AccessDenied", "User: arn:aws:sts::1:assumed-role/nodes/i-1 is not authorized to perform: s3:GetObject"),
+		{"AccessDenied", toxic.S3(403, "AccessDenied", "User: arn:aws:sts::1:assumed-role/nodes/i-1 is not authorized to perform: s3:GetObject"),
 			outcome{"403 AccessDenied (User: arn:aws:sts::1:assumed-role/nodes/i-1 is not authorized to perform: s3:GetObject): allow s3:GetObject on " + arn + "; and s3:ListBucket on arn:aws:s3:::b", false, 1}},
-		{"AccessDenied by KMS", says(403, "AccessDenied", "User: arn:aws:sts::1:assumed-role/nodes/i-1 is not authorized to perform: kms:Decrypt on resource: arn:aws:kms:eu-west-1:1:key/2"),
+		{"AccessDenied by KMS", toxic.S3(403, "AccessDenied", "User: arn:aws:sts::1:assumed-role/nodes/i-1 is not authorized to perform: kms:Decrypt on resource: arn:aws:kms:eu-west-1:1:key/2"),
 			outcome{"allow kms:Decrypt", false, 1}},
 		{"403 without a body", toxic.Status(403, 0), outcome{"allow s3:GetObject on " + arn, false, 1}},
-		{"SlowDown", says(503, "SlowDown", "Please reduce your request rate."), outcome{"503 SlowDown", true, 3}},
-		{"SlowDown, again in an hour", says(503, "SlowDown", "Please reduce your request rate.", "Retry-After", "3600"), outcome{"503 SlowDown", true, 1}},
-		{"InternalError", says(500, "InternalError", "We encountered an internal error."), outcome{"500 InternalError", true, 3}},
+		{"SlowDown", toxic.S3(503, "SlowDown", "Please reduce your request rate."), outcome{"503 SlowDown", true, 3}},
+		{"SlowDown, again in an hour", toxic.S3(503, "SlowDown", "Please reduce your request rate.", "Retry-After", "3600"), outcome{"503 SlowDown", true, 1}},
+		{"InternalError", toxic.S3(500, "InternalError", "We encountered an internal error."), outcome{"500 InternalError", true, 3}},
 		{"429", toxic.Status(429, 0), outcome{"429", true, 3}},
-		{"NoSuchKey", says(404, "NoSuchKey", "The specified key does not exist."), outcome{"there is no published cluster", false, 1}},
-		{"NoSuchKey for each object", toxic.Objects(says(404, "NoSuchKey", "The specified key does not exist.")), outcome{"publish again, the manifest last", false, 3}},
-		{"ExpiredToken", says(400, "ExpiredToken", "The provided token has expired."), outcome{"400 ExpiredToken (The provided token has expired.): renew the credentials", true, 3}},
-		{"InvalidAccessKeyId", says(403, "InvalidAccessKeyId", "The key does not exist."), outcome{"correct the credentials", false, 1}},
-		{"clock is wrong", says(403, "RequestTimeTooSkewed", "The difference is too large.", "Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)), outcome{"look at this machine's clock", true, 3}},
-		{"another region", says(301, "PermanentRedirect", "The bucket must be addressed elsewhere.", "x-amz-bucket-region", "eu-west-1"), outcome{"the bucket is in eu-west-1: write s3://b/…?region=eu-west-1", false, 1}},
+		{"NoSuchKey", toxic.S3(404, "NoSuchKey", "The specified key does not exist."), outcome{"there is no published cluster", false, 1}},
+		{"NoSuchKey for each object", toxic.Objects(toxic.S3(404, "NoSuchKey", "The specified key does not exist.")), outcome{"publish again, the manifest last", false, 3}},
+		{"ExpiredToken", toxic.S3(400, "ExpiredToken", "The provided token has expired."), outcome{"400 ExpiredToken (The provided token has expired.): renew the credentials", true, 3}},
+		{"InvalidAccessKeyId", toxic.S3(403, "InvalidAccessKeyId", "The key does not exist."), outcome{"correct the credentials", false, 1}},
+		{"clock is wrong", toxic.S3(403, "RequestTimeTooSkewed", "The difference is too large.", "Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat)), outcome{"look at this machine's clock", true, 3}},
+		{"another region", toxic.S3(301, "PermanentRedirect", "The bucket must be addressed elsewhere.", "x-amz-bucket-region", "eu-west-1"), outcome{"the bucket is in eu-west-1: write s3://b/…?region=eu-west-1", false, 1}},
 		{"reset", toxic.Reset, outcome{"get manifest", true, 4}}, // package net/http adds one where a connection that was kept breaks
 		{"half of the manifest, then reset", toxic.Half, outcome{"after ", true, 3}},
 		{"half of the manifest as if it were all", toxic.Short, outcome{"decode manifest", false, 1}},

@@ -1,0 +1,202 @@
+package toxic_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+// fault is what a node meets, from begin to end.
+type fault struct {
+	begin, end func(*machine)
+}
+
+// answers is a server that answers in another way.
+func answers(f toxic.Fault) fault {
+	return fault{func(m *machine) { m.server.Fail(f) }, func(m *machine) { m.server.Fail(nil) }}
+}
+
+// shows is a server that shows another certificate.
+func shows(other func(*machine) pki.Pair) fault {
+	return fault{func(m *machine) { m.show(other(m)) }, func(m *machine) { m.show(m.ca.Server(name, name)) }}
+}
+
+// lost is a name that nobody knows: the nodes' name server does not answer either.
+var lost = fault{
+	func(m *machine) { m.write("hosts", "127.0.0.1 localhost\n"); m.server.CloseClientConnections() },
+	func(m *machine) { m.write("hosts", "127.0.0.1 "+name+"\n") },
+}
+
+// expires is a token that the server no longer takes, until the node has another.
+var expires = fault{
+	func(m *machine) { renewed := m.read("token") + "-renewed"; m.token.Store(&renewed) },
+	func(m *machine) { m.write("token", *m.token.Load()) },
+}
+
+// old is a store as it was once, before all that the node took: a copy that was put back, or a cache.
+func old(m *machine) http.Handler {
+	before := new(storetest.Memory)
+	m.publish(before, 5)
+	return toxic.Files(before)
+}
+
+// trial is a fault and how a node stands it.
+type trial struct {
+	name     string
+	fault    fault
+	text     string // in the one error that is logged; "": the node gets its new generation all the same
+	requests int    // that a look costs at most
+	inS3     bool
+	believed bool // the server is left alone for longer than the test lasts
+	silent   bool // while it runs nothing shows
+}
+
+// The agent as it ships, with a store that fails: while it runs, when a generation is waiting, and at a boot. It goes on with the last good configuration and repairs with it
+// what drifts, says why once, and for how long already, asks no more often than it may, restarts and rewrites nothing, and has what is new when the fault is over.
+//
+// The lines that keep it: pkg/agent/daemon.go once, tell; pkg/agent/lastgood.go LastGood; pkg/agent/health.go store.
+func TestNodeStandsIt(t *testing.T) {
+	var table toxic.Table
+	t.Cleanup(func() { t.Log("\n" + table.String()) })
+	var all sync.WaitGroup
+	for _, c := range []trial{
+		{name: "latency of 300 ms", fault: answers(toxic.Late(300 * time.Millisecond)), requests: 2},
+		{name: "reset", fault: answers(toxic.Reset), text: "connection", requests: 2},
+		{name: "half of the manifest, then reset", fault: answers(toxic.Half), text: "after ", requests: 1},
+		{name: "half of each object as if it were all", fault: answers(toxic.Objects(toxic.Short)), text: "is not what the manifest says", requests: 2},
+		{name: "half of the manifest as if it were all", fault: answers(toxic.Short), text: "manifest", requests: 1},
+		{name: "more than there is", fault: answers(toxic.Objects(toxic.Long)), text: "which is all that it can have", requests: 2},
+		{name: "other bytes of the same length", fault: answers(toxic.Swapped), text: "manifest", requests: 1},
+		{name: "nothing is ever modified", fault: answers(toxic.Unmodified), text: "304 Not Modified", requests: 1, silent: true},
+		{name: "a new ETag each time", fault: answers(toxic.NewETags), requests: 2},
+		{name: "401", fault: answers(toxic.Status(401, 0)), text: "let this node read it", requests: 1},
+		{name: "403", fault: answers(toxic.Status(403, 0)), text: "let this node read it", requests: 1},
+		{name: "404", fault: answers(toxic.Status(404, 0)), text: "there is no published cluster", requests: 4},
+		{name: "404 for each object", fault: answers(toxic.Objects(toxic.Status(404, 0))), text: "publish again, the manifest last", requests: 3},
+		{name: "429, again in an hour", fault: answers(toxic.Status(429, 3600)), text: "429", requests: 1, believed: true},
+		{name: "500", fault: answers(toxic.Status(500, 0)), text: "500", requests: 1},
+		{name: "503", fault: answers(toxic.Status(503, 0)), text: "503", requests: 1},
+		{name: "page of a captive portal", fault: answers(toxic.Portal), text: "manifest", requests: 1},
+		{name: "redirect to another host", fault: answers(toxic.Elsewhere("https://portal.example.com/login")), text: "redirected to", requests: 1},
+		{name: "a generation of long ago", fault: fault{func(m *machine) { m.server.Fail(toxic.Instead(old(m))) }, func(m *machine) { m.server.Fail(nil) }}, text: "this node has taken generation", requests: 1},
+		{name: "the name is not known", fault: lost, text: "lookup", requests: 0},
+		{name: "expired certificate, or clock ahead", fault: shows(func(m *machine) pki.Pair { return m.ca.ExpiredServer(name, name) }), text: "look at this machine's clock", requests: 0},
+		{name: "certificate of another host", fault: shows(func(m *machine) pki.Pair { return m.ca.Server(name, "other.example.com") }), text: "use the name that the server's certificate has", requests: 0},
+		{name: "certificate of an unknown CA", fault: shows(func(m *machine) pki.Pair { return pki.New(m.t, "somebody").Server(name, name) }), text: "install the server's CA", requests: 0},
+		{name: "the token expires", fault: expires, text: "it shows the token in", requests: 1},
+		{name: "S3: AccessDenied", fault: answers(toxic.S3(403, "AccessDenied", "no")), text: "allow s3:GetObject", requests: 1, inS3: true},
+		{name: "S3: ExpiredToken", fault: answers(toxic.S3(400, "ExpiredToken", "The provided token has expired.")), text: "renew the credentials", requests: 1, inS3: true},
+		{name: "S3: SlowDown", fault: answers(toxic.S3(503, "SlowDown", "Please reduce your request rate.")), text: "503 SlowDown", requests: 1, inS3: true},
+		{name: "S3: clock is wrong", fault: answers(toxic.S3(403, "RequestTimeTooSkewed", "The difference is too large.", "Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))),
+			text: "look at this machine's clock", requests: 1, inS3: true},
+	} {
+		all.Go(func() { t.Run(c.name, func(t *testing.T) { c.run(t, &table) }) }) // they wait most of the time: all at once
+	}
+	all.Wait()
+}
+
+func (c trial) run(t *testing.T, table *toxic.Table) {
+	m := newMachine(t, c.inS3)
+	m.publish(m.memory, 10)
+	m.start()
+	c.applied(m, 10)
+
+	m.publish(m.memory, 20)
+	if c.silent {
+		c.meet(m, table, "poll", "", func() {})
+	} else {
+		c.meet(m, table, "poll", "going on with generation 10", func() {})
+	}
+	if c.believed {
+		m.stop()
+		return
+	}
+	c.fault.end(m)
+	c.applied(m, 20)
+
+	m.publish(m.memory, 30)
+	c.meet(m, table, "boot", "going on with the last good configuration, generation 20, taken at ", func() { m.stop(); m.start() })
+	c.fault.end(m)
+	c.applied(m, 30)
+	m.stop()
+	if strings.Contains(m.logged(), secret) {
+		t.Error("a credential is logged")
+	}
+}
+
+// applied waits until a generation is in force, and no complaint is left.
+func (c trial) applied(m *machine, generation int) {
+	m.t.Helper()
+	m.await(fmt.Sprintf("generation %d is applied", generation), func() bool {
+		since, _ := m.statuses(1<<30, "")
+		return since > 0 && m.read("root"+which) == fmt.Sprint(generation) && m.read("root"+conflist) != "" && !strings.Contains(m.last(), "going on")
+	})
+}
+
+// looks are how often the store is asked while a fault lasts.
+const looks = 3
+
+// meet has the fault begin, and holds the node to what it must do while that lasts.
+func (c trial) meet(m *machine, table *toxic.Table, when, status string, then func()) {
+	m.t.Helper()
+	m.server.Taken()
+	before, since := len(m.logged()), 0
+	c.fault.begin(m)
+	m.drift()
+	times := m.times()
+	since, _ = m.statuses(0, "")
+	then()
+	if c.text == "" {
+		generation := map[string]int{"poll": 20, "boot": 30}[when]
+		c.applied(m, generation)
+		asked, _ := m.server.Taken()
+		table.Add(c.name, when, len(asked), nil)
+		return
+	}
+	m.await("it goes on with what it has", func() bool {
+		_, with := m.statuses(since, status)
+		return with >= looks && m.read("root"+conflist) != ""
+	})
+	passes, _ := m.statuses(0, "")
+	asked, _ := m.server.Taken()
+	if most := c.requests*(passes-since+1) + 4; len(asked) > most { // the first look may try again, twice
+		m.t.Errorf("%s: %d requests in %d passes, at most %d are wanted: %q", when, len(asked), passes-since, most, asked)
+	}
+	said, want := complaints(m.logged()[before:]), 1
+	if c.silent && when == "poll" {
+		want = 0
+	}
+	if len(said) != want || want == 1 && !strings.Contains(said[0], c.text) {
+		m.t.Errorf("%s: %d errors are logged, want one with %q:\n%s", when, len(said), c.text, m.logged()[before:])
+	}
+	for path, at := range m.times() {
+		if was, ok := times[path]; !ok || !was.Equal(at) {
+			m.t.Errorf("%s: %s was written (%t)", when, path, ok)
+		}
+	}
+	if want == 0 {
+		table.Add(c.name, when, len(asked), errors.New("nothing: it goes on with generation 10"))
+		return
+	}
+	_, text, _ := strings.Cut(strings.Join(said, " "), `"error": "`)
+	text, _, _ = strings.Cut(text, `", "going on`)
+	table.Add(c.name, when, len(asked), errors.New(strings.ReplaceAll(text, `\`, "")))
+}
+
+// complaints are the lines of a log that are no mere information.
+func complaints(log string) (out []string) {
+	for line := range strings.Lines(log) {
+		if words := strings.Fields(line); len(words) > 1 && (words[1] == "error" || words[1] == "warn") {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}

@@ -1,0 +1,296 @@
+package toxic_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/program"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+// name is that of the server, which the nodes find in a file hosts of their own.
+const name = "store.example.com"
+
+// The nodes' files that the tests look at.
+const (
+	conflist = "/etc/cni/net.d/05-netwright-bridge.conflist" // drifts
+	which    = "/etc/generation"                             // has the number of the generation in force
+	secret   = "s3cr3t-of-the-store"                         // is never shown
+)
+
+// machine is a node: the agent as it ships, which works on a root of its own and takes the test for systemd, and the store that it reads.
+type machine struct {
+	t       *testing.T
+	dir     string // root, hosts, token …
+	key     minisign.PrivateKey
+	memory  *storetest.Memory
+	server  *toxic.Server
+	shown   atomic.Pointer[tls.Certificate] // by the server
+	token   atomic.Pointer[string]          // that the server lets in; nil: everybody
+	ca      *pki.Authority
+	manager *net.UnixConn
+	cmd     *exec.Cmd
+
+	mu   sync.Mutex
+	said []string // to systemd, one for each pass
+	log  bytes.Buffer
+}
+
+// newMachine makes a node with a store, in S3 or on a server of files. The agent does not run yet.
+func newMachine(t *testing.T, inS3 bool) *machine {
+	t.Helper()
+	needs.Root(t)
+	needs.Tool(t, "unshare")
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, key: private, memory: new(storetest.Memory), ca: pki.New(t, "store")}
+	if m.dir, err = os.MkdirTemp("/tmp", "netwright-"); err != nil { // short: a socket's path may have 107 bytes (unix(7))
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(m.dir) })
+	m.show(m.ca.Server(name, name))
+	files, store := toxic.Files(m.memory), "https://%s:%s"
+	if inS3 {
+		files, store = toxic.Bucket("b", m.memory), "s3://b?endpoint=https://%s:%s"
+	}
+	m.server = toxic.New(t, m.guarded(files), &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return m.shown.Load(), nil }})
+	_, port, _ := net.SplitHostPort(m.server.Listener.Addr().String())
+	key, _ := public.MarshalText()
+	m.write("agent.yaml", fmt.Sprintf("store: "+store+"\ncluster: %s\nnode: n\ninterval: 5s\nstoreCA: %s\ntrustedKeys: [%s]\n", name, port, storetest.Cluster, m.path("ca.pem"),
+		bytes.Fields(key)[len(bytes.Fields(key))-1]))
+	if !inS3 {
+		m.write("agent.yaml", m.read("agent.yaml")+"storeTokenFile: "+m.path("token")+"\n")
+	}
+	m.write("ca.pem", m.ca.PEM)
+	m.write("token", secret)
+	m.write("hosts", "127.0.0.1 "+name+"\n")
+	m.write("resolv.conf", "nameserver 127.0.0.254\noptions attempts:1 timeout:1\n")
+	m.memory.Set("assets/plugins.tar", plugins)
+	if m.manager, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: m.path("notify"), Net: "unixgram"}); err != nil {
+		t.Fatal(err)
+	}
+	go m.listen()
+	t.Cleanup(func() { m.manager.Close() })
+	return m
+}
+
+// plugins is an archive with all that the bridge network wants.
+var plugins = func() []byte {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, name := range []string{"bridge", "host-local", "loopback", "portmap"} {
+		_ = w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(name))}) // to memory
+		_, _ = w.Write([]byte(name))
+	}
+	_ = w.Close()
+	return archive.Bytes()
+}()
+
+// publish signs and publishes a generation, the manifest last.
+func (m *machine) publish(to *storetest.Memory, generation int64) {
+	all := storetest.Publication(generation, map[string][]byte{
+		"cluster.yaml": fmt.Appendf(nil, `apiVersion: netwright.dev/v1alpha1
+kind: Cluster
+metadata: {name: %s}
+spec:
+  kubernetesVersion: 1.36.0
+  networking: {bridge: {}}
+  fileAssets:
+  - {name: generation, path: %s, content: "%d"}
+  assets:
+  - name: cni-plugins
+    arch:
+      %s: {sha256: %x, urls: [assets/plugins.tar]}
+`, storetest.Cluster, which, generation, runtime.GOARCH, sha256.Sum256(plugins)),
+		"nodes/n.yaml": []byte("apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"),
+	}, true)
+	for name, data := range all {
+		if name != "manifest" {
+			to.Set(name, data)
+		}
+	}
+	to.Set("manifest", trust.Join(all["manifest"], trust.Sign(m.key, all["manifest"], "")))
+}
+
+// show lets the server show a certificate from the next connection on, and ends those there are.
+func (m *machine) show(pair pki.Pair) {
+	m.t.Helper()
+	certificate, err := tls.X509KeyPair([]byte(pair.Cert), []byte(pair.Key))
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	m.shown.Store(&certificate)
+	if m.server != nil {
+		m.server.CloseClientConnections()
+	}
+}
+
+// guarded lets only those in who show the token.
+func (m *machine) guarded(files http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if want := m.token.Load(); want != nil && r.Header.Get("Authorization") != "Bearer "+*want {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
+}
+
+// start boots the node: systemd starts the agent.
+func (m *machine) start() {
+	m.t.Helper()
+	m.cmd = exec.Command("unshare", "--mount", "--", "/bin/sh", "-euc",
+		`mount --bind "$1" /etc/hosts; mount --bind "$2" /etc/resolv.conf; shift 2; exec "$@"`, "sh", m.path("hosts"), m.path("resolv.conf"),
+		program.Agent(m.t), "--conf", m.path("agent.yaml"), "--root", m.path("root"))
+	m.cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir, "NOTIFY_SOCKET=" + m.path("notify"), "GOTRACEBACK=all",
+		"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=" + secret, "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=/dev/null", "AWS_SHARED_CREDENTIALS_FILE=/dev/null",
+	}
+	m.cmd.Stdout, m.cmd.Stderr = m, m
+	if err := errors.Join(os.MkdirAll(m.path("root"), 0o755), m.cmd.Start()); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = m.cmd.Process.Kill() }) // it is gone, unless the test failed
+}
+
+// stop shuts the node down.
+func (m *machine) stop() {
+	m.t.Helper()
+	_ = m.cmd.Process.Signal(syscall.SIGTERM) // if it is gone, Wait says how it went
+	if err := m.cmd.Wait(); err != nil {
+		m.t.Errorf("the agent ended with %v:\n%s", err, m.logged())
+	}
+}
+
+// Write takes what the agent logs.
+func (m *machine) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.log.Write(p)
+}
+
+func (m *machine) logged() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.log.String()
+}
+
+// listen hears what the agent says to systemd, until the test ends.
+func (m *machine) listen() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := m.manager.Read(buf)
+		if err != nil {
+			return
+		}
+		if _, status, ok := strings.Cut(string(buf[:n]), "STATUS="); ok {
+			m.mu.Lock()
+			m.said = append(m.said, status)
+			m.mu.Unlock()
+		}
+	}
+}
+
+// statuses are those that have a text, since the first so many.
+func (m *machine) statuses(since int, text string) (all, with int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, status := range m.said[min(since, len(m.said)):] {
+		if strings.Contains(status, text) {
+			with++
+		}
+	}
+	return len(m.said), with
+}
+
+// await waits until a thing is so.
+func (m *machine) await(what string, is func() bool) {
+	m.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) { // it only ends what hangs
+		if time.Now().After(deadline) {
+			m.mu.Lock()
+			said := strings.Join(m.said, "\n")
+			m.mu.Unlock()
+			m.t.Fatalf("never: %s\n%s\n%s", what, m.logged(), said)
+		}
+	}
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+func (m *machine) write(name, text string) {
+	m.t.Helper()
+	if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// read is the content of a file, "" where there is none.
+func (m *machine) read(name string) string {
+	data, err := os.ReadFile(m.path(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.t.Error(err)
+	}
+	return string(data)
+}
+
+// drift takes a file of the agent's away.
+func (m *machine) drift() {
+	m.t.Helper()
+	if err := os.Remove(m.path("root" + conflist)); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// times are when the node's files were changed, but for the one that drifts and the agent's memory.
+func (m *machine) times() map[string]time.Time {
+	out := map[string]time.Time{}
+	_ = filepath.WalkDir(m.path("root"), func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, m.path("root"))
+		if err != nil || name == "/run" || name == "/var/lib/netwright" || name == "/tmp" {
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && name != conflist {
+			out[name] = info.ModTime()
+		}
+		return nil
+	})
+	return out
+}
+
+// last is what was said last.
+func (m *machine) last() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.said) == 0 {
+		return ""
+	}
+	return m.said[len(m.said)-1]
+}
