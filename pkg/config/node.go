@@ -61,6 +61,7 @@ type Node struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Prune        Prune         `json:"prune"`
 	Update       Update        `json:"update"`
+	Drift        Drift         `json:"drift,omitzero"`
 	AWS          AWS           `json:"aws,omitzero"`
 
 	origins origins

@@ -100,7 +100,7 @@ func (d *decoder) commonSpec(n *Node) []field {
 	if d.doc.dialect.lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
-	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
+	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "drift", set: d.into(func() []field { return d.drift(&n.Drift) })}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
 		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
 	})}, field{name: "update", set: d.into(func() []field { return d.update(&n.Update) })})
 }
@@ -174,7 +174,7 @@ func homeOf(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "update":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Drift says what becomes of a key that was right under this configuration, and that somebody else has changed since. It says nothing of
+// what the configuration itself changes.
+type Drift struct {
+	// Default is the mode of every kind that has none of its own: Repair without a word.
+	Default string `json:"default,omitempty"`
+	// Kinds are the modes of kinds of keys, Keys those of single keys ("sysctl:net.ipv4.ip_forward").
+	Kinds map[string]string `json:"kinds,omitempty"`
+	Keys  map[string]string `json:"keys,omitempty"`
+
+	Contested Contested `json:"contested,omitzero"`
+}
+
+// The modes of [Drift].
+const (
+	Repair = "repair" // it is brought back
+	Report = "report" // it stays, and the plan, the status and the metrics say so
+	Ignore = "ignore" // it stays, and only a plan says so
+)
+
+// Contested says when a key is given up that somebody else changes back again and again. Zero values are the agent's own.
+type Contested struct {
+	After  int      `json:"after,omitempty"`  // repairs
+	Within Duration `json:"within,omitempty"` // of this time
+}
+
+// KeyKinds are the kinds of keys: package tasks has them, and a test of package model holds this list against its.
+func KeyKinds() []string {
+	return []string{"address", "file", "forward", "link", "module", "mount", "nft", "route", "rule", "sysctl", "toml", "unit"}
+}
+
+// Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where no document said anything.
+func (n *Node) Mode(key string) (mode, path string) {
+	kind, _, _ := strings.Cut(key, ":")
+	for _, at := range []struct{ mode, path string }{
+		{n.Drift.Keys[key], driftKeysAt + key}, {n.Drift.Kinds[kind], "spec.drift." + kind}, {n.Drift.Default, "spec.drift.default"},
+	} {
+		if at.mode != "" {
+			return at.mode, at.path
+		}
+	}
+	return Repair, ""
+}
+
+// drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the cluster's for files as it is.
+func (d *decoder) drift(to *Drift) []field {
+	fields := []field{
+		{name: "default", set: d.mode(&to.Default)},
+		{name: "keys", set: d.driftKeys(&to.Keys)},
+		{name: "contested", set: d.into(func() []field {
+			return []field{
+				{name: "after", set: d.number(&to.Contested.After, 2, 1000)},
+				{name: "within", set: d.duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
+			}
+		})},
+	}
+	for _, kind := range KeyKinds() {
+		fields = append(fields, field{name: kind, set: d.modeOf(&to.Kinds, kind)})
+	}
+	return fields
+}
+
+func (d *decoder) mode(to *string) set { return d.choice(to, Repair, Report, Ignore) }
+
+const driftKeysAt = "spec.drift.keys."
+
+// modeOf puts a mode into a map.
+func (d *decoder) modeOf(to *map[string]string, name string) set {
+	return func(v *value, at string) {
+		var mode string
+		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
+			d.origins[driftKeysAt+name] = d.origins[at]
+		}
+		if d.mode(&mode)(v, at); mode != "" {
+			if *to == nil {
+				*to = map[string]string{}
+			}
+			(*to)[name] = mode
+		}
+	}
+}
+
+// driftKeys reads the modes of single keys.
+func (d *decoder) driftKeys(to *map[string]string) set {
+	return func(v *value, at string) {
+		var fields []field
+		if v.kind == kindMap {
+			for i := range v.entries {
+				if e := &v.entries[i]; d.driftKey(e, at) {
+					fields = append(fields, field{name: e.key, set: d.modeOf(to, canonicalKey(e.key))})
+				} else {
+					fields = append(fields, field{name: e.key, set: d.ignore})
+				}
+			}
+		}
+		d.mapping(v, at, fields)
+	}
+}
+
+// driftKey says whether it is a key that a task may own.
+func (d *decoder) driftKey(e *entry, at string) bool {
+	kind, name, _ := strings.Cut(e.key, ":")
+	diag := Diagnostic{Summary: "the key " + clip(e.key) + " is none that a task can have", Field: join(at, clip(e.key)),
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(KeyKinds())}
+	switch {
+	case !slices.Contains(KeyKinds(), kind):
+		if near := nearest(kind, KeyKinds()); near != "" {
+			diag.Hint = "did you mean " + near + ":" + clip(name) + "?"
+		}
+	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.key) != ""):
+		return true
+	}
+	d.doc.errorAt(e.pos, diag)
+	return false
+}
+
+// canonicalKey writes a sysctl's key as tasks do.
+func canonicalKey(key string) string {
+	name, isSysctl := strings.CutPrefix(key, "sysctl:")
+	if !isSysctl {
+		return key
+	}
+	if name, _ = sysctlKey(name); name == "" {
+		return ""
+	}
+	return "sysctl:" + name
+}
+
+// Says is a mode for eyes: "report (cluster.yaml:12:5)".
+func (n *Node) Says(key string) string {
+	mode, path := n.Mode(key)
+	if path == "" {
+		return mode
+	}
+	return mode + " (" + cmp.Or(n.Origin(path).String(), path) + ")"
+}
