@@ -25,6 +25,8 @@ type Options struct {
 	HTTPS https.Settings
 	// Kubernetes is how the API of a k8s:// store is spoken to.
 	Kubernetes kubernetes.Options
+	// Meter counts the requests to a store that is asked over a network; nil: nobody does.
+	Meter *objectstore.Meter
 }
 
 // schemes lists every kind of store there is and how one is opened.
@@ -82,7 +84,7 @@ func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewEither(objectstore.NewPatient(source), cluster, o.NodeGroup, o.Trust), nil
+	return NewEither(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust), nil
 }
 
 func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
@@ -90,7 +92,7 @@ func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewRemote(namespace, cluster, o.Trust), nil
+	return NewRemote(o.Meter.Of(namespace), cluster, o.Trust), nil
 }
 
 func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, error) {
@@ -109,7 +111,7 @@ func openS3(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewEither(objectstore.NewPatient(source), cluster, o.NodeGroup, o.Trust), nil
+	return NewEither(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust), nil
 }
 
 func openDirectory(dir, cluster string, o Options) (Store, error) {
