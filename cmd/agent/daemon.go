@@ -28,6 +28,8 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	d := agent.Daemon{
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
 	}
+	end := f.observe(ctx, &d, w)
+	defer end()
 	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {
 		log.Warn("commands cannot reach the daemon: they wait for its passes, and make their own", zap.Error(err))
 		return d.Run(ctx)

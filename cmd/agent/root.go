@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/statestore/https"
 )
 
@@ -29,6 +31,8 @@ type flags struct {
 	probeWindow time.Duration
 	storeFiles  https.Settings
 	kubeconfig  string
+
+	metrics, nodeStatus string // where the daemon tells how it is
 }
 
 func rootCommand(s streams) *cobra.Command {
@@ -60,6 +64,12 @@ tells systemd when kubelet may start, and looks again every interval.`,
 				return fmt.Errorf("--wait %s: expected a time such as 5m", f.wait)
 			case f.interval != 0 && (f.once || f.dryRun || f.sandbox):
 				return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
+			case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
+				return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
+			case f.metrics != "" && config.ValidMetrics(f.metrics) != "":
+				return fmt.Errorf("--metrics %s: expected %s", f.metrics, config.ValidMetrics(f.metrics))
+			case f.nodeStatus != "" && config.ValidNodeStatus(f.nodeStatus) != "":
+				return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
 			case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
 				return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
 			case f.trust.older && !f.once && !f.dryRun:
@@ -101,6 +111,9 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
+	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
+	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
+	complete(cmd, "node-status", config.On, config.Off)
 	cmd.AddCommand(certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
 	return cmd

@@ -29,6 +29,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -45,8 +46,9 @@ type wired struct {
 	pass     agent.Pass
 	target   control.Target
 	interval time.Duration
-	unused   error // why the store is not used, where the node does with what it took last
-	again    bool  // a run that follows another one: its end alone is of interest
+	asked    *objectstore.Meter // requests to the store
+	unused   error              // why the store is not used, where the node does with what it took last
+	again    bool               // a run that follows another one: its end alone is of interest
 }
 
 // wire fills the flags from the agent's file and opens the store.
@@ -72,11 +74,13 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	target.Cluster = f.cluster
 	policy := f.policy()
-	store, err := statestore.Open(f.store, f.cluster, f.storeOptions(policy))
+	options := f.storeOptions(policy)
+	options.Meter = new(objectstore.Meter)
+	store, err := statestore.Open(f.store, f.cluster, options)
 	if err != nil {
 		return nil, err
 	}
-	w := &wired{store: store, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
+	w := &wired{store: store, asked: options.Meter, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
 	if w.interval == 0 {
 		w.interval = defaultInterval
 	}
@@ -193,7 +197,7 @@ func (f *flags) readConf() error {
 		return err
 	}
 	for _, v := range []struct{ flag, own *string }{
-		{&f.store, &own.Store}, {&f.cluster, &own.Cluster}, {&f.group, &own.NodeGroup}, {&f.node, &own.Node},
+		{&f.metrics, &own.Metrics}, {&f.nodeStatus, &own.NodeStatus}, {&f.store, &own.Store}, {&f.cluster, &own.Cluster}, {&f.group, &own.NodeGroup}, {&f.node, &own.Node},
 	} {
 		if *v.flag == "" {
 			*v.flag = *v.own

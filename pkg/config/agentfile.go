@@ -40,6 +40,10 @@ type AgentFile struct {
 	Probes []string `json:"probes,omitempty"`
 	// ProbeWindow is the time after such a change in which they must pass; 0: the agent's default.
 	ProbeWindow time.Duration `json:"probeWindow,omitempty"`
+	// Metrics is where the daemon serves metrics, "127.0.0.1:19870", or [Off]; "": the agent's default.
+	Metrics string `json:"metrics,omitempty"`
+	// NodeStatus is [Off] where the daemon says nothing on the node's Node in the Kubernetes API: no condition, no Events.
+	NodeStatus string `json:"nodeStatus,omitempty"`
 
 	origins origins
 }
@@ -81,12 +85,38 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
 			{name: "probes", set: d.texts(&a.Probes, validProbe)},
 			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
+			{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
+			{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
 		})
 	}
 	if doc.diags.HasErrors() {
 		return nil, doc.diags
 	}
 	return a, doc.diags
+}
+
+// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the second.
+const (
+	Off = "off"
+	On  = "on"
+)
+
+// ValidMetrics says what is expected where metrics cannot be served at s, in agent.yaml or on the command line; "" where they can.
+func ValidMetrics(s string) string {
+	host, port, err := net.SplitHostPort(s)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	if _, addrErr := netip.ParseAddr(host); s == Off || err == nil && portErr == nil && n > 0 && (addrErr == nil || host == "localhost") {
+		return ""
+	}
+	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
+}
+
+// ValidNodeStatus is the same for whether the Node is told.
+func ValidNodeStatus(s string) string {
+	if s == On || s == Off {
+		return ""
+	}
+	return "on or off"
 }
 
 // validStore accepts an absolute directory or a URL; which schemes there are is the state store's to know.

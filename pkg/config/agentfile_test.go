@@ -16,12 +16,14 @@ pin: b98f74a0f8522f0a83867178729c1aa70f2158f90c45a2ca8fa791db1c76b303
 trustedKeys: [RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3]
 insecureUnsigned: true
 interval: 90s
+metrics: "[::1]:9100"
+nodeStatus: off
 `)})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
 	if a.Store != "s3://bucket/prefix" || a.Cluster != "demo.example.com" || a.NodeGroup != "nodes" || a.Node != "node-1" || a.Interval != 90*time.Second ||
-		len(a.Pin) != 64 || !a.InsecureUnsigned || len(a.TrustedKeys) != 1 {
+		len(a.Pin) != 64 || !a.InsecureUnsigned || len(a.TrustedKeys) != 1 || a.Metrics != "[::1]:9100" || a.NodeStatus != Off {
 		t.Errorf("got %+v", a)
 	}
 	if got := a.Origin("node").String(); got != "/etc/netwright/agent.yaml:5:1" {
@@ -46,6 +48,10 @@ func TestAgentFileBad(t *testing.T) {
 		"interval: 1ms":                         `agent.yaml:1:11: interval is the string "1ms"`,
 		"pin: latest":                           `agent.yaml:1:6: pin is the string "latest"`,
 		"trustedKeys: [ssh-ed25519]":            `agent.yaml:1:15: trustedKeys[0] is the string "ssh-ed25519"`,
+		"metrics: 9100":                         `agent.yaml:1:10: metrics is 9100`,
+		"metrics: :9100":                        `agent.yaml:1:10: metrics is the string ":9100"`,
+		"metrics: 127.0.0.1:0":                  `agent.yaml:1:10: metrics is the string "127.0.0.1:0"`,
+		"nodeStatus: false":                     `agent.yaml:1:13: nodeStatus is false`,
 		"node: Node_1":                          `agent.yaml:1:7: node is the string "Node_1"`,
 		"- store: /x":                           `agent.yaml:1:1: the document is a list`,
 		"store: /x\nstore: /y":                  `agent.yaml:2:1: field "store" is set twice`,
