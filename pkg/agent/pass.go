@@ -179,7 +179,10 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 
 // directories are those that the tasks of graphs have files in, and the ledger's own.
 func directories(graphs ...*graph.Graph[tasks.Task]) []string {
-	dirs := map[string]bool{ledger.Dir: true}
+	dirs := map[string]bool{}
+	for _, dir := range ledger.Directories() {
+		dirs[dir] = true
+	}
 	for _, g := range graphs {
 		if g == nil {
 			continue

@@ -77,6 +77,9 @@ func ReadRevision(r Reader, number int) (*Revision, error) {
 	return &rev, nil
 }
 
+// Directories are those that a ledger is written to, where a run that was killed may have left something.
+func Directories() []string { return []string{Dir, blobDir, revisionDir} }
+
 func revisionFile(number int) string { return revisionDir + "/" + strconv.Itoa(number) + ".json" }
 
 func revisionNumbers(r Reader) ([]int, error) {
