@@ -103,7 +103,7 @@ func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
 			loaded = true
 		}
 		pass := w.pass
-		pass.Hooks = h
+		pass.Hooks, pass.TakeNow = h, whoAmI()
 		end := endingOf(pass.Converge(ctx, d))
 		end.besides = errors.Join(end.besides, w.unused)
 		return end

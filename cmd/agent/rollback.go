@@ -42,10 +42,13 @@ keep it until resume.`,
 }
 
 func resumeCommand(f *flags, s streams) *cobra.Command {
-	return &cobra.Command{
+	apply := false
+	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Let the node follow the store again after a rollback",
-		Args:  noArgs,
+		Long: `resume lets the node follow the store again after a rollback. With --apply it also
+takes now, on this node, a changed configuration that waits by spec.update.`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
 			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume}, func(ctx context.Context, h agent.Hooks) ending {
@@ -63,9 +66,14 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 			default:
 				fmt.Fprintf(s.out, "the node was %s; %s\n", end.text, next)
 			}
+			if apply {
+				return runOnce(cmd.Context(), f, s)
+			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "take now what waits by spec.update, as --once does")
+	return cmd
 }
 
 func resetCommand(f *flags, s streams) *cobra.Command {

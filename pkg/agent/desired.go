@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -27,6 +28,8 @@ type Desired struct {
 	instead  string    // why it is the last good configuration, as Damage has it; "": it is not
 	ec2      tasks.EC2 // where the documents want it asked, and it may be
 	held     *heldSet  // set when it comes from a revision
+	sel      config.Select
+	waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
 
 	issued    map[string]model.Issued // how the certificates stand that this node has issued to it
 	lookAgain time.Time               // when one of them wants another pass; zero: none does
@@ -52,7 +55,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
 	}
-	d := &Desired{Snapshot: snap, Node: node, Warnings: diags, Keypairs: map[string]model.Keypair{}}
+	d := &Desired{Snapshot: snap, Node: node, sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {
 		return nil, err
 	}

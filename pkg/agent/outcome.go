@@ -57,6 +57,9 @@ func (o outcome) status(desired *Desired) string {
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
+	if w := o.plan.Waiting; w != nil {
+		line += fmt.Sprintf(", generation %d waits", w.Generation)
+	}
 	if o.plan.Held != "" {
 		line += ", " + o.plan.Held
 	}

@@ -67,6 +67,8 @@ type Pass struct {
 	AllowDisruptive bool
 	API             *API // the Kubernetes API; nil: it is not asked
 	EC2             EC2  // EC2's API; nil: it is not asked
+	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
+	TakeNow string
 	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For what only the host can have changed.
 	Known bool
 	By    string // who makes the pass, for the history; "" is the agent itself
@@ -76,7 +78,8 @@ type Pass struct {
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
-	issueAnywhere bool // also below a root that is no node's: for tests
+	issueAnywhere   bool // also below a root that is no node's: for tests
+	updatesAnywhere bool // likewise: spec.update holds there too
 
 	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }
@@ -110,6 +113,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	}
 	out := r.report(report.Planned)
 	r.tell(out, view)
+	p.foretell(out, r, d, view)
 	return out, errors.Join(failure(r.rep), r.unbuilt)
 }
 
@@ -133,14 +137,25 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		newest := d
+		d, err := p.taking(ctx, d, h, led)
+		if err != nil {
+			return nil, err
+		}
 		if err := p.issue(ctx, d, h); err != nil {
 			return nil, err
 		}
+		if newest != nil {
+			newest.lookAgain = d.lookAgain
+		}
 		plan, err := p.converge(ctx, d, h, led)
-		if plan == nil || d == nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
+		if plan == nil || d == nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, err
 		}
-		return plan, errors.Join(err, p.keep(ctx, d, h, led))
+		if failed := p.keep(ctx, d, h, led); failed != nil {
+			return plan, errors.Join(err, failed)
+		}
+		return plan, errors.Join(err, ledger.DropUpdate(h))
 	})
 }
 
@@ -222,6 +237,10 @@ func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.
 	}
 	if !d.Taken.IsZero() {
 		p.LastGood = &d.Taken
+	}
+	if w := d.waiting; w != nil {
+		p.Waiting = w
+		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest, w.Reason)})
 	}
 	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; publish again", end.UTC().Format(time.RFC3339))})

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -38,6 +39,9 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Keys = keysOf(p, next.Keys, time.Now())
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
+		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
+			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
+		}
 	}
 	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && (next.State != report.NodeFailing || next.Reason == "") {
 		next.State, next.Reason = report.NodeFailing, why
@@ -60,7 +64,11 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 		}
 	}
 	if d := l.desired; d != nil {
-		if now.Generation, now.Digest = d.Snapshot.Generation, d.Snapshot.Digest; now.Digest != was.Digest {
+		now.Generation, now.Digest = d.Snapshot.Generation, d.Snapshot.Digest
+		if p := out.plan; p != nil && p.Waiting != nil { // what is in force is another one
+			now.Generation, now.Digest = p.Generation, p.Digest
+		}
+		if now.Digest != was.Digest {
 			now.Since = time.Now()
 		}
 		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires

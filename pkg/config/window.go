@@ -31,47 +31,37 @@ func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(
 // MarshalText implements [encoding.TextMarshaler].
 func (c Clock) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Open says whether what waits for a window may go now, and if not when the next one begins. Without any it always may.
-func (u *Update) Open(now time.Time) (open bool, next time.Time) {
-	if len(u.Window) == 0 {
-		return true, time.Time{}
-	}
-	for _, w := range u.Window {
-		in, begins := w.open(now)
-		if in {
-			return true, time.Time{}
-		}
-		if next.IsZero() || begins.Before(next) {
-			next = begins
+// Next is the window that is open, or the next to come: its first moment, and the first that is after it. Both are zero where the documents know of none,
+// and changes are taken at any time.
+func (u *Update) Next(now time.Time) (from, until time.Time) {
+	for i := range u.Window {
+		a, b := u.Window[i].next(now)
+		if from.IsZero() || a.Before(from) {
+			from, until = a, b
 		}
 	}
-	return false, next
+	return from, until
 }
 
-// open looks at the days around now: one that began yesterday may still be open, and within nine days each day of the week has come, also where a
+// next looks at the days around now: one that began yesterday may still be open, and within nine days each day of the week has come, also where a
 // change of the clocks took a time away.
-func (w *Window) open(now time.Time) (bool, time.Time) {
+func (w *Window) next(now time.Time) (from, until time.Time) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
 		zone = time.UTC // it was there when the document was read
 	}
 	local := now.In(zone)
-	for ahead := -1; ahead <= 8; ahead++ {
-		at := func(day int, c Clock) time.Time {
-			return time.Date(local.Year(), local.Month(), local.Day()+day, 0, int(c), 0, 0, zone)
-		}
-		from, until := at(ahead, w.From), at(ahead, w.Until)
+	at := func(day int, c Clock) time.Time {
+		return time.Date(local.Year(), local.Month(), local.Day()+day, 0, int(c), 0, 0, zone)
+	}
+	for day := -1; day <= 8; day++ {
+		from, until = at(day, w.From), at(day, w.Until)
 		if w.Until <= w.From {
-			until = at(ahead+1, w.Until)
+			until = at(day+1, w.Until)
 		}
-		noon := time.Date(local.Year(), local.Month(), local.Day()+ahead, 12, 0, 0, 0, zone)
-		switch {
-		case len(w.Days) > 0 && !slices.Contains(w.Days, Weekday(noon.Weekday())), !now.Before(until):
-		case now.Before(from):
-			return false, from
-		default:
-			return true, time.Time{}
+		if named := Weekday(at(day, 12*60).Weekday()); until.After(now) && until.After(from) && (len(w.Days) == 0 || slices.Contains(w.Days, named)) {
+			return from, until
 		}
 	}
-	return false, time.Time{} // no week is without the days that it names
+	return from, until // no week is without the days that it names
 }

@@ -43,27 +43,24 @@ func TestWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		u := Update{Window: c.windows}
-		open, next := u.Open(now)
-		if got := next.UTC().Format(layout); open != (c.next == "") || !open && got != c.next {
-			t.Errorf("%s: open %t, next %s; want %q", c.name, open, got, c.next)
+		from, until := u.Next(now)
+		if got := from.UTC().Format(layout); from.After(now) != (c.next != "") || from.After(now) && got != c.next || !from.IsZero() && !until.After(now) {
+			t.Errorf("%s: from %s until %s; want %q", c.name, got, until, c.next)
 		}
 	}
 }
 
-// However the week is cut, the next window begins later, is open then, and was not a moment before.
+// However the week is cut, the next window is as long as it says, the same to its end, and then another.
 func TestTheNextWindowIsOne(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Kiritimati", "Australia/Lord_Howe"} {
 		for from := Clock(0); from < 24*60; from += 97 {
 			u := Update{Window: []Window{{Days: []Weekday{Weekday(from % 7)}, From: from, Until: from + 1, TimeZone: zone}}}
 			for now := time.Date(2026, 3, 1, 0, 7, 0, 0, time.UTC); now.Year() == 2026; now = now.Add(41 * time.Hour) {
-				open, next := u.Open(now)
-				if open {
-					continue
-				}
-				then, _ := u.Open(next)
-				before, _ := u.Open(next.Add(-time.Nanosecond))
-				if !next.After(now) || !then || before {
-					t.Fatalf("%s %s from %s: next is %s, open %t, before %t", now, zone, from, next, then, before)
+				begins, ends := u.Next(now)
+				same, _ := u.Next(ends.Add(-time.Nanosecond))
+				other, _ := u.Next(ends)
+				if ends.Sub(begins) != time.Minute || !ends.After(now) || begins.Sub(now) > 9*24*time.Hour || !same.Equal(begins) || !other.After(ends) {
+					t.Fatalf("%s %s from %s: it is from %s until %s, then %s, then %s", now, zone, from, begins, ends, same, other)
 				}
 			}
 		}

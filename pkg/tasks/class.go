@@ -33,18 +33,18 @@ var classes = []struct {
 	why   string
 	is    func(task graph.Key, c *Change) bool
 }{
-	{ClassReload, "a unit reads its configuration again", asks(ActionReload)},
+	{ClassReload, "a unit reads its configuration again", does(ActionReload)},
 	{ClassReload, "what the node is reached by changes, and comes back if it is cut off", func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
-	{ClassRestart, "a unit is restarted", asks(ActionRestart)},
-	{ClassRestart, "a unit that runs is stopped", func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
+	{ClassRestart, "a unit that runs is stopped or restarted", func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
+	{ClassRestart, "what sets up the node's own network is restarted", func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
 	{ClassRestart, "kubelet stands still while the network changes", kind(KindPause)},
 	{ClassDrain, "pods are taken off the node", kind(KindEvict)},
 	{ClassDrain, "what pods have as their gateway or their link goes", goes(KindLink, KindAddr)},
 	{ClassReplace, "it is read when the node boots", bootOnly},
 }
 
-// ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects that it asks for count as its own, although they are
-// steps too: who reads one step shall see what it leads to.
+// ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects that it asks for are tasks of their own: a restart of
+// what does not run is none.
 func ClassOf(task graph.Key, c *Change) (class Class, why string) {
 	if c == nil || c.NotHere != "" {
 		return ClassLive, ""
@@ -57,12 +57,10 @@ func ClassOf(task graph.Key, c *Change) (class Class, why string) {
 	return class, why
 }
 
-// asks says that an effect of that action is asked for, or is the task itself.
-func asks(action EffectAction) func(graph.Key, *Change) bool {
-	return func(task graph.Key, c *Change) bool {
-		return slices.ContainsFunc(append([]graph.Key{task}, c.Asks...), func(k graph.Key) bool {
-			return k.Kind() == KindEffect && EffectOf(k).Action == action
-		})
+// does says that the task is an effect with that action.
+func does(action EffectAction) func(graph.Key, *Change) bool {
+	return func(task graph.Key, _ *Change) bool {
+		return task.Kind() == KindEffect && EffectOf(task).Action == action
 	}
 }
 

@@ -78,7 +78,8 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if unit == "" {
 		unit = "-.mount" // of every systemd
 	}
-	switch have, err := v.Unit(ctx, unit); {
+	have, err := v.Unit(ctx, unit)
+	switch {
 	case errors.Is(err, host.ErrNotHere):
 		change.NotHere = "no systemd here"
 	case err != nil:
@@ -86,7 +87,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case t.Unit != "" && have.Load == "not-found" && !v.WillExist(string(UnitFileKey(t.Unit))):
 		return nil, nil // it went since it was asked for: nothing runs that could be restarted
 	}
-	if t.Action == ActionRestart {
+	if t.Action == ActionRestart && Runs(have) {
 		change.Disruption = RestartsUnit
 	}
 	change.Disruption = disturbs(t.Unit, change.Disruption)

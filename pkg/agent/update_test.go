@@ -1,0 +1,251 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// fleetNode is a box whose documents say of updates what update says, and what a file of the boot loader and one of the network hold.
+func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
+	b = newBox(t)
+	b.daemon.Pass.updatesAnywhere = true
+	b.daemon.Select.Node = "n"
+	base := read(t, b.store, "/demo/cluster.yaml")
+	publish = func(t *testing.T, update, content string) {
+		t.Helper()
+		b.write(t, "cluster.yaml", base+"  update: "+update+"\n  fileAssets:\n  - {name: live, path: /etc/hello, content: "+content+
+			"}\n  - {name: reload, path: /etc/systemd/network/50-x.network, content: \"# "+content+"\"}\n")
+	}
+	return b, publish
+}
+
+// waits is the state on the disk.
+func (b *box) waits(t *testing.T) *ledger.Update {
+	t.Helper()
+	files, err := host.OpenFiles(host.Options{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close() // only read from
+	u, err := ledger.ReadUpdate(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// What is above spec.update.auto waits, and says so once; meanwhile the configuration that was taken is kept right, whole. A restart of the agent is no
+// way to take it. A person's word is. The lines that keep it: update.go, taking and inForce.
+func TestAConfigurationAboveAutoWaits(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live, splay: 0s}", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) { // a node without a configuration takes what there is
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# one" {
+			t.Fatalf("the first configuration was not taken: %q", got)
+		}
+		publish(t, "{auto: live, splay: 0s}", "two")
+		later(11 * time.Minute)
+		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "one" {
+			t.Errorf("what is in force was not repaired, or not to what is in force: %q", got)
+		}
+		s := told.last()
+		if w := s.Waiting; w == nil || w.Class != "reload" || !w.Until.IsZero() || !strings.Contains(w.Reason, "spec.update.auto (cluster.yaml:11:12) takes no more than live by itself") {
+			t.Errorf("the status says that %+v waits", w)
+		}
+		if s.State != report.NodeWaiting || s.Totals.Repairs != 1 || b.logged("right again") != 0 || !strings.HasSuffix(b.manager.last(t).text, "generation 0 waits") {
+			t.Errorf("the status is %s (%s), %d repairs; systemd's is %q", s.State, s.Reason, s.Totals.Repairs, b.manager.last(t).text)
+		}
+	})
+	if got := b.log.FilterMessageSnippet("waits, and this one stays in force").Len(); got != 1 {
+		t.Errorf("it was logged %d times that a configuration waits, want once", got)
+	}
+	since := b.waits(t).Since
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		later(11 * time.Minute)
+		if u := b.waits(t); read(t, b.root, "/etc/hello") != "one" || !u.Since.Equal(since) {
+			t.Errorf("a restart of the agent took what waits, or began the time anew: %+v", u)
+		}
+		pass := b.daemon.Pass
+		pass.TakeNow = "alice"
+		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pass.Converge(t.Context(), d)
+		if err != nil || plan.Waiting != nil || read(t, b.root, "/etc/systemd/network/50-x.network") != "# two" || b.waits(t) != nil {
+			t.Errorf("a person's word did not take it: %v", err)
+		}
+		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if read(t, b.root, "/etc/hello") != "two" {
+			t.Error("the daemon does not keep what a person has let go")
+		}
+	})
+}
+
+// A dry run shows what waits, and how the daemon sees it. It writes nothing.
+func TestADryRunForetellsTheWait(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live}", "one")
+	b.live(t, func(t *testing.T) {})
+	publish(t, "{auto: live}", "two")
+	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := b.daemon.Pass.DryRun(t.Context(), d)
+	if err != nil || plan.Waiting == nil || plan.Class != "reload" || !strings.Contains(said(plan), "the daemon waits with it: its class is reload") || b.waits(t) != nil {
+		t.Errorf("%v, class %s, waiting %+v:\n%s", err, plan.Class, plan.Waiting, said(plan))
+	}
+}
+
+// A fleet takes a change node by node, within the splay, each at the same moment whoever restarts; raising the percent admits more and throws nobody out.
+func TestSplay(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 1h}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 1h}", "two")
+		later(10*time.Minute + time.Minute)
+		u := b.waits(t)
+		if u == nil || u.Class != "reload" {
+			t.Fatalf("it did not wait: %+v", u)
+		}
+		until := u.Free.Add(time.Duration(float64(time.Hour) * fraction("n"))).Truncate(time.Second)
+		later(time.Until(until) - time.Second)
+		if got := read(t, b.root, "/etc/hello"); got != "one" {
+			t.Errorf("it was taken before its moment: %q", got)
+		}
+		later(2 * time.Second)
+		if got := read(t, b.root, "/etc/hello"); got != "two" || b.waits(t) != nil {
+			t.Errorf("it was not taken at its moment, %s: %q", until, got)
+		}
+		publish(t, "{splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "three" {
+			t.Errorf("without a splay it was not taken at once: %q", got)
+		}
+	})
+}
+
+// What waits for a window is taken in it; a live change waits for none.
+func TestAWindow(t *testing.T) {
+	b, publish := fleetNode(t)
+	const window = `{splay: 30m, window: [{days: [Wed], from: "02:00", until: "02:20"}]}`
+	publish(t, window, "one")
+	b.live(t, func(t *testing.T) { // it begins on 2000-01-01, a Saturday
+		publish(t, window, "two")
+		later(11 * time.Minute)
+		if s := b.log.FilterMessageSnippet("it is outside of spec.update.window: the next one begins at 2000-01-05T02:00:00Z").Len(); s != 1 {
+			t.Errorf("it was said %d times when the window is", s)
+		}
+		later(time.Until(time.Date(2000, 1, 5, 2, 0, 0, 0, time.UTC)) - time.Second)
+		if got := read(t, b.root, "/etc/hello"); got != "one" {
+			t.Errorf("it was taken outside of the window: %q", got)
+		}
+		later(20 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "two" {
+			t.Errorf("it was not taken in the window: %q", got)
+		}
+		b.write(t, "cluster.yaml", strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "content: two", "content: live", 1))
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "live" {
+			t.Errorf("a live change waited for a window: %q", got)
+		}
+	})
+}
+
+func TestPercent(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{percent: 0, splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{percent: 0, splay: 0s}", "three")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil || read(t, b.root, "/etc/hello") != "one" {
+			t.Fatalf("no node takes it, and this one did: %+v", u)
+		}
+		at := place("n", u.Print)
+		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: the store looks at times too, and these stand still
+		later(11 * time.Minute)
+		if again := b.waits(t); again == nil || again.Print != u.Print || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
+			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
+		}
+		publish(t, fmt.Sprintf("{percent: %d,      splay: 0s}", at+1), "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "three" {
+			t.Errorf("it was not taken as its place came: %q", got)
+		}
+	})
+}
+
+// The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and never beyond a window.
+func TestTheFleetIsSpread(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	u := config.Update{Splay: config.Duration(time.Hour), Window: []config.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
+	const nodes = 10_000
+	var places [100]int
+	var minutes [10]int
+	other := 0
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		places[place(name, "a")]++
+		if place(name, "a") < 10 && place(name, "b") < 10 {
+			other++
+		}
+		at, _ := when(u, name, now.Add(-time.Hour), now)
+		minutes[int(at.Sub(now.Add(10*time.Minute))/time.Minute)]++
+	}
+	for i, n := range places {
+		if n < 50 || n > 150 {
+			t.Errorf("place %d has %d nodes of %d", i, n, nodes)
+		}
+	}
+	for i, n := range minutes {
+		if n < 850 || n > 1150 {
+			t.Errorf("minute %d of the window has %d nodes of %d", i, n, nodes)
+		}
+	}
+	if other < 50 || other > 150 {
+		t.Errorf("%d of the first %d nodes of one change are the first of another", other, nodes/10)
+	}
+}
+
+// A clock that was set back holds nothing for longer than the splay.
+func TestAClockThatWasSetBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 10m}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 10m}", "two")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil {
+			t.Skip("its turn was already")
+		}
+		text := strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Free.Format(time.RFC3339), u.Free.AddDate(1, 0, 0).Format(time.RFC3339), 1)
+		put(t, b.root, ledger.Dir+"/update.json", text)
+		later(22 * time.Minute)
+		if got := read(t, b.root, "/etc/hello"); got != "two" {
+			t.Errorf("it waits for a year: %q", got)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+const updateFile = Dir + "/update.json"
+
+// Update is a configuration that the node has seen and not taken yet. It is on the disk so that a restart of the agent is no way to take it, and
+// begins no time anew.
+type Update struct {
+	Generation int64  `json:"generation"`
+	Digest     string `json:"digest"`
+	// Print names what it wants of this node. Another generation that wants the same has waited as long.
+	Print string    `json:"print"`
+	Class string    `json:"class"`
+	Since time.Time `json:"since"`         // when it was seen
+	Free  time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
+	// LetGo says who let it go: it is on its way, and nothing holds it back any more. "": it waits.
+	LetGo string `json:"letGo,omitempty"`
+}
+
+// ReadUpdate returns nil where nothing waits. A damaged file is said, and is nothing: what waits is seen again.
+func ReadUpdate(r Reader) (*Update, error) {
+	u := new(Update)
+	if err := readState(r, updateFile, u); err != nil || u.Digest == "" {
+		return nil, err
+	}
+	return u, nil
+}
+
+// SaveUpdate replaces it, durably.
+func SaveUpdate(ctx context.Context, w Writer, u *Update) error {
+	return saveState(ctx, w, updateFile, u)
+}
+
+// DropUpdate forgets it. Where there is none that is no error.
+func DropUpdate(h Host) error { return dropState(h, updateFile) }
+
+// readState reads a file of the agent's into to, which stays as it is where there is none, or none that may be read.
+func readState(r Reader, file string, to any) error {
+	data, err := r.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, to)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w: it counts as absent", file, err)
+	}
+	return nil
+}
+
+func saveState(ctx context.Context, w Writer, file string, what any) error {
+	data, err := json.MarshalIndent(what, "", " ")
+	if err == nil {
+		err = write(ctx, w, file, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+func dropState(h Host, file string) error {
+	if _, err := h.ReadFile(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := h.Remove(file); err != nil {
+		return fmt.Errorf("remove %s: %w", file, err)
+	}
+	return nil
+}
