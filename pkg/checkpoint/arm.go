@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/systemd"
 )
 
 // Settings are the user's.
@@ -125,7 +126,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
-	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", timerWindows*j.Window, binaryFile, "undo")
+	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, binaryFile, "undo")
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return errors.Join(err, j.disarm(ctx, h))
 	}

@@ -31,28 +31,39 @@ func property(name string, value any) unitProperty {
 
 // StartTimer makes a transient timer NAME.timer that runs a command as
 // NAME.service once, after the given time. The service is tried again until it
-// succeeds. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
+// succeeds, and may as little as the section Service of the unit file unit lets
+// it. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
-func (h *Host) StartTimer(ctx context.Context, name, description string, after time.Duration, command ...string) error {
-	service := auxUnit{name + ".service", []unitProperty{
+func (h *Host) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, command ...string) error {
+	service := []unitProperty{
 		property("Description", description),
 		property("Type", "simple"),
 		property("Restart", "on-failure"),
 		property("RestartUSec", uint64(2*time.Second/time.Microsecond)),
+		property("StartLimitIntervalUSec", uint64(0)), // however often it fails
 		property("ExecStart", []execStart{{command[0], command, false}}),
 		property("DefaultDependencies", false), // a shutdown that began must not hold it back
 		property("CollectMode", "inactive-or-failed"),
-	}}
+	}
 	timer := []unitProperty{
 		property("Description", description),
-		property("OnActiveSec", uint64(after/time.Microsecond)),
 		property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
 		property("DefaultDependencies", false),
 		property("CollectMode", "inactive-or-failed"),
 	}
 	return h.manage(ctx, "start timer "+name, func(b *bus) *dbus.Call {
-		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer, []auxUnit{service})
+		release := b.release(ctx)
+		if release >= 243 {
+			timer = append(timer, property("TimersMonotonic", []struct {
+				Base string
+				USec uint64
+			}{{"OnActiveSec", uint64(after / time.Microsecond)}}))
+		} else {
+			timer = append(timer, property("OnActiveSec", uint64(after/time.Microsecond)))
+		}
+		all := append(service, confined(unit, release)...)
+		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer, []auxUnit{{name + ".service", all}})
 	})
 }
 

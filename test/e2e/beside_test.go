@@ -117,7 +117,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		if !strings.Contains(out, "net.ipv4.ip_forward") || n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward") != "1\n" {
 			t.Errorf("the drift was not repaired, or not said:\n%s", out)
 		}
-		if l := log(); !strings.Contains(l, `changed {"key": "sysctl:net.ipv4.ip_forward"`) {
+		if l := log(); !strings.Contains(l, `repaired {"key": "sysctl:net.ipv4.ip_forward"`) {
 			t.Errorf("it was not the daemon who did it:\n%s", l)
 		}
 		if res := n.Run(ctx, "netwright", "--once", "--node", "node-2"); res.Code != 1 || !strings.Contains(res.Stderr, `started for the node "node-1", and this command names "node-2"`) {
@@ -171,7 +171,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		n.Must(ctx, "systemctl", "start", "netwright-agent")
 		n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0")
 		n.Must(ctx, "netwright", "--once")
-		if l := n.Shell(ctx, "journalctl --sync; journalctl -b -o cat _PID="+strings.TrimSpace(daemon())); !strings.Contains(l, `changed {"key": "sysctl:net.ipv4.ip_forward"`) {
+		if l := n.Shell(ctx, "journalctl --sync; journalctl -b -o cat _PID="+strings.TrimSpace(daemon())); !strings.Contains(l, `repaired {"key": "sysctl:net.ipv4.ip_forward"`) {
 			t.Errorf("the new daemon is not reached over the socket:\n%s", l)
 		}
 	})

@@ -89,7 +89,7 @@ func TestRefusedHostIsNotTouched(t *testing.T) {
 	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
 	s.write(t, path, text)
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
-	n.Must(ctx, "install", "-d", "-m", "0700", "/var/lib/netwright") // as the unit's StateDirectory makes it; and systemd a directory for the units of commands
+	n.Must(ctx, "install", "-d", "-m", "0700", "/var/lib/netwright") // as the agent makes it; and systemd a directory for the units of commands
 	for name, c := range map[string]struct{ spec, says string }{
 		"cloud":      {of("amazonVPC: {}", "  cloudProvider: gce\n"), "works on aws only (pods have addresses of an AWS VPC), and the cloud is gce"},
 		"kernel":     {of("custom: {title: of tomorrow, conf: {writer: user}, requires: {kernel: 99.1}}", ""), "it needs Linux 99.1 or newer, and this node runs "},

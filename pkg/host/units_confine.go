@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
+)
+
+// confinement is a directive of systemd.exec(5) that says what a service may not, and how D-Bus has it:
+// https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
+type confinement struct {
+	since int // the release of systemd that first had it: an older one refuses a unit with a property that it does not know
+	value func(string) any
+}
+
+// nameList is a list of names, and whether they are those allowed or those that are not.
+type nameList struct {
+	Allow bool
+	Names []string
+}
+
+var confinements = map[string]confinement{
+	"CapabilityBoundingSet":   {0, capabilityMask},
+	"DevicePolicy":            {208, word},
+	"LockPersonality":         {235, yes},
+	"MemoryDenyWriteExecute":  {231, yes},
+	"NoNewPrivileges":         {187, yes},
+	"PrivateMounts":           {239, yes},
+	"ProtectClock":            {245, yes},
+	"ProtectKernelLogs":       {244, yes},
+	"RestrictAddressFamilies": {211, nameSet},
+	"RestrictNamespaces":      {233, noNamespaces},
+	"RestrictRealtime":        {231, yes},
+	"RestrictSUIDSGID":        {242, yes},
+	"SystemCallArchitectures": {209, func(s string) any { return strings.Fields(s) }},
+	"SystemCallErrorNumber":   {209, errorNumber},
+	"SystemCallFilter":        {187, nameSet},
+}
+
+func word(s string) any { return s }
+func yes(s string) any  { return s == "yes" }
+
+func nameSet(s string) any {
+	rest, denied := strings.CutPrefix(s, "~")
+	return nameList{!denied, strings.Fields(rest)}
+}
+
+// noNamespaces is yes as the set of those that may be made.
+func noNamespaces(s string) any {
+	if s == "yes" {
+		return uint64(0)
+	}
+	return uint64(unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS)
+}
+
+func errorNumber(s string) any {
+	if s == "EPERM" {
+		return int32(unix.EPERM)
+	}
+	return int32(unix.ENOSYS)
+}
+
+// capabilities are those that units of ours name.
+var capabilities = map[string]uint{
+	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_NET_RAW": unix.CAP_NET_RAW,
+}
+
+func capabilityMask(s string) any {
+	var mask uint64
+	for _, name := range strings.Fields(s) {
+		mask |= 1 << capabilities[name]
+	}
+	return mask
+}
+
+// confined are the properties of a transient service that has what a unit's section Service says it may not, as far as this systemd knows of it.
+func confined(unit string, systemd int) (list []unitProperty) {
+	u := UnitFile{settings: map[string][]string{}}
+	u.merge([]byte(unit))
+	for name, c := range confinements {
+		if systemd < c.since {
+			continue
+		}
+		for _, value := range u.Values("Service", name) {
+			list = append(list, property(name, c.value(value)))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b unitProperty) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// release is systemd's, such as 252; 0 where it does not say.
+func (b *bus) release(ctx context.Context) int {
+	var v dbus.Variant
+	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet, strings.TrimSuffix(managerIface, "."), "Version")
+	if call.Store(&v) != nil {
+		return 0
+	}
+	said, _ := v.Value().(string)
+	digits := strings.IndexFunc(said+".", func(r rune) bool { return r < '0' || r > '9' })
+	n, _ := strconv.Atoi(said[:digits]) // such as "252.39-1~deb12u2"
+	return n
+}
