@@ -278,7 +278,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		return err
 	}
 	if b.Revision != nil {
-		return c.led.Tidy(h)
+		return errors.Join(c.led.Tidy(h), forgetArchives(h, c.led))
 	}
 	return nil
 }

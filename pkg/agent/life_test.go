@@ -101,17 +101,7 @@ func newBox(t *testing.T) *box {
 	t.Helper()
 	needs.Root(t) // files belong to root
 	b := &box{root: t.TempDir(), store: filepath.Join(t.TempDir(), "store"), manager: &manager{}}
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	for _, name := range []string{"bridge", "host-local", "loopback", "portmap"} {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(name))}); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = w.Write([]byte(name))
-	}
-	_ = w.Close()
-	b.write(t, "plugins.tar", archive.String())
-	b.document(t, fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s: {sha256: %x, urls: [plugins.tar]}\n", runtime.GOARCH, sha256.Sum256(archive.Bytes())))
+	b.document(t, b.plugins(t, "plugins.tar", ""))
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n")
 	store, err := statestore.Open(b.store, "demo", statestore.Options{})
 	if err != nil {
@@ -124,6 +114,23 @@ func newBox(t *testing.T) *box {
 		Store: store, Select: config.Select{Node: "n"}, Interval: 10 * time.Minute, Manager: b.manager,
 	}
 	return b
+}
+
+// plugins puts an archive into the store, whose plugins hold their name and something more, and returns the lines of the document that name it.
+func (b *box) plugins(t *testing.T, name, more string) string {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, member := range []string{"bridge", "host-local", "loopback", "portmap"} {
+		content := member + more
+		if err := w.WriteHeader(&tar.Header{Name: member, Mode: 0o755, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write([]byte(content))
+	}
+	_ = w.Close()
+	b.write(t, name, archive.String())
+	return fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s: {sha256: %x, urls: [%s]}\n", runtime.GOARCH, sha256.Sum256(archive.Bytes()), name)
 }
 
 // document writes the cluster's document with more lines at its end.

@@ -186,7 +186,8 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		return before, errors.Join(r.end(ctx, p, h), r.unmade())
+		err := errors.Join(r.end(ctx, p, h), r.unmade())
+		return r.keepArchives(ctx, p, h, before), err
 	}
 	p.Hooks.enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
@@ -231,7 +232,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
-	return r.report(report.Done), err
+	return r.keepArchives(ctx, p, h, r.report(report.Done)), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.

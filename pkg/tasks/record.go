@@ -27,8 +27,11 @@ func (r Recorded) Same(o Recorded) bool {
 		fmt.Sprint(r.Blobs) == fmt.Sprint(o.Blobs)
 }
 
-// KindCertificates is the kind of a recorded [CertificateSet].
-const KindCertificates = "certificates"
+// Kinds of recorded tasks that others than this package look for: a [CertificateSet] and an [Archive].
+const (
+	KindCertificates = "certificates"
+	KindArchive      = "archive"
+)
 
 // recordVersion is the version of all kinds' parameters so far. A kind whose
 // parameters change their meaning gets one of its own.
@@ -48,7 +51,7 @@ func Record(t Task) (Recorded, []host.Content, error) {
 		return record("symlink", &t)
 	case Archive:
 		t.Fetch = nil
-		return record("archive", &t)
+		return record(KindArchive, &t)
 	case CertificateSet:
 		if t.Source != "" { // issued to this node: renewed, it is the same set, and its key is in one place less
 			t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil
@@ -99,7 +102,7 @@ func Rebuild(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
 		return rebuild[File](r, blob)
 	case "symlink":
 		return rebuild[SymbolicLink](r, blob)
-	case "archive":
+	case KindArchive:
 		return rebuild[Archive](r, blob)
 	case KindCertificates:
 		return rebuild[CertificateSet](r, blob)

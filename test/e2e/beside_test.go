@@ -59,11 +59,11 @@ func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	return fabric, g, s, spec
 }
 
-// blocked takes the plugins away and starts a command that the gate then holds up in the middle of its changes. Its output and its exit code are
+// blocked takes the plugins away, with what was kept of them, and starts a command that the gate then holds up in the middle of its changes. Its output and its exit code are
 // in /run/NAME.
 func blocked(t *testing.T, n *node.Node, name string, command ...string) {
 	t.Helper()
-	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps")
+	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps /var/lib/netwright/assets/members")
 	started(t, n, name, command...)
 	until(t, n, name+" has shown what it changes", "grep -q /opt/cni/bin /run/"+name)
 	until(t, n, name+" is the daemon's", "journalctl -b -u netwright-agent -o cat | grep -q 'asked.*"+command[0]+" by root (pid '$(cat /run/"+name+".pid)")

@@ -1,0 +1,101 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// fromAnywhere tries one URL after the other for the members. damaged is what was kept of them and is of no use.
+func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, try func(from string) error) error {
+	if len(members) == 0 {
+		return nil
+	}
+	err := t.fromURLs(ctx, try)
+	if err != nil && len(damaged) > 0 {
+		err = fmt.Errorf("%w\nwhat was kept of it is of no use, and was thrown away: %s", err, strings.Join(damaged, "; "))
+	}
+	return err
+}
+
+func (t Archive) fromURLs(ctx context.Context, try func(from string) error) error {
+	if len(t.URLs) == 0 || t.Fetch == nil {
+		return fmt.Errorf("install %s: it has no URL to fetch it from: add urls to its entry in spec.assets", t.Name)
+	}
+	var failed []error
+	for _, from := range t.URLs {
+		err := try(from)
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("from %s: %w", withoutSecrets(from), err)
+		if !t.elsewhere(err) || ctx.Err() != nil {
+			return fmt.Errorf("install %s: %w", t.Name, err)
+		}
+		failed = append(failed, err)
+	}
+	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with sha256 %s at one of them, or correct its entry in spec.assets",
+		t.Name, errors.Join(failed...), t.SHA256)
+}
+
+// install fetches the archive from one URL and puts the members and the receipt in place, as one batch.
+func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
+	b := h.Batch()
+	defer b.Discard()
+	got, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: t.Dir, Members: members, Spec: want.spec()})
+	if err != nil {
+		return err
+	}
+	if err := t.writeReceipt(h, b, got); err != nil {
+		return err
+	}
+	return b.Commit(ctx)
+}
+
+// unpack fetches the archive and stages its members.
+func (t Archive) unpack(ctx context.Context, b *host.Batch, from string, u host.Unpacking) (map[string]host.Member, error) {
+	body, _, err := t.Fetch.Open(ctx, from)
+	if err != nil {
+		return nil, &unfetchedError{err}
+	}
+	defer body.Close()
+	got, err := b.Unpack(ctx, body, u)
+	var source *host.SourceError
+	if errors.As(err, &source) {
+		return nil, graph.Transient(err)
+	}
+	return got, err
+}
+
+// unfetchedError is one of opening a URL.
+type unfetchedError struct{ error }
+
+func (e *unfetchedError) Unwrap() error { return e.error }
+
+// elsewhere says whether another URL may do better: not where the archive itself is wrong, or the disk is full.
+func (t Archive) elsewhere(err error) bool {
+	var (
+		unfetched *unfetchedError
+		source    *host.SourceError
+		archive   *host.ArchiveError
+	)
+	return errors.As(err, &unfetched) || errors.As(err, &source) || errors.As(err, &archive) && !archive.Right
+}
+
+// withoutSecrets is a URL as it may be shown: user, password and query can be credentials.
+func withoutSecrets(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "a URL that cannot be parsed"
+	}
+	u.User, u.Fragment = nil, ""
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.String()
+}

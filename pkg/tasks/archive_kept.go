@@ -1,0 +1,161 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// What an archive installed is kept a second time, each member by its sha256: what somebody deletes or overwrites is right again without the archive's
+// URLs. It is a copy, and no second name of the file: what is written into an installed file in place would be written into both. What is kept is believed as
+// little as a mirror is.
+
+// keptDir is where members are kept.
+const keptDir = receiptDir + "/members"
+
+func keptPath(of host.Member) string { return keptDir + "/" + of.SHA256.String() }
+
+// keptSpec is what kept members have: nobody runs them where they lie.
+var keptSpec = host.FileSpec{Mode: 0o600}
+
+// Keep keeps the members that are in place and are not kept yet. It is for the end of a pass that found the archive right, and may be done again. Its
+// error is one of the disk; what was kept before it stays.
+func (t Archive) Keep(ctx context.Context, h *host.Host) error {
+	known, err := t.readReceipt(h)
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", t.Name, err)
+	}
+	missing, size, err := t.unkept(h, known)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if _, there, _ := lstat(h, keptDir); !there {
+		if err := h.Mkdir(keptDir, 0o700, 0, 0); err != nil {
+			return fmt.Errorf("keep %s: %w", t.Name, err)
+		}
+	}
+	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods from such a node.
+	if room, err := h.Room(keptDir); err == nil && room/2 < size {
+		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space", t.Name, (size+1<<20-1)>>20, keptDir)
+	}
+	b := h.Batch()
+	defer b.Discard()
+	for _, name := range missing {
+		err := b.Copy(path.Join(t.Dir, name), keptPath(known[name]), keptSpec, known[name])
+		var other *host.CopyError
+		if errors.As(err, &other) || errors.Is(err, fs.ErrNotExist) {
+			continue // changed since it was found right: the next pass sees to it
+		}
+		if err != nil {
+			return fmt.Errorf("keep %s of %s: %w", name, t.Name, err)
+		}
+	}
+	return b.Commit(ctx)
+}
+
+// unkept are the members that are not kept, and their size together.
+func (t Archive) unkept(v host.View, known map[string]host.Member) (missing []string, size int64, err error) {
+	for _, name := range t.Members {
+		is, recorded := known[name]
+		if !recorded {
+			continue
+		}
+		info, there, err := lstat(v, keptPath(is))
+		if err != nil {
+			return nil, 0, fmt.Errorf("keep %s: %w", t.Name, err)
+		}
+		if !there || info.Type != host.Regular || info.Size != is.Size {
+			missing, size = append(missing, name), size+is.Size
+		}
+	}
+	return missing, size, nil
+}
+
+// restore puts those of the members in place that are kept, as one batch. It returns the others, and what was kept and is damaged, which is thrown away.
+func (t Archive) restore(ctx context.Context, h *host.Host, members []string, want access) (rest, damaged []string, err error) {
+	b := h.Batch()
+	defer b.Discard()
+	rest, damaged, err = t.fromKept(h, b, members, t.Dir, want.spec())
+	if err != nil {
+		return nil, nil, err
+	}
+	return rest, damaged, b.Commit(ctx)
+}
+
+// fromKept stages those of the members that are kept.
+func (t Archive) fromKept(h *host.Host, b *host.Batch, members []string, dir string, spec host.FileSpec) (rest, damaged []string, err error) {
+	known, err := t.readReceipt(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range members {
+		is, recorded := known[name]
+		if !recorded {
+			rest = append(rest, name)
+			continue
+		}
+		err := b.Copy(keptPath(is), path.Join(dir, name), spec, is)
+		var other *host.CopyError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &other):
+			damaged = append(damaged, err.Error())
+			err = h.Remove(keptPath(is))
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		rest = append(rest, name)
+	}
+	return rest, damaged, nil
+}
+
+// ForgetArchives removes what is known and kept of archives other than these. It is for who knows all that may be wanted again.
+func ForgetArchives(h *host.Host, wanted []Archive) error {
+	names, err := h.ReadDir(receiptDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the archives that are known: %w", err)
+	}
+	var members []string
+	for _, t := range wanted {
+		known, err := t.readReceipt(h)
+		if err != nil {
+			return fmt.Errorf("forget archives: %w", err)
+		}
+		for _, is := range known {
+			members = append(members, keptPath(is))
+		}
+		members = append(members, t.receiptPath())
+	}
+	for i, name := range names {
+		names[i] = path.Join(receiptDir, name)
+	}
+	kept, err := h.ReadDir(keptDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list the members that are kept: %w", err)
+	}
+	for _, name := range kept {
+		names = append(names, path.Join(keptDir, name))
+	}
+	for _, name := range names {
+		if name == keptDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") { // what is staged is cleared by who stages
+			continue
+		}
+		if err := h.Remove(name); err != nil {
+			return fmt.Errorf("forget what an archive had: %w", err)
+		}
+	}
+	return nil
+}
