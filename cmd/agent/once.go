@@ -28,6 +28,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	if err != nil {
 		return err
 	}
+	w.pass.Afresh = true // as --once would
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan == nil {
 		return planErr
@@ -103,7 +104,7 @@ func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
 			loaded = true
 		}
 		pass := w.pass
-		pass.Hooks, pass.TakeNow = h, whoAmI()
+		pass.Hooks, pass.TakeNow, pass.Afresh = h, whoAmI(), true
 		end := endingOf(pass.Converge(ctx, d))
 		end.besides = errors.Join(end.besides, w.unused)
 		return end

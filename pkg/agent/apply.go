@@ -86,12 +86,16 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	if c == nil {
+		a.planned.drift.over(key)
 		a.settleEffect(key)
 		return nil
 	}
 	if c.NotHere != "" {
 		a.done.put(key, c)
 		return nil
+	}
+	if l := a.planned.leaves(key); l != nil {
+		return l.end()
 	}
 	if why := a.hooks.refused[key]; why != nil {
 		return why

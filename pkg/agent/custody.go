@@ -248,7 +248,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) {
+		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) || out.changed.leaves(first) != nil {
 			c.undid(res, &b)
 			continue
 		}

@@ -161,6 +161,9 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if p := out.plan; p != nil && p.Waiting != nil && !p.Waiting.Until.IsZero() {
 		wait = min(wait, max(time.Until(p.Waiting.Until), time.Second))
 	}
+	if out.plan != nil && !out.plan.Again.IsZero() {
+		wait = min(wait, max(time.Until(out.plan.Again), time.Second))
+	}
 	l.next = time.Now().Add(wait)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -24,27 +25,42 @@ type drift struct {
 	view    host.View
 	boot    string
 	now     time.Time
+	node    *config.Node // says what becomes of drift
+	peace   peace
+	afresh  bool // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex
 	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
+	left    map[graph.Key]*leaving      // by a task's first key: what is not repaired now
 }
 
-func newDrift(c *custody, v host.View, now time.Time) *drift {
-	return &drift{custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Second), repairs: map[graph.Key]*ledger.Drift{}}
+func newDrift(c *custody, v host.View, node *config.Node, afresh bool, now time.Time) *drift {
+	return &drift{
+		custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: node, peace: peaceOf(node.Drift.Contested), afresh: afresh,
+		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{},
+	}
 }
 
-// judge looks at a change that is planned. Tasks are planned at the same time, and the ledger is only decoded for a pass that changes something.
-func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) {
+// judge looks at a change that is planned. If what it would repair is left as it is, that is returned. Tasks are planned at the same time, and the ledger is
+// only decoded for a pass that changes something.
+func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leaving {
 	key := t.Owns()[0]
 	if d == nil || c.NotHere != "" || !effectual(key) {
-		return
+		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e, known := d.custody.led.Entries()[key]
-	if known && d.wasRight(ctx, t, e) {
-		d.repairs[key] = d.noted(e.Drift)
+	if !known || !d.wasRight(ctx, t, e) {
+		return nil
 	}
+	if l := d.leave(t, c, e.Drift); l != nil {
+		d.left[key] = l
+		return l
+	}
+	rule := d.rule(e.Drift)
+	d.repairs[key] = d.peace.noted(e.Drift, rule, d.now)
+	return nil
 }
 
 // wasRight says that a key was as the task wants it, or was made so.
@@ -81,17 +97,6 @@ func fleeting(t tasks.Task, key graph.Key) bool {
 		return ok && state.Active != nil
 	}
 	return true
-}
-
-// noted is what the ledger says of a key that is repaired once more.
-func (d *drift) noted(was *ledger.Drift) *ledger.Drift {
-	now := ledger.Drift{First: d.now}
-	if was != nil {
-		now = *was
-	}
-	now.Repairs++
-	now.Recent = append(slices.Clone(now.Recent), d.now)
-	return &now
 }
 
 // mark puts into the entry of a key that is about to change what the change is.

@@ -39,6 +39,9 @@ func (p Pass) target(d *Desired, led *ledger.Ledger, r ledger.Reader) (*Desired,
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
 	}
+	if d != nil {
+		out.Node.Drift = d.Node.Drift
+	}
 	out.held.by = fmt.Sprintf("held at %d by %s", pin.Revision, pin.By)
 	return out, nil
 }

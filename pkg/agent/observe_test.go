@@ -78,7 +78,7 @@ func TestObserversAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(2 * b.daemon.Interval)
-		if now = heard.last(); now.State != report.NodeConverged || !heard.heard(report.EventRight, "file:"+sysctls) || now.Totals.Changes <= made {
+		if now = heard.last(); now.State != report.NodeConverged || !heard.heard(report.EventRight, "file:"+sysctls) || now.Totals.Changes != made || now.Totals.Repairs != 1 {
 			t.Errorf("without it: %s, %+v", now.State, now.Totals)
 		}
 		for _, s := range heard.all() {

@@ -71,7 +71,9 @@ type Pass struct {
 	TakeNow string
 	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For what only the host can have changed.
 	Known bool
-	By    string // who makes the pass, for the history; "" is the agent itself
+	// Afresh repairs at once what is given up because somebody else writes it, too. For who asks for a pass by hand.
+	Afresh bool
+	By     string // who makes the pass, for the history; "" is the agent itself
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 

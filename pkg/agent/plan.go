@@ -61,7 +61,9 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 			return err
 		}
 		key := t.Owns()[0]
-		drift.judge(ctx, t, c)
+		if l := drift.judge(ctx, t, c); l != nil {
+			return l.end()
+		}
 		if why := refused[key]; why != nil && c.NotHere == "" {
 			return why
 		}
@@ -86,11 +88,18 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 		res := &rep.Results[i]
 		key := res.Node.Owns()[0]
 		c := ch.get(key)
-		if res.State == graph.Done && c == nil {
+		left := ch.leaves(key)
+		if res.State == graph.Done && c == nil && left == nil {
 			continue
+		}
+		if c == nil && left != nil {
+			c = left.change
 		}
 		s := step(res, key, c, changed)
 		s.Repair = c != nil && c.NotHere == "" && ch.repair(key)
+		if left != nil && res.Because == "" {
+			left.tell(&s)
+		}
 		out = append(out, s)
 	}
 	return out

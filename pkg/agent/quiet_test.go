@@ -50,7 +50,7 @@ func (q quiet) begin(t testing.TB) (Pass, *Desired) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Pass{Host: host.Options{Root: q.root}, Log: zap.NewNop()}
+	p := Pass{Host: host.Options{Root: q.root}, Log: zap.NewNop(), Afresh: true}
 	if err := p.Remember(store); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	}
 	r.trials = loadTrials(v, p.Log)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
-	r.custody.drift = newDrift(r.custody, v, time.Now())
+	r.custody.drift = newDrift(r.custody, v, r.desired.Node, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
@@ -133,6 +133,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
+	p.Again = r.custody.drift.lookAgain()
 	r.raise(p)
 	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
 	for _, n := range r.trials.notes {

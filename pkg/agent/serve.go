@@ -55,7 +55,8 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 	}
 	pass, clock := l.passFor(ctx, job)
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody") // the documents decide what is done, and the person only when
-	if job.Verify && !pass.Host.Verify {                   // neither the host's files nor the store's are believed, for this once
+	pass.Afresh = true
+	if job.Verify && !pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
 		pass.Host.Verify = true
 		defer l.remember(&l.Pass)
 		l.remember(&pass)

@@ -37,6 +37,12 @@ func (s *standing) kinds(p *report.Plan) []report.KindStatus {
 			k.Skipped++
 		case report.NotHere:
 			k.NotHere++
+		case report.Contested:
+			k.Contested++
+		case report.Drifted:
+			k.Drifted++
+		case report.Ignored:
+			k.Right++ // nobody is to hear of it
 		}
 	}
 	out := make([]report.KindStatus, 0, len(all))
@@ -49,7 +55,7 @@ func (s *standing) kinds(p *report.Plan) []report.KindStatus {
 // keyStates are those of steps that have something to say.
 var keyStates = map[report.State]report.KeyState{
 	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting, report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
-	report.NotHere: report.KeyNotHere,
+	report.NotHere: report.KeyNotHere, report.Contested: report.KeyContested, report.Drifted: report.KeyDrifted,
 }
 
 // keysOf are the keys of a pass that are not plainly right. One that stands as it did before has done so since then.
@@ -68,7 +74,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer}
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}

@@ -46,6 +46,8 @@ type Plan struct {
 	// What a [Status] tells besides: the tasks of each kind, and the effects that are owed.
 	Kinds map[string]int `json:"-"`
 	Owed  []string       `json:"-"`
+	// Again is when something is due that this pass left; zero: nothing is.
+	Again time.Time `json:"-"`
 }
 
 // State is what is to be said of a task.
@@ -84,6 +86,9 @@ type Step struct {
 	Repair   bool   `json:"repair,omitempty"`
 	Class    string `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
 	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
+	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes the key, where that can be known.
+	Count  int    `json:"count,omitempty"`
+	Writer string `json:"writer,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// A quarrel is a key that is changed back again and again, whatever is repaired. Two programs that correct each other for ever help nobody: they
+// load the node, and the key has no value that anybody could rely on.
+
+// peace is how a quarrel is kept small. It is pure: what it knows is in the ledger.
+type peace struct {
+	after  int           // repairs within the time after which a key is given up
+	within time.Duration // and the time
+}
+
+const (
+	// A person who tries something out does so two or three times; a package's scripts and a boot's units write a key a few times. Five times in ten
+	// minutes is a program.
+	quarrelAfter  = 5
+	quarrelWithin = 10 * time.Minute
+	// What is given up is tried again, at least once a day: the other writer may be gone, and nobody tells.
+	quarrelRest    = 6 // times within, which is an hour; doubled at each try
+	quarrelRestMax = 24 * time.Hour
+	// keptRecent bounds the ledger: it does for the largest number that documents may give.
+	keptRecent = 1000
+)
+
+func peaceOf(c config.Contested) peace {
+	p := peace{after: quarrelAfter, within: quarrelWithin}
+	if c.After > 0 {
+		p.after = c.After
+	}
+	if c.Within > 0 {
+		p.within = time.Duration(c.Within)
+	}
+	return p
+}
+
+// ruling is what is to become of a key that somebody changed.
+type ruling struct {
+	repair    bool      // now
+	until     time.Time // else: when it is
+	contested bool      // it is given up until then; else it only waits its turn
+	trial     bool      // it was given up, and is tried again
+	anew      bool      // a person asked: what was before does not count
+}
+
+// judge says whether a key that others changed is repaired now.
+//
+// The first time it is, at once. Each next time within the same quarrel waits four times as long after the repair before it, so that the last one that is
+// allowed has waited a quarter of the time, and all of them fall into it. Then the key is given up for six times that time, and tried again; if it is
+// changed once more, for twice as long, up to a day. A key that stayed right for that rest after it was due has no quarrel any more.
+func (p peace) judge(d *ledger.Drift, now time.Time) ruling {
+	last := d.Last()
+	passed := now.Sub(last)
+	if last.IsZero() || passed < 0 { // a clock that was set back is no reason to wait for it
+		return ruling{repair: true}
+	}
+	near := len(p.recent(d, last))
+	if d.Trials == 0 && near < p.after {
+		pause := p.pause(near)
+		if passed >= p.within {
+			pause = 0
+		}
+		return ruling{repair: passed >= pause, until: last.Add(pause)}
+	}
+	rest := p.rest(d.Trials)
+	switch {
+	case passed < rest:
+		return ruling{until: last.Add(rest), contested: true}
+	case passed >= rest+p.rest(0):
+		return ruling{repair: true}
+	}
+	return ruling{repair: true, trial: true}
+}
+
+// noted is what the ledger says of a key that is repaired now, by a ruling.
+func (p peace) noted(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift {
+	d := ledger.Drift{First: now}
+	if was != nil {
+		d = *was
+	}
+	d.Repairs++
+	if by.trial {
+		d.Trials++
+	} else {
+		d.Trials = 0
+		d.Recent = p.recent(&d, now)
+	}
+	if by.anew {
+		d.Recent = nil
+	}
+	if len(d.Recent) == 0 {
+		d.Writer = ""
+	}
+	d.Recent = append(slices.Clone(d.Recent), now)
+	d.Recent = d.Recent[max(0, len(d.Recent)-keptRecent):]
+	return &d
+}
+
+// recent are the repairs within the time that ends at a moment.
+func (p peace) recent(d *ledger.Drift, end time.Time) []time.Time {
+	i := slices.IndexFunc(d.Recent, func(at time.Time) bool { return end.Sub(at) < p.within && !at.After(end) })
+	if i < 0 {
+		return nil
+	}
+	return d.Recent[i:]
+}
+
+// pause is how long the next repair waits after so many.
+func (p peace) pause(made int) time.Duration {
+	pause := p.within / 4
+	for range p.after - 1 - made {
+		pause /= 4
+	}
+	return pause
+}
+
+// rest is how long a key is left alone after so many trials.
+func (p peace) rest(trials int) time.Duration {
+	rest := quarrelRest * p.within
+	for range trials {
+		if rest *= 2; rest > quarrelRestMax {
+			break
+		}
+	}
+	return min(rest, max(quarrelRestMax, quarrelRest*p.within))
+}
