@@ -30,6 +30,9 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	}
 	end := f.observe(ctx, &d, w)
 	defer end()
+	observers, told := f.tell(ctx, w.pass.Host, s, log)
+	d.Observers = append(d.Observers, observers...)
+	defer told()
 	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {
 		log.Warn("commands cannot reach the daemon: they wait for its passes, and make their own", zap.Error(err))
 		return d.Run(ctx)

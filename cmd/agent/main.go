@@ -20,6 +20,7 @@ const (
 	exitError   = 1
 	exitChanges = 2 // --dry-run: there is something to do
 	exitWaiting = 3 // --once --wait: still waiting
+	exitNobody  = 4 // status: no daemon runs
 )
 
 func main() {

@@ -32,7 +32,7 @@ type flags struct {
 	storeFiles  https.Settings
 	kubeconfig  string
 
-	metrics, nodeStatus string // where the daemon tells how it is
+	metrics, nodeStatus, statusGroup string // where the daemon tells how it is, and whom
 }
 
 func rootCommand(s streams) *cobra.Command {
@@ -114,7 +114,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", config.On, config.Off)
-	cmd.AddCommand(certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
+	cmd.AddCommand(statusCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
 		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
 	return cmd
 }

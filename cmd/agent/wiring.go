@@ -211,7 +211,7 @@ func (f *flags) readConf() error {
 	}
 	f.probeWindow = own.ProbeWindow
 	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
-	f.kubeconfig = own.Kubeconfig
+	f.kubeconfig, f.statusGroup = own.Kubeconfig, own.StatusGroup
 	return nil
 }
 

@@ -44,6 +44,8 @@ type AgentFile struct {
 	Metrics string `json:"metrics,omitempty"`
 	// NodeStatus is [Off] where the daemon says nothing on the node's Node in the Kubernetes API: no condition, no Events.
 	NodeStatus string `json:"nodeStatus,omitempty"`
+	// StatusGroup is the group whose members may read the node's status (agent status) besides root; "": nobody else may.
+	StatusGroup string `json:"statusGroup,omitempty"`
 
 	origins origins
 }
@@ -87,6 +89,7 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
 			{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
 			{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
+			{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
 		})
 	}
 	if doc.diags.HasErrors() {
@@ -127,6 +130,16 @@ func validStore(s string) string {
 	}
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
 }
+
+// validGroup accepts a group's name, or its number. https://man7.org/linux/man-pages/man8/groupadd.8.html
+func validGroup(s string) string {
+	if s != "" && len(s) <= 32 && strings.Trim(s, groupCharacters) == "" && s[0] != '-' {
+		return ""
+	}
+	return "the name of a group of this host, such as adm"
+}
+
+const groupCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 // validProbe accepts what a checkpoint can ask.
 func validProbe(s string) string {

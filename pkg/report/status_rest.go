@@ -114,15 +114,6 @@ func (t *statusText) last(l *LastPass) {
 	}
 }
 
-// Line is an event on one line, as --watch and the console show it.
-func (e Event) Line() string {
-	words := []string{stamp(e.At), string(e.Kind)}
-	if e.Key != "" {
-		words = append(words, e.Key+":")
-	}
-	return clean(strings.TrimSuffix(strings.Join(append(words, e.Text), " "), ":"))
-}
-
 // Line is the status on one line: how the node is, why, and by which documents.
 func (s *Status) Line() string {
 	right, tasks := 0, 0

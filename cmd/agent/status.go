@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/publish"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func statusCommand(f *flags, s streams) *cobra.Command {
+	watch := false
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how this node is: what is wrong, what waits, what to do",
+		Long: `status asks the daemon how the node is. Without one it reads what the last daemon
+left, says how old that is, why no daemon runs, and what to do.
+
+Exit code: 0 all is right, 2 somebody must look (a key fails, is contested, or is only
+reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 error.`,
+		Example: `  agent status
+  agent status -o json | jq .state
+  agent status --watch          a line for each change, until it is interrupted
+  agent status --watch -o json  a document on one line for each`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st := &statusReader{f: f, s: s, opt: host.Options{Root: f.root}}
+			if watch {
+				return st.watch(cmd.Context())
+			}
+			view, feed, err := st.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			leave(feed)
+			if err := st.show(view); err != nil {
+				return err
+			}
+			return statusExit(view)
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and tell each change")
+	return cmd
+}
+
+// statusExit is the verdict as an exit code.
+func statusExit(v report.StatusView) error {
+	switch v.Verdict() {
+	case report.Right:
+		return nil
+	case report.Wrong:
+		return exit(exitChanges)
+	case report.Awaited:
+		return exit(exitWaiting)
+	}
+	return exit(exitNobody)
+}
+
+// statusReader finds out how a node is, and shows it.
+type statusReader struct {
+	f   *flags
+	s   streams
+	opt host.Options
+}
+
+// look asks the daemon, or where none answers what the last one left. feed is open where a daemon answers: the caller closes it.
+func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
+	feed, err = publish.ReadFeed(ctx, st.opt, version)
+	if err == nil {
+		var news publish.News
+		if news, err = feed.Next(ctx); err == nil {
+			return report.StatusView{Status: news.Status, Daemon: report.Daemon{Running: true, From: "socket", Off: agent.Off(st.opt)}}, feed, nil
+		}
+		err = errors.Join(err, feed.Close())
+	}
+	switch {
+	case errors.Is(err, publish.ErrNotYours):
+		return view, nil, st.refused()
+	case !errors.Is(err, publish.ErrNoDaemon) && !errors.Is(err, publish.ErrEnded):
+		return view, nil, err
+	}
+	view.Daemon = agent.Absent(ctx, st.opt)
+	view.Status, err = publish.ReadStatusFile(st.opt)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrPermission):
+		return view, nil, st.refused()
+	case err != nil:
+		return view, nil, err
+	default:
+		view.Daemon.From = publish.StatusFile
+	}
+	return view, nil, nil
+}
+
+// refused tells somebody whom the status is not for what to do.
+func (st *statusReader) refused() error {
+	who := "root alone: run it as root (sudo agent status), or let a group read it (statusGroup: NAME in " + defaultConf + ", then systemctl restart netwright-agent)"
+	if group := publish.ReadBy(st.opt); group != "" {
+		who = fmt.Sprintf("root and the group %s: run it as root (sudo agent status), or become a member (usermod -aG %s YOU, then log in again)", group, group)
+	}
+	return fmt.Errorf("the status of this node is for %s", who)
+}
+
+// show prints a status as --output says.
+func (st *statusReader) show(v report.StatusView) error {
+	if !st.f.text() {
+		return st.f.data(st.s, v)
+	}
+	return report.StatusText(st.s.out, v, st.options())
+}
+
+func (st *statusReader) options() report.StatusOptions {
+	opt := report.StatusOptions{Color: isTerminal(st.s.out), Now: time.Now()}
+	if f, ok := st.s.out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			opt.Width = width
+		}
+	}
+	return opt
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// The switches that keep the daemon from starting at boot: the unit's conditions. The file is looked for below the root.
+const (
+	DisabledFile = "/etc/netwright/disabled"
+	DisabledWord = "netwright.off"
+)
+
+// Off lists the switches that are set, each with what to do to turn the daemon on again.
+func Off(opt host.Options) (off []string) {
+	files, err := host.OpenFiles(opt)
+	if err == nil {
+		defer files.Close() // only read from
+		if _, err := files.Lstat(DisabledFile); err == nil {
+			off = append(off, fmt.Sprintf("%s is there, so the daemon does not start: rm %s && systemctl start netwright-agent", DisabledFile, DisabledFile))
+		}
+	}
+	if slices.ContainsFunc(host.BootWords(opt), func(word string) bool { return word == DisabledWord || strings.HasPrefix(word, DisabledWord+"=") }) {
+		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: boot without that word", DisabledWord))
+	}
+	return off
+}
+
+// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when none answers; it writes and starts nothing.
+func Absent(ctx context.Context, opt host.Options) report.Daemon {
+	d := report.Daemon{Off: Off(opt)}
+	u, err := host.LookAtUnit(ctx, opt, Unit)
+	switch {
+	case errors.Is(err, host.ErrNotHere):
+		d.Why = "no systemd runs here that could have started one"
+		d.Do = "agent --once converges once; agent is the daemon"
+	case err != nil:
+		d.Why = err.Error()
+	case u.Load == "not-found":
+		d.Why, d.Do = Unit+" is not installed", "agent install"
+	case u.Load == "masked" || u.File == "masked":
+		d.Why, d.Do = Unit+" is masked", "systemctl unmask "+Unit+" && systemctl enable --now "+Unit
+	case u.Load != "loaded":
+		d.Why, d.Do = fmt.Sprintf("%s cannot be loaded (%s)", Unit, u.Load), "systemctl status "+Unit
+	case u.Active == "failed":
+		d.Why, d.Do = fmt.Sprintf("%s failed %s ago (%s)", Unit, since(u), u.Result), "journalctl -u netwright-agent -e says why; systemctl restart netwright-agent tries again"
+	case u.Active == "active", u.Active == "activating" && u.Sub != "auto-restart":
+		d.Why = fmt.Sprintf("%s is %s, and its status socket does not answer", Unit, u.Active)
+		d.Do = "journalctl -u netwright-agent -e"
+	case u.Active == "activating":
+		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)), "journalctl -u netwright-agent -e says why it ended"
+	case len(d.Off) > 0:
+		d.Why = "it is switched off"
+	case u.File == "disabled":
+		d.Why, d.Do = Unit+" is disabled", "systemctl enable --now netwright-agent"
+	default:
+		d.Why, d.Do = fmt.Sprintf("%s is %s, and was stopped", Unit, u.Active), "systemctl start netwright-agent"
+	}
+	return d
+}
+
+// since is how long ago a unit changed its state.
+func since(u host.UnitState) time.Duration {
+	return max(time.Duration(host.ClockUS())-time.Duration(u.ChangedUS), 0) * time.Microsecond / time.Second * time.Second
+}

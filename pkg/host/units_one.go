@@ -1,0 +1,34 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]: no systemd runs here that may be talked to. It starts
+// nobody.
+func LookAtUnit(ctx context.Context, opt Options, name string) (state UnitState, err error) {
+	u := openUnits(opt)
+	defer func() { err = errors.Join(err, u.close()) }()
+	return u.Unit(ctx, name)
+}
+
+// BootWords are the words of the kernel's command line, in a container those that its first process was started with, as systemd's ConditionKernelCommandLine=
+// sees them. Of an image there are none. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html#ConditionKernelCommandLine=
+func BootWords(opt Options) []string {
+	if !opt.live() {
+		return nil
+	}
+	k := openKernel(opt, nil)
+	file := filepath.Join(k.proc, "cmdline")
+	if container(k, opt.Sandbox) != "" {
+		file = filepath.Join(k.proc, "1/cmdline")
+	}
+	raw, err := readKernelFile(file)
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(strings.ReplaceAll(string(raw), "\x00", " "))
+}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// StatusChange writes what happened between two statuses, a line for each thing, as `agent status --watch` does below its table. before may be nil.
+func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int, opt StatusOptions) error {
+	t := &text{opt: TextOptions{Color: opt.Color}}
+	if missed > 0 {
+		t.line("%s", t.paint(dim, fmt.Sprintf("… %d events were missed", missed)))
+	}
+	for _, e := range happened {
+		color := ""
+		switch {
+		case e.Kind.Warns():
+			color = red
+		case e.Kind == EventWaiting, e.Kind == EventPaused:
+			color = yellow
+		case e.Kind == EventRight, e.Kind == EventRepaired:
+			color = green
+		}
+		t.line("%s", t.paint(color, e.Line()))
+	}
+	switch {
+	case before == nil || before.State != now.State || before.Reason != now.Reason:
+		t.line("%s %s", stamp(now.At), t.paint(stateColor[now.State], now.Line()))
+	case now.Working != nil && now.Working.Changes > 0:
+		t.line("%s %s", stamp(now.At), t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.What, plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
+	}
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write a change of the status: %w", err)
+	}
+	return nil
+}
+
+// Line is an event on one line.
+func (e Event) Line() string {
+	words := []string{stamp(e.At), string(e.Kind)}
+	if e.Key != "" {
+		words = append(words, e.Key+":")
+	}
+	return clean(strings.TrimSuffix(strings.Join(append(words, e.Text), " "), ":"))
+}
