@@ -30,6 +30,8 @@ func TestInANode(t *testing.T) {
 			{"a short first message", testShortFirstMessage},
 			{"modules", testModuleByUnit},
 			{"facts", testFactsOfANode},
+			{"watched units", testWatchedUnits},
+			{"watched mounts", testWatchedMounts},
 			{"forward policies", testForwardPolicies},
 			{"systemd restarts", testReexec},
 		} {

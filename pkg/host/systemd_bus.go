@@ -32,6 +32,7 @@ const quiet = dbus.FlagNoAutoStart
 // bus is a connection to systemd, with the jobs that are waited for.
 type bus struct {
 	conn *dbus.Conn
+	ear  busEar // hears what is no job's end; nil: nobody
 
 	mu       sync.Mutex
 	starting int                               // calls that may have a job whose name is not known yet
@@ -40,13 +41,19 @@ type bus struct {
 	closed   bool
 }
 
+// busEar hears signals, and the end of the connection. It runs on the connection's reader: it does not block.
+type busEar interface {
+	signal(name string, s *dbus.Signal)
+	hungUp()
+}
+
 // busTimeout bounds what a pass waits for a systemd that takes no calls.
 const busTimeout = 10 * time.Second
 
 var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
 
 // dialBus connects and authenticates. Private sockets get no Hello.
-func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
+func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
 	var d net.Dialer
@@ -57,7 +64,7 @@ func dialBus(ctx context.Context, path string, private bool) (*bus, error) {
 	// Authentication and Hello take no context: the socket's deadline stands in.
 	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
 	defer expire()
-	b := &bus{waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
+	b := &bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, because(ctx, err)), sock.Close())
@@ -104,6 +111,9 @@ func (b *bus) listen(ctx context.Context, private bool) error {
 // DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
 // reader, so it does not block.
 func (b *bus) DeliverSignal(_, name string, s *dbus.Signal) {
+	if b.ear != nil {
+		b.ear.signal(name, s)
+	}
 	if name != "JobRemoved" {
 		return
 	}
@@ -136,6 +146,9 @@ func (b *bus) Terminate() {
 		}
 	}
 	clear(b.waiters)
+	if b.ear != nil {
+		b.ear.hungUp()
+	}
 }
 
 // job calls a method that queues a job and waits for the job's result.

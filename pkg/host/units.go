@@ -64,7 +64,7 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 	if u.silent != nil {
 		return nil, u.silent
 	}
-	b, err := dialBus(ctx, u.socket, u.private)
+	b, err := dialBus(ctx, u.socket, u.private, nil)
 	switch {
 	case errors.Is(err, errBusSilent):
 		u.silent = fmt.Errorf("%w: see what holds it up with `journalctl _PID=1`", err)

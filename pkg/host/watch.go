@@ -1,0 +1,201 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// Interest is what a [Watcher] listens for. It names things and not their values: what they should be like is looked at by whoever is woken.
+type Interest struct {
+	Paths     []string // files, directories, symlinks: what is at the path, and whatever replaces a directory above it
+	Lists     []string // directories of which every name matters
+	Links     []string // links, their addresses of [Interest.Addresses] apart
+	Addresses []netip.Addr
+	Routes    []Route // by table and destination
+	Rules     []Rule  // by family and priority
+	Tables    []TableName
+	Forward   bool     // chains at the forward hook, of nf_tables
+	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlTold]
+	Modules   []string
+	Mounts    []string
+	Units     []string
+}
+
+// WakeSource is what woke: the part of the host that something happened in.
+type WakeSource string
+
+// The sources of a [Watcher].
+const (
+	WakeFiles     WakeSource = "files"
+	WakeLinks     WakeSource = "links"
+	WakeAddresses WakeSource = "addresses"
+	WakeRoutes    WakeSource = "routes"
+	WakeRules     WakeSource = "rules"
+	WakeSysctls   WakeSource = "sysctls"
+	WakeNFT       WakeSource = "nft"
+	WakeModules   WakeSource = "modules"
+	WakeMounts    WakeSource = "mounts"
+	WakeUnits     WakeSource = "units"
+)
+
+// Wake says that something of an [Interest] may have changed. It is a reason to look and no more: events come late, twice, for one's own changes, and
+// are lost when there are too many.
+type Wake struct {
+	Source WakeSource
+	Events int    // how many were folded into this one
+	Last   string // what the last one was about: a path, a link, a unit
+	Lost   bool   // events were lost, or could not come: anything of this source may have changed
+}
+
+// Watcher hears what happens to the things of an [Interest], from whichever process, and wakes. It changes nothing and reads only what it must to
+// know what to listen to. Its costs are those of the events: without any, its goroutines sleep.
+//
+// What the kernel tells nobody of it cannot hear: most sysctls, ip_tables, a write through a memory map or another hard link, extended attributes of
+// what a directory above is mounted over. So it is an addition to looking at everything now and then, and not a replacement.
+type Watcher struct {
+	woken   chan struct{}
+	sources []watchSource
+
+	mu      sync.Mutex
+	pending map[WakeSource]*Wake
+	deaf    map[WakeSource]error
+
+	setting  sync.Mutex // Set and Close
+	interest *Interest
+	ways     *nextHops // nil: there are no routes to hear of
+	closed   bool
+}
+
+// watchSource hears one part of the host. Its methods are called by one goroutine at a time.
+type watchSource interface {
+	// set replaces what is listened for. What is not open yet, or was lost, is opened; what nobody is interested in need not be.
+	set(*Interest) error
+	close() error
+	name() WakeSource
+}
+
+// Watch makes a watcher that listens for nothing yet. Sockets are of the calling thread's network namespace as of each [Watcher.Set]. The caller closes it.
+func Watch(opt Options) *Watcher {
+	w := &Watcher{woken: make(chan struct{}, 1), pending: map[WakeSource]*Wake{}, deaf: map[WakeSource]error{}}
+	files := newFileWatch(w, opt)
+	w.sources = []watchSource{files}
+	if opt.live() {
+		w.ways = &nextHops{known: map[netip.Addr]string{}}
+		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files.again))
+		if !opt.Sandbox {
+			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, opt, files.again))
+		}
+	}
+	return w
+}
+
+// Set replaces what is listened for. It may be called at any time, with the same interest too: then what could not be heard is tried again. What happened
+// before Set returns may have gone unheard, so whoever sets another interest looks once more afterwards. Changed says that it is another one.
+func (w *Watcher) Set(i Interest) (changed bool) {
+	w.setting.Lock()
+	defer w.setting.Unlock()
+	if w.closed {
+		return false
+	}
+	if w.ways != nil {
+		i.Routes = w.ways.find(i.Routes)
+	}
+	same := w.interest != nil && w.interest.same(i)
+	w.interest = &i
+	for _, s := range w.sources {
+		if !same || w.isDeaf(s.name()) {
+			w.hear(s.name(), s.set(&i))
+		}
+	}
+	return !same
+}
+
+// same says that two interests are of the same things, in the same order.
+func (i Interest) same(o Interest) bool {
+	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) && slices.Equal(i.Links, o.Links) &&
+		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) && slices.Equal(i.Tables, o.Tables) &&
+		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) && slices.Equal(i.Units, o.Units)
+}
+
+// Woken has something to receive after an event that [Watcher.Take] has not taken yet.
+func (w *Watcher) Woken() <-chan struct{} { return w.woken }
+
+// Take returns what has happened since it was called last, by source. To be called before the host is looked at: what happens from then on wakes again.
+func (w *Watcher) Take() []Wake {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.woken:
+	default:
+	}
+	var out []Wake
+	for _, p := range w.pending {
+		out = append(out, *p)
+	}
+	clear(w.pending)
+	slices.SortFunc(out, func(a, b Wake) int { return cmp.Compare(a.Source, b.Source) })
+	return out
+}
+
+// Deaf are the sources that cannot be heard now, and why. Their things have to be looked at.
+func (w *Watcher) Deaf() map[WakeSource]error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.deaf)
+}
+
+// Close ends all listening, and returns when it has ended.
+func (w *Watcher) Close() error {
+	w.setting.Lock()
+	defer w.setting.Unlock()
+	w.closed = true
+	var errs []error
+	for _, s := range w.sources {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Watcher) isDeaf(source WakeSource) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.deaf[source] != nil
+}
+
+// wake is what a source calls, from any goroutine; it does not block.
+func (w *Watcher) wake(source WakeSource, what string, lost bool) {
+	w.mu.Lock()
+	p := w.pending[source]
+	if p == nil {
+		p = &Wake{Source: source}
+		w.pending[source] = p
+	}
+	p.Events++
+	p.Last, p.Lost = what, p.Lost || lost
+	w.mu.Unlock()
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+// hear notes whether a source can be heard.
+func (w *Watcher) hear(source WakeSource, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		delete(w.deaf, source)
+		return
+	}
+	w.deaf[source] = err
+}
+
+// lose is what a source calls that has ended by itself: the next Set opens it again.
+func (w *Watcher) lose(source WakeSource, err error) {
+	w.hear(source, err)
+	w.wake(source, err.Error(), true)
+}

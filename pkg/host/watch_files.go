@@ -1,0 +1,144 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileWatch hears what happens to paths, by inotify on their directories and all above. Inotify is spoken here and not by fsnotify, which knows watches by their paths:
+// when a directory above is replaced it takes the old ones for watches of the new directories, and two paths of one directory for one.
+type fileWatch struct {
+	w    *Watcher
+	root string // before every path; "" is the host's own
+	done sync.WaitGroup
+
+	mu   sync.Mutex
+	file *os.File // of inotify
+	fd   int      // of file
+	want *Interest
+	dirs map[int32]*watchedDir // by watch descriptor
+}
+
+// watchedDir is what matters of a directory.
+type watchedDir struct {
+	path  string
+	all   bool            // every name
+	own   map[string]bool // what happens to these
+	above map[string]bool // that these come, go and are replaced: they lead to others
+}
+
+func newFileWatch(w *Watcher, opt Options) *fileWatch {
+	root := path.Clean("/" + opt.Root)
+	if root == "/" {
+		root = ""
+	}
+	return &fileWatch{w: w, root: root}
+}
+
+func (f *fileWatch) name() WakeSource { return WakeFiles }
+
+// fileEvents are all that change a file or its attributes. Reading and executing are not among them.
+const fileEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
+	unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+
+// inotifyRoom is what is read at a time: some hundred events.
+const inotifyRoom = 32 << 10
+
+func (f *fileWatch) set(i *Interest) error {
+	if f.w.isDeaf(WakeFiles) {
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.want = i
+	if f.file == nil {
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+		if err != nil {
+			return fmt.Errorf("open inotify: %w: raise fs.inotify.max_user_instances", err)
+		}
+		file := os.NewFile(uintptr(fd), "inotify")
+		f.file, f.fd, f.dirs = file, fd, map[int32]*watchedDir{}
+		f.done.Go(func() {
+			if err := readEvents(file, inotifyRoom, f.heard, func(error) bool { return false }); err != nil {
+				f.w.lose(WakeFiles, err)
+			}
+		})
+	}
+	return f.look()
+}
+
+func (f *fileWatch) close() error {
+	f.mu.Lock()
+	file := f.file
+	f.file = nil
+	f.mu.Unlock()
+	if file == nil {
+		return nil
+	}
+	err := file.Close()
+	f.done.Wait()
+	return err
+}
+
+// again looks anew which directories are at the paths.
+func (f *fileWatch) again() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return
+	}
+	if err := f.look(); err != nil {
+		f.w.lose(WakeFiles, err)
+	}
+}
+
+// heard holds events against what matters. Where the way to a path changed, the new one is watched before anybody is woken who looks.
+func (f *fileWatch) heard(b []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return
+	}
+	type event struct {
+		what string
+		lost bool
+	}
+	var woken []event
+	moved := false
+	for len(b) >= unix.SizeofInotifyEvent {
+		mask, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
+		end := min(len(b), unix.SizeofInotifyEvent+size)
+		dir, name := f.dirs[int32(binary.NativeEndian.Uint32(b))], unix.ByteSliceToString(b[unix.SizeofInotifyEvent:end])
+		b = b[end:]
+		switch {
+		case mask&unix.IN_Q_OVERFLOW != 0:
+			moved = true
+			woken = append(woken, event{"too many events", true})
+		case dir == nil: // it is not watched any more
+		case mask&(unix.IN_IGNORED|unix.IN_UNMOUNT|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF) != 0:
+			moved = true
+			woken = append(woken, event{dir.path, false})
+		case name != "":
+			turns := dir.above[name] && mask&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO) != 0
+			moved = moved || turns
+			if turns || dir.all || dir.own[name] {
+				woken = append(woken, event{path.Join(dir.path, name), false})
+			}
+		}
+	}
+	if moved {
+		if err := f.look(); err != nil {
+			f.w.lose(WakeFiles, err)
+		}
+	}
+	for _, e := range woken {
+		f.w.wake(WakeFiles, e.what, e.lost)
+	}
+}

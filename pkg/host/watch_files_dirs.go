@@ -1,0 +1,117 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileLinks bounds how many symlinks are followed on the way to one path, as the kernel does (namei(7), MAXSYMLINKS).
+const fileLinks = 40
+
+// look watches the directories that are at the paths now, and no others. A directory is watched before it is looked into, so that what comes into it meanwhile is
+// heard. To watch what is watched already changes nothing: the kernel knows it by its inode. The caller holds the lock.
+func (f *fileWatch) look() error {
+	now := map[int32]*watchedDir{}
+	var failed error
+	walk := func(p string, all bool) {
+		if err := f.walk(now, p, all); err != nil {
+			failed = err
+		}
+	}
+	for _, p := range f.want.Paths {
+		walk(p, false)
+	}
+	for _, p := range f.want.Lists {
+		walk(p, true)
+	}
+	for _, unit := range f.want.Units {
+		for _, p := range unitLinks(f.root+"/", unit) {
+			walk(p, false)
+		}
+	}
+	for wd := range f.dirs {
+		if now[wd] == nil {
+			_, _ = unix.InotifyRmWatch(f.fd, uint32(wd)) // it may be gone with its directory
+		}
+	}
+	f.dirs = now
+	return failed
+}
+
+// walk watches the directories on the way to a path, as far as they are there.
+func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
+	rest, at, links := strings.FieldsFunc(path.Clean(p), isSlash), "/", 0
+	dir, err := f.watch(now, at)
+	for ; dir != nil && len(rest) > 0; rest = rest[1:] {
+		name := rest[0]
+		if len(rest) == 1 {
+			dir.own[name] = true
+		}
+		next := path.Join(at, name)
+		if name == ".." {
+			at = path.Dir(at)
+			dir, err = f.watch(now, at)
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Lstat(f.root+next, &st) != nil {
+			dir.above[name] = true
+			return nil // until it comes
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			dir.above[name] = true
+			target := make([]byte, unix.PathMax)
+			n, lerr := unix.Readlink(f.root+next, target)
+			if links++; lerr != nil || links > fileLinks {
+				return nil
+			}
+			to := string(target[:n])
+			if path.IsAbs(to) {
+				at = "/"
+				if dir, err = f.watch(now, at); dir == nil {
+					return err
+				}
+			}
+			rest = slices.Concat(rest[:1], strings.FieldsFunc(path.Clean(to), isSlash), rest[1:]) // the loop drops the first
+		case unix.S_IFDIR:
+			dir.above[name] = true
+			if len(rest) == 1 && !all {
+				return nil
+			}
+			at = next
+			if dir, err = f.watch(now, at); dir != nil && len(rest) == 1 {
+				dir.all = true
+			}
+		default:
+			return nil
+		}
+	}
+	return err
+}
+
+func isSlash(r rune) bool { return r == '/' }
+
+// watch watches one directory, nil where there is none.
+func (f *fileWatch) watch(now map[int32]*watchedDir, dir string) (*watchedDir, error) {
+	wd, err := unix.InotifyAddWatch(f.fd, f.root+dir, fileEvents)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return nil, nil
+	case errors.Is(err, unix.ENOSPC):
+		return nil, fmt.Errorf("watch %s: %w: raise fs.inotify.max_user_watches", dir, err)
+	case err != nil:
+		return nil, fmt.Errorf("watch %s: %w", dir, err)
+	}
+	d := now[int32(wd)]
+	if d == nil {
+		d = &watchedDir{path: dir, own: map[string]bool{}, above: map[string]bool{}}
+		now[int32(wd)] = d
+	}
+	return d, nil
+}

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// below is a root with directories, and what can be done below it.
+type below struct {
+	*testing.T
+	root string
+}
+
+func (f below) at(p string) string { return filepath.Join(f.root, p) }
+
+func (f below) write(p, content string) {
+	f.Helper()
+	ok(f.T, os.MkdirAll(filepath.Dir(f.at(p)), 0o755))
+	ok(f.T, os.WriteFile(f.at(p), []byte(content), 0o644))
+}
+
+func TestFilesWake(t *testing.T) {
+	const conf = "/etc/cni/net.d/10-a.conflist"
+	mine := func(f below) {
+		f.Helper()
+		ok(f.T, os.WriteFile(f.at(conf), []byte("theirs"), 0o644))
+	}
+	for name, c := range map[string]struct {
+		interest Interest
+		before   func(below) // the file is there already
+		do       func(below)
+		last     string
+	}{
+		"written": {do: mine},
+		"mode":    {do: func(f below) { ok(f.T, os.Chmod(f.at(conf), 0o600)) }},
+		"owner":   {do: func(f below) { ok(f.T, os.Chown(f.at(conf), os.Getuid(), os.Getgid())) }},
+		"removed": {do: func(f below) { ok(f.T, os.Remove(f.at(conf))) }},
+		"replaced": {do: func(f below) {
+			f.write("/etc/cni/net.d/.new", "x")
+			ok(f.T, os.Rename(f.at("/etc/cni/net.d/.new"), f.at(conf)))
+		}},
+		"made for the first time": {
+			before: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc"))) },
+			do:     func(f below) { f.write(conf, "x") },
+			last:   "/etc",
+		},
+		"all gone": {do: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc/cni"))) }, last: "/etc/cni"},
+		"a directory above replaced, and then a file in the new one": {do: func(f below) {
+			f.write("/etc/new/net.d/10-a.conflist", "x")
+			ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/etc/old")))
+			ok(f.T, os.Rename(f.at("/etc/new"), f.at("/etc/cni")))
+			f.fence(conf)
+		}, last: conf},
+		"behind a symlink": {
+			before: func(f below) {
+				ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
+				ok(f.T, os.Symlink("../real", f.at("/etc/cni")))
+			},
+			do: mine, last: "/real/net.d/10-a.conflist",
+		},
+		"behind an absolute symlink that is turned": {
+			before: func(f below) {
+				ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
+				ok(f.T, os.Symlink("/real", f.at("/etc/cni")))
+			},
+			do: func(f below) {
+				f.write("/other/net.d/x", "x")
+				ok(f.T, os.Remove(f.at("/etc/cni")))
+				ok(f.T, os.Symlink("/other", f.at("/etc/cni")))
+			},
+			last: "/etc/cni",
+		},
+		"another name in a listed directory": {
+			interest: Interest{Lists: []string{"/etc/cni/net.d"}},
+			do:       func(f below) { f.write("/etc/cni/net.d/05-foreign.conf", "x") }, last: "/etc/cni/net.d/05-foreign.conf",
+		},
+		"a listed directory that comes": {
+			interest: Interest{Lists: []string{"/var/lib/cni/bin"}},
+			do:       func(f below) { f.write("/var/lib/cni/bin/x", "x") },
+		},
+		"a unit is enabled by hand": {
+			interest: Interest{Units: []string{"x.service"}},
+			before:   func(f below) { f.write("/etc/systemd/system/multi-user.target.wants/x.service", "") },
+			do:       func(f below) { ok(f.T, os.Remove(f.at("/etc/systemd/system/multi-user.target.wants/x.service"))) },
+		},
+		"a unit is masked by hand": {
+			interest: Interest{Units: []string{"x.service"}},
+			before:   func(f below) { f.write("/etc/systemd/system/other.service", "") },
+			do:       func(f below) { ok(f.T, os.Symlink("/dev/null", f.at("/etc/systemd/system/x.service"))) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := below{t, t.TempDir()}
+			f.write(conf, "mine")
+			if c.before != nil {
+				c.before(f)
+			}
+			if c.interest.same(Interest{}) {
+				c.interest.Paths = []string{conf}
+			}
+			w := watching(t, Options{Root: f.root}, c.interest)
+			c.do(f)
+			awaitWake(t, w, WakeFiles, c.last)
+		})
+	}
+}
+
+// fence touches a file until somebody must have seen it: a directory that has just come is watched a moment later.
+func (f below) fence(p string) {
+	f.Helper()
+	for n := range 200 {
+		f.write(p, fmt.Sprint(n))
+	}
+}
+
+// What lies beside is nobody's business, and reading is no change.
+func TestOnlyWhatMattersWakes(t *testing.T) {
+	f := below{t, t.TempDir()}
+	f.write("/opt/cni/bin/bridge", "x")
+	w := watching(t, Options{Root: f.root}, Interest{Paths: []string{"/opt/cni/bin/bridge", "/etc/a/b/c"}})
+	f.write("/opt/cni/bin/other", "x")
+	f.write("/opt/other/x", "x")
+	f.write("/etc2/a/b/c", "x")
+	ok(t, os.Chmod(f.at("/opt/cni"), 0o700)) // it only leads to what matters
+	_, err := os.ReadFile(f.at("/opt/cni/bin/bridge"))
+	ok(t, err)
+	ok(t, os.Remove(f.at("/opt/cni/bin/bridge")))
+	if got := awaitWake(t, w, WakeFiles, "")[WakeFiles]; got.Events != 1 || got.Last != "/opt/cni/bin/bridge" {
+		t.Errorf("woken by %+v", got)
+	}
+}
+
+// The kernel drops events when there are too many. Then whoever looks at everything sees them, and the watches are as the tree is.
+func TestTooManyEventsAreOneMoreLook(t *testing.T) {
+	f := below{t, t.TempDir()}
+	f.write("/etc/x", "")
+	w := watching(t, Options{Root: f.root}, Interest{Paths: []string{"/etc/x", "/etc/d/y"}})
+	files := w.sources[0].(*fileWatch)
+	files.mu.Lock() // nobody reads
+	for n := 0; n < 10_000; n++ {
+		ok(t, os.Chmod(f.at("/etc/x"), os.FileMode(0o600+n%2*0o44))) // the same event twice in a row is one
+		ok(t, os.Chmod(f.at("/etc"), 0o755))
+	}
+	ok(t, os.Mkdir(f.at("/etc/d"), 0o755))
+	files.mu.Unlock()
+	for lost := false; !lost; {
+		lost = awaitWake(t, w, WakeFiles, "")[WakeFiles].Lost
+	}
+	f.write("/etc/d/y", "x")
+	awaitWake(t, w, WakeFiles, "/etc/d/y")
+}
+
+// Watches do not pile up however often what is watched is replaced.
+func TestWatchesDoNotPileUp(t *testing.T) {
+	f := below{t, t.TempDir()}
+	f.write("/etc/cni/net.d/a", "")
+	w := watching(t, Options{Root: f.root}, Interest{Paths: []string{"/etc/cni/net.d/a"}})
+	files := w.sources[0].(*fileWatch)
+	for n := range 50 {
+		ok(t, os.Rename(f.at("/etc/cni"), f.at(fmt.Sprintf("/etc/old%d", n))))
+		f.write("/etc/cni/net.d/a", "")
+	}
+	ok(t, os.WriteFile(f.at("/etc/cni/net.d/a"), []byte("last"), 0o644))
+	awaitWake(t, w, WakeFiles, "")
+	files.again()
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	if len(files.dirs) != 4 {
+		t.Errorf("%d directories are watched: %v", len(files.dirs), files.dirs)
+	}
+	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", files.fd))
+	ok(t, err)
+	kernel := 0
+	for _, line := range strings.Split(string(info), "\n") {
+		if len(line) > 10 && line[:10] == "inotify wd" {
+			kernel++
+		}
+	}
+	if kernel != 4 {
+		t.Errorf("the kernel watches %d inodes:\n%s", kernel, info)
+	}
+}

@@ -1,0 +1,41 @@
+package host
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+)
+
+// nextHops finds the links that routes without one of their own lead through: when that link goes down they go with it, and IPv4 tells nobody (net/ipv4/fib_semantics.c,
+// fib_sync_down_dev).
+type nextHops struct {
+	known map[netip.Addr]string // the last that was found: while the link is down nothing is
+}
+
+// find returns the routes with their links.
+func (h *nextHops) find(routes []Route) []Route {
+	routes = slices.Clone(routes)
+	for n, r := range routes {
+		if r.Link == "" && r.Gateway.IsValid() {
+			routes[n].Link = h.link(r.Gateway)
+		}
+	}
+	return routes
+}
+
+func (h *nextHops) link(hop netip.Addr) string {
+	found, err := netlink.RouteGet(hop.AsSlice())
+	if err != nil || len(found) == 0 || found[0].Gw != nil { // behind another hop is not where it belongs
+		return h.known[hop]
+	}
+	link, err := netlink.LinkByIndex(found[0].LinkIndex)
+	if err != nil {
+		return h.known[hop]
+	}
+	if link.Attrs().Flags&net.FlagLoopback == 0 { // not an address of this host
+		h.known[hop] = link.Attrs().Name
+	}
+	return h.known[hop]
+}

@@ -1,0 +1,72 @@
+package host
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"golang.org/x/sys/unix"
+)
+
+// linkMemory is what links were like when they were last heard of. The kernel tells of a bridge at each of its ports, of every carrier and counter: without a
+// memory each pod would wake.
+type linkMemory struct {
+	seed  maphash.Seed
+	names map[int32]string // by number, only those of the interest
+	seen  map[string]uint64
+}
+
+func newLinkMemory() *linkMemory {
+	return &linkMemory{seed: maphash.MakeSeed(), names: map[int32]string{}, seen: map[string]uint64{}}
+}
+
+func (l *linkMemory) forget() { clear(l.seen) }
+
+// heard returns the name of a link of the interest that is not as it was when it was last heard of, or "". A link of which nothing was known yet is not news when
+// the kernel lists it, and is when it tells of it; the two look alike, so both wake.
+func (l *linkMemory) heard(aim *routeAim, m []byte, gone bool) string {
+	// What AF_BRIDGE says of a link is about its part in a bridge.
+	if len(m) < unix.SizeofIfInfomsg || m[0] != unix.AF_UNSPEC {
+		return ""
+	}
+	name, kind := "", ""
+	var sum maphash.Hash
+	sum.SetSeed(l.seed)
+	for attr, value := range netlinkAttributes(m, unix.SizeofIfInfomsg) {
+		switch attr {
+		case unix.IFLA_IFNAME:
+			name = attributeText(value)
+		case unix.IFLA_LINKINFO:
+			for in, text := range netlinkAttributes(value, 0) {
+				if in == unix.IFLA_INFO_KIND {
+					kind = attributeText(text)
+				}
+			}
+		case unix.IFLA_MTU, unix.IFLA_ADDRESS, unix.IFLA_MASTER, unix.IFLA_IFALIAS:
+			_, _ = sum.Write([]byte{byte(attr)}) // a hash takes all
+			_, _ = sum.Write(value)
+		}
+	}
+	index := int32(binary.NativeEndian.Uint32(m[4:]))
+	if !aim.links[name] {
+		if old := l.names[index]; old != "" { // it has another name now
+			delete(l.names, index)
+			delete(l.seen, old)
+			return old
+		}
+		return ""
+	}
+	if gone {
+		delete(l.names, index)
+		delete(l.seen, name)
+		return name
+	}
+	_, _ = sum.WriteString(kind)
+	_ = sum.WriteByte(byte(binary.NativeEndian.Uint32(m[8:]) & unix.IFF_UP))
+	_, _ = sum.Write(m[4:8])
+	before, known := l.seen[name]
+	l.names[index], l.seen[name] = name, sum.Sum64()
+	if known && before == l.seen[name] {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,72 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which each pod brings several, are dropped before they wake anybody.
+type moduleWatch struct {
+	w      *Watcher
+	socket *multicast
+	aim    atomic.Pointer[map[string]bool]
+}
+
+func newModuleWatch(w *Watcher) *moduleWatch { return &moduleWatch{w: w} }
+
+func (u *moduleWatch) name() WakeSource { return WakeModules }
+
+func (u *moduleWatch) set(i *Interest) (err error) {
+	aim := map[string]bool{}
+	for _, m := range i.Modules {
+		aim[strings.ReplaceAll(m, "-", "_")] = true
+	}
+	for _, key := range i.Sysctls {
+		if m := SysctlModule(key); m != "" { // it brings the key
+			aim[m] = true
+		}
+	}
+	u.aim.Store(&aim)
+	if u.socket != nil && !u.w.isDeaf(WakeModules) {
+		return nil
+	}
+	_ = u.socket.close() // what has ended has nothing to tell
+	u.socket = nil
+	if len(aim) == 0 {
+		return nil
+	}
+	lost := func() { u.w.wake(WakeModules, "too many events", true) }
+	const fromKernel = 1 // the group; udev's own is 2
+	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost, func(err error) { u.w.lose(WakeModules, err) })
+	return err
+}
+
+func (u *moduleWatch) close() error { return u.socket.close() }
+
+// moduleEvents lets through what begins with add@/module/ or remove@/module/ (lib/kobject_uevent.c: action, @ and path come first). Words are big-endian.
+var moduleEvents = []bpf.Instruction{
+	bpf.LoadAbsolute{Off: 0, Size: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("add@"), SkipTrue: 0, SkipFalse: 2},
+	bpf.LoadAbsolute{Off: 4, Size: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("/mod"), SkipTrue: 3, SkipFalse: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("remo"), SkipTrue: 0, SkipFalse: 3},
+	bpf.LoadAbsolute{Off: 7, Size: 4},
+	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("/mod"), SkipTrue: 0, SkipFalse: 1},
+	bpf.RetConstant{Val: 1 << 16},
+	bpf.RetConstant{Val: 0},
+}
+
+func bpfWord(s string) uint32 {
+	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
+}
+
+func (u *moduleWatch) heard(b []byte) {
+	head, _, _ := bytes.Cut(b, []byte{0})
+	if _, name, ok := bytes.Cut(head, []byte("@/module/")); ok && (*u.aim.Load())[string(name)] {
+		u.w.wake(WakeModules, string(name), false)
+	}
+}

@@ -1,0 +1,119 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"path"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with
+// POLLPRI). On a node every pod mounts: what is not at a path of the interest, or above one, does not wake.
+type mountWatch struct {
+	w    *Watcher
+	file *os.File
+	done sync.WaitGroup
+	aim  atomic.Pointer[map[string]bool]
+	seed maphash.Seed
+
+	remount func() // is called when something was mounted over what matters, or taken off it
+}
+
+func newMountWatch(w *Watcher, remount func()) *mountWatch {
+	return &mountWatch{w: w, seed: maphash.MakeSeed(), remount: remount}
+}
+
+func (m *mountWatch) name() WakeSource { return WakeMounts }
+
+func (m *mountWatch) set(i *Interest) (err error) {
+	aim := map[string]bool{}
+	for _, list := range [][]string{i.Paths, i.Lists, i.Mounts} {
+		for _, p := range list {
+			for ; p != "/" && p != "." && !aim[p]; p = path.Dir(p) {
+				aim[p] = true
+			}
+		}
+	}
+	m.aim.Store(&aim)
+	if m.file != nil && !m.w.isDeaf(WakeMounts) {
+		return nil
+	}
+	_ = m.close()
+	if m.file, err = os.Open("/proc/self/mountinfo"); err != nil {
+		return fmt.Errorf("open mountinfo: %w", err)
+	}
+	raw, err := m.file.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("listen to mountinfo: %w", err)
+	}
+	before, err := m.state()
+	if err != nil {
+		return err
+	}
+	m.done.Go(func() {
+		if err := m.follow(raw, before); err != nil && !errors.Is(err, os.ErrClosed) {
+			m.w.lose(WakeMounts, err)
+		}
+	})
+	return nil
+}
+
+// mountPause is how long mounts may come together before the list of all is read again.
+const mountPause = 4 * watchPause
+
+// follow compares the mounts each time that the runtime's poller hears of some: POLLERR comes with POLLPRI. It looks before it waits, since
+// the poller forgets what it heard before that.
+func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
+	for {
+		now, waited := before, false
+		var failed error
+		err := raw.Read(func(uintptr) bool {
+			if waited {
+				time.Sleep(mountPause)
+			}
+			waited = true
+			now, failed = m.state()
+			return failed != nil || now != before
+		})
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		m.remount() // other directories are at the paths that are watched
+		m.w.wake(WakeMounts, "a mount", false)
+		before = now
+	}
+}
+
+func (m *mountWatch) close() error {
+	if m.file == nil {
+		return nil
+	}
+	err := m.file.Close()
+	m.done.Wait()
+	m.file = nil
+	return err
+}
+
+// state is a digest of the mounts that matter.
+func (m *mountWatch) state() (uint64, error) {
+	list, err := readKernelFile("/proc/self/mountinfo")
+	if err != nil {
+		return 0, fmt.Errorf("read mountinfo: %w", err)
+	}
+	aim := *m.aim.Load()
+	var sum maphash.Hash
+	sum.SetSeed(m.seed)
+	for line := range bytes.Lines(list) {
+		fields := bytes.SplitN(line, []byte(" "), 6)
+		if len(fields) == 6 && aim[unescapeMount(string(fields[4]))] {
+			_, _ = sum.Write(line) // a hash takes all
+		}
+	}
+	return sum.Sum64(), nil
+}

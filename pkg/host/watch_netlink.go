@@ -1,0 +1,129 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// multicast is a netlink socket that hears what the kernel tells everybody.
+type multicast struct {
+	file *os.File
+	done sync.WaitGroup
+}
+
+const (
+	// multicastRoom is what the kernel keeps of events that are not read yet. It takes a storm of links within the time that a busy machine lets us wait.
+	multicastRoom = 4 << 20
+	// multicastMessage is more than any single read brings: what a dump is cut to (net/netlink/af_netlink.c, netlink_dump).
+	multicastMessage = 32 << 10
+)
+
+// openMulticast joins groups of a netlink protocol, those that filter (nil: all) lets through. heard gets the bytes of each read, lost is told that the kernel
+// had to drop some, ended that there will be no more. All are called on one goroutine, which ends with [multicast.close].
+func openMulticast(protocol int, groups []int, filter []bpf.Instruction, heard func([]byte), lost func(), ended func(error)) (*multicast, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
+	if err != nil {
+		return nil, fmt.Errorf("open netlink protocol %d: %w", protocol, err)
+	}
+	m := &multicast{file: os.NewFile(uintptr(fd), "netlink")}
+	if err := join(fd, groups, filter); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen to netlink protocol %d: %w", protocol, err), m.file.Close())
+	}
+	m.done.Go(func() {
+		whole := func(b []byte) {
+			if len(b) == multicastMessage { // cut short
+				lost()
+				return
+			}
+			heard(b)
+		}
+		dropped := func(err error) bool {
+			if errors.Is(err, unix.ENOBUFS) {
+				lost()
+				return true
+			}
+			return false
+		}
+		if err := readEvents(m.file, multicastMessage, whole, dropped); err != nil {
+			ended(err)
+		}
+	})
+	return m, nil
+}
+
+func join(fd int, groups []int, filter []bpf.Instruction) error {
+	if filter != nil {
+		raw, err := bpf.Assemble(filter)
+		if err != nil {
+			return err
+		}
+		code := make([]unix.SockFilter, len(raw))
+		for i, r := range raw {
+			code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+		}
+		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}); err != nil {
+			return err
+		}
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, multicastRoom) != nil { // not root of the first user namespace
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, multicastRoom); err != nil {
+			return err
+		}
+	}
+	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		if err := unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends the reading and waits for its end. The nil socket is closed.
+func (m *multicast) close() error {
+	if m == nil {
+		return nil
+	}
+	err := m.file.Close()
+	m.done.Wait()
+	return err
+}
+
+// messages are the netlink messages in what one read brought: their types and what follows their headers.
+func messages(b []byte) iter.Seq2[uint16, []byte] {
+	return func(yield func(uint16, []byte) bool) {
+		for len(b) >= unix.NLMSG_HDRLEN {
+			size := int(binary.NativeEndian.Uint32(b))
+			if size < unix.NLMSG_HDRLEN || size > len(b) || !yield(binary.NativeEndian.Uint16(b[4:]), b[unix.NLMSG_HDRLEN:size]) {
+				return
+			}
+			b = b[min(len(b), (size+3)&^3):]
+		}
+	}
+}
+
+// netlinkAttributes are those of a message whose own header is head bytes long.
+func netlinkAttributes(b []byte, head int) iter.Seq2[uint16, []byte] {
+	return func(yield func(uint16, []byte) bool) {
+		for b = b[min(len(b), head):]; len(b) >= unix.SizeofRtAttr; {
+			size := int(binary.NativeEndian.Uint16(b))
+			kind := binary.NativeEndian.Uint16(b[2:]) &^ (unix.NLA_F_NESTED | unix.NLA_F_NET_BYTEORDER)
+			if size < unix.SizeofRtAttr || size > len(b) || !yield(kind, b[unix.SizeofRtAttr:size]) {
+				return
+			}
+			b = b[min(len(b), (size+3)&^3):]
+		}
+	}
+}
+
+// attributeText is a text attribute without the zero at its end.
+func attributeText(b []byte) string { return unix.ByteSliceToString(b) }

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/netns"
+)
+
+func TestNFTWakes(t *testing.T) {
+	needs.Tool(t, "nft")
+	ns := netns.New(t)
+	ns.Run("nft", "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; }")
+	var w *Watcher
+	ns.Do(func() {
+		w = watching(t, Options{Sandbox: true}, Interest{Tables: []TableName{{"inet", "netwright"}, {"inet", "fence"}}, Forward: true})
+	})
+	up := false
+	wakes := func(do string) int {
+		return fenced(t, w, WakeNFT, "fence", func() { ns.Run("nft", do) }, func() {
+			if up = !up; up {
+				ns.Run("nft", "add table inet fence")
+			} else {
+				ns.Run("nft", "delete table inet fence")
+			}
+		})
+	}
+	for _, do := range []string{
+		"add table inet netwright", "add chain inet netwright x", "add rule inet netwright x accept", "flush table inet netwright", "delete table inet netwright",
+		"add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }", "add rule ip filter FORWARD accept", "flush chain ip filter FORWARD",
+		"delete table ip filter",
+	} {
+		if wakes(do) == 0 {
+			t.Errorf("%s: nobody woke", do)
+		}
+	}
+	// What others have of their own: a table of the same name in another family, kube-proxy's chains.
+	for _, do := range []string{
+		"add table ip netwright; add table ip filter; add chain ip filter KUBE-SERVICES", "add rule ip filter KUBE-SERVICES accept",
+		"flush chain ip filter KUBE-SERVICES; delete chain ip filter KUBE-SERVICES", "flush table ip netwright",
+	} {
+		if n := wakes(do); n != 0 {
+			t.Errorf("%s: woke %d times", do, n)
+		}
+	}
+	if wakes("add table inet netwright; flush ruleset; add table inet fence") == 0 {
+		t.Error("the flush of all woke nobody")
+	}
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	}
+}
+
+// testWatchedUnits runs in a node, once by systemd's private socket and once by the message bus.
+func testWatchedUnits(t *testing.T) {
+	for name, private := range map[string]bool{"private": true, "bus": false} {
+		t.Run(name, func(t *testing.T) {
+			const wanted = "/etc/systemd/system/multi-user.target.wants/sleeper.service"
+			w := Watch(Options{})
+			t.Cleanup(func() { ok(t, w.Close()) })
+			units := w.sources[len(w.sources)-1].(*unitWatch)
+			units.units.private = private
+			if !private {
+				units.units.socket = systemSocket
+			}
+			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
+			if deaf := w.Deaf(); len(deaf) > 0 {
+				t.Fatal(deaf)
+			}
+			fence := func() { run(t, "systemctl", "daemon-reload") }
+			h := openNode(t)
+			for what, do := range map[string]func(){
+				"a look at a unit that systemd had forgotten": func() { unit(t, h, "static.service"); unit(t, h, "with-dash.and\\x20x.service") },
+				"another unit": func() { run(t, "systemctl", "start", "once.service"); run(t, "systemctl", "stop", "once.service") },
+			} {
+				if n := fenced(t, w, WakeUnits, "daemon-reload", do, fence); n != 0 {
+					t.Errorf("%s woke %d times", what, n)
+				}
+			}
+			for _, do := range [][]string{{"start", "sleeper.service"}, {"kill", "-s", "KILL", "sleeper.service"}, {"restart", "sleeper.service"}, {"stop", "sleeper.service"}} {
+				if n := fenced(t, w, WakeUnits, "daemon-reload", func() { run(t, "systemctl", do...) }, fence); n == 0 {
+					t.Errorf("%v woke nobody", do)
+				}
+			}
+			run(t, "systemctl", "enable", "sleeper.service")
+			awaitWake(t, w, WakeFiles, wanted)
+			ok(t, os.Remove(wanted))
+			awaitWake(t, w, WakeFiles, wanted)
+			run(t, "systemctl", "daemon-reexec") // closes all connections of the private socket; the bus keeps its own
+			if private {
+				for lost := false; !lost; {
+					lost = awaitWake(t, w, WakeUnits, "")[WakeUnits].Lost
+				}
+			}
+			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}}) // the same again
+			if deaf := w.Deaf(); len(deaf) > 0 {
+				t.Fatal(deaf)
+			}
+			run(t, "systemctl", "start", "sleeper.service")
+			awaitWake(t, w, WakeUnits, "sleeper.service")
+			run(t, "systemctl", "stop", "sleeper.service")
+		})
+	}
+}
+
+// testWatchedMounts runs in a node, in whose mount namespace it may do as it likes.
+func testWatchedMounts(t *testing.T) {
+	ok(t, os.MkdirAll("/srv/fs", 0o755))
+	ok(t, os.MkdirAll("/srv/other", 0o755))
+	ok(t, os.MkdirAll("/srv/under/dir", 0o755))
+	w := watching(t, Options{}, Interest{Mounts: []string{"/srv/fs"}, Paths: []string{"/srv/under/dir/file"}})
+	mount := func(what string) func() { return func() { run(t, "sh", "-c", what) } }
+	fenceUp := false
+	fence := func() {
+		if fenceUp = !fenceUp; fenceUp {
+			run(t, "mount", "-t", "tmpfs", "none", "/srv/fs")
+		} else {
+			run(t, "umount", "/srv/fs")
+		}
+	}
+	fence()
+	awaitWake(t, w, WakeMounts, "")
+	mount("mount -t tmpfs none /srv/other && umount /srv/other")() // that of a pod
+	fence()
+	awaitWake(t, w, WakeMounts, "")
+	mount("mount -t tmpfs none /srv/under")()
+	awaitWake(t, w, WakeMounts, "")
+	mount("mkdir /srv/under/dir && touch /srv/under/dir/file")() // in what is there now
+	awaitWake(t, w, WakeFiles, "")
+	mount("umount /srv/under")()
+	awaitWake(t, w, WakeMounts, "")
+	mount("touch /srv/under/dir/file")()
+	awaitWake(t, w, WakeFiles, "/srv/under/dir/file")
+}

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchPause is how long a source lets events come together after those that it heard: it bounds what a storm costs.
+const watchPause = 5 * time.Millisecond
+
+// readEvents reads from a descriptor that is not blocking until it is closed, which returns nil, or cannot be read. What is there is read to its end, then events
+// have [watchPause] to come together. failed hears an error of one read, and says whether to go on.
+func readEvents(file *os.File, room int, heard func([]byte), failed func(error) bool) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("listen to %s: %w", file.Name(), err)
+	}
+	buf := make([]byte, room)
+	var end error
+	drain := func(fd uintptr) bool {
+		for some := false; ; some = true {
+			n, err := unix.Read(int(fd), buf)
+			switch {
+			case errors.Is(err, unix.EAGAIN):
+				return some
+			case errors.Is(err, unix.EINTR):
+			case err != nil:
+				if !failed(err) {
+					end = fmt.Errorf("listen to %s: %w", file.Name(), err)
+					return true
+				}
+			default:
+				heard(buf[:n])
+			}
+		}
+	}
+	for {
+		err := raw.Read(drain)
+		switch {
+		case errors.Is(err, os.ErrClosed):
+			return nil
+		case err != nil:
+			return fmt.Errorf("listen to %s: %w", file.Name(), err)
+		case end != nil:
+			return end
+		}
+		time.Sleep(watchPause)
+	}
+}

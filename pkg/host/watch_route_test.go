@@ -1,0 +1,127 @@
+package host
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// netInterest is what a node of bridge has, about.
+func netInterest() Interest {
+	dst := netip.MustParsePrefix("10.2.0.0/24")
+	return Interest{
+		Links:     []string{"cbr0"},
+		Addresses: []netip.Addr{netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("2001:db8::1")},
+		Routes:    []Route{{Dst: dst, Gateway: netip.MustParseAddr("192.0.2.3")}, {Dst: netip.MustParsePrefix("2001:db8:2::/64"), Link: "cbr0", Table: 300}},
+		Rules:     []Rule{{Family: 4, Priority: 700, Table: 300}, {Family: 6, Priority: 701, Table: 300}},
+		Sysctls: []string{
+			"net.ipv4.ip_forward", "net.ipv4.conf.cbr0.rp_filter", "net.ipv6.conf.all.forwarding", "net.ipv4.conf.all.rp_filter", "net.bridge.bridge-nf-call-iptables",
+		},
+	}
+}
+
+func TestTheNetworkWakes(t *testing.T) {
+	ns := netns.New(t)
+	ip := func(lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			ns.Run("ip", strings.Fields(line)...)
+		}
+	}
+	ip("link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "link add cbr0 type bridge", "link set cbr0 up")
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
+	awaitWake(t, w, WakeLinks, "") // the list of links
+	for _, c := range []struct {
+		source WakeSource
+		do     string
+	}{
+		{WakeAddresses, "addr add 10.1.0.1/24 dev cbr0"},
+		{WakeAddresses, "addr del 10.1.0.1/24 dev cbr0"},
+		{WakeAddresses, "addr add 2001:db8::1/64 dev cbr0"},
+		{WakeRoutes, "route add 10.2.0.0/24 via 192.0.2.3"},
+		{WakeRoutes, "route change 10.2.0.0/24 via 192.0.2.4"},
+		{WakeRoutes, "route del 10.2.0.0/24"},
+		{WakeRoutes, "-6 route add 2001:db8:2::/64 dev cbr0 table 300"},
+		{WakeRoutes, "-6 route flush table 300"},
+		{WakeRules, "rule add pref 700 lookup 300"},
+		{WakeRules, "rule del pref 700"},
+		{WakeRules, "-6 rule add pref 701 lookup 300"},
+		{WakeLinks, "link set cbr0 mtu 1400"},
+		{WakeLinks, "link set cbr0 address 02:00:00:00:00:01"},
+		{WakeLinks, "link set cbr0 down"},
+		{WakeLinks, "link set up0 down"}, // the route to 10.2.0.0/24 goes with it, without a word
+		{WakeLinks, "link del cbr0"},
+		{WakeLinks, "link add cbr0 type bridge"},
+		{WakeLinks, "link set cbr0 name other"},
+		{WakeLinks, "link set other name cbr0"},
+	} {
+		w.Take()
+		t.Log(c.do)
+		ip(c.do)
+		if got := awaitWake(t, w, c.source, ""); got[c.source].Lost {
+			t.Errorf("%s: %v", c.do, got)
+		}
+	}
+	for _, key := range []string{"ipv4/ip_forward", "ipv4/conf/cbr0/rp_filter", "ipv6/conf/all/forwarding", "ipv4/conf/all/rp_filter"} {
+		w.Take()
+		ns.Run("sh", "-c", "f=/proc/sys/net/"+key+`; [ $(cat $f) = 1 ] && echo 0 >$f || echo 1 >$f`)
+		awaitWake(t, w, WakeSysctls, "")
+	}
+}
+
+// Pods come and go by the second, with their links, addresses, routes and rules. None of them wakes.
+func TestPodsDoNotWake(t *testing.T) {
+	ns := netns.New(t)
+	run := func(format string, args ...any) { ns.Run("ip", strings.Fields(fmt.Sprintf(format, args...))...) }
+	run("link add cbr0 address 02:00:00:00:00:01 type bridge")
+	run("link set cbr0 up")
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
+	awaitWake(t, w, WakeLinks, "")
+	run("link set cbr0 mtu 1450") // what is there before pods
+	awaitWake(t, w, WakeLinks, "cbr0")
+	for n := range 20 {
+		run("link add pod%d type veth peer name in%d", n, n)
+		run("link set pod%d master cbr0", n)
+		run("link set pod%d mtu 1450 up", n)
+		run("link set in%d up", n)
+		run("addr add 10.1.0.%d/32 dev in%d", n+10, n)
+		run("route add 10.9.0.%d/32 dev pod%d", n+1, n)
+		run("route add 10.2.0.0/24 dev pod%d table %d", n, 1000+n)
+		run("rule add pref %d lookup %d", 1000+n, 1000+n)
+		ns.Run("sh", "-c", fmt.Sprintf("echo 0 >/proc/sys/net/ipv4/conf/pod%d/rp_filter", n))
+		run("link del pod%d", n)
+	}
+	run("addr add 10.1.0.1/24 dev cbr0")
+	got := awaitWake(t, w, WakeAddresses, "10.1.0.1")
+	onlyOf(t, got, WakeAddresses)
+}
+
+// When the kernel drops events the watcher says so, and hears on.
+func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
+	ns := netns.New(t)
+	var w *Watcher
+	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
+	r := w.sources[1].(*routeWatch)
+	r.lost()
+	if got := awaitWake(t, w, WakeLinks, ""); !got[WakeLinks].Lost {
+		t.Errorf("nothing says that events were lost: %v", got)
+	}
+	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
+	awaitWake(t, w, WakeLinks, "cbr0")
+}
+
+func TestSysctlTold(t *testing.T) {
+	for key, want := range map[string]bool{
+		"net.ipv4.ip_forward": true, "net.ipv4.conf.all.rp_filter": true, "net.ipv4.conf.eth0/1.forwarding": true, "net.ipv6.conf.default.forwarding": true,
+		"net.ipv6.conf.all.rp_filter": false, "net.bridge.bridge-nf-call-iptables": false, "net.ipv4.conf.all.arp_ignore": false, "net.core.somaxconn": false,
+	} {
+		if got := SysctlTold(key); got != want {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+}

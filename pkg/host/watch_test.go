@@ -1,0 +1,77 @@
+package host
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// watching makes a watcher of an interest.
+func watching(t *testing.T, opt Options, i Interest) *Watcher {
+	t.Helper()
+	w := Watch(opt)
+	t.Cleanup(func() { ok(t, w.Close()) })
+	w.Set(i)
+	if deaf := w.Deaf(); len(deaf) > 0 {
+		t.Fatalf("deaf: %v", deaf)
+	}
+	return w
+}
+
+// awaitWake waits until a source has told of something, and returns all that was told until then.
+func awaitWake(t *testing.T, w *Watcher, source WakeSource, what string) map[WakeSource]Wake {
+	t.Helper()
+	all := map[WakeSource]Wake{}
+	late := time.After(time.Minute) // of a test that fails
+	for {
+		select {
+		case <-w.Woken():
+		case <-late:
+			t.Fatalf("nobody woke for %s %q; only %v", source, what, all)
+		}
+		for _, k := range w.Take() {
+			k.Events += all[k.Source].Events
+			all[k.Source] = k
+		}
+		if got, heard := all[source]; heard && (what == "" || got.Last == what) {
+			return all
+		}
+	}
+}
+
+// fenced does something, and then something of the same source that wakes once for the fence. It returns how often the first woke: the kernel tells of both in
+// their order.
+func fenced(t *testing.T, w *Watcher, source WakeSource, fence string, do, then func()) int {
+	t.Helper()
+	do()
+	then()
+	return awaitWake(t, w, source, fence)[source].Events - 1
+}
+
+// onlyOf fails if anything but these sources has woken.
+func onlyOf(t *testing.T, got map[WakeSource]Wake, want ...WakeSource) {
+	t.Helper()
+	if have := slices.Sorted(maps.Keys(got)); !slices.Equal(have, want) {
+		t.Errorf("woken by %v, want %v: %v", have, want, got)
+	}
+}
+
+func TestTheSameInterestIsNone(t *testing.T) {
+	w := Watch(Options{Root: t.TempDir()})
+	i := Interest{Paths: []string{"/etc/a"}, Sysctls: []string{"net.ipv4.ip_forward"}}
+	for n, want := range []bool{true, false} {
+		if got := w.Set(i); got != want {
+			t.Errorf("set %d: changed is %v", n, got)
+		}
+	}
+	i.Forward = true
+	if !w.Set(i) {
+		t.Error("another interest is taken for the same")
+	}
+	ok(t, w.Close())
+	ok(t, w.Close())
+	if w.Set(Interest{}) {
+		t.Error("it listens after its end")
+	}
+}
