@@ -216,6 +216,18 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
+// unfinished are the directories in which an earlier run was about to change something: killed there, it left what it had staged, maybe for what
+// nobody wants any more.
+func unfinished(led *ledger.Ledger) []string {
+	dirs := map[string]bool{}
+	for key, e := range led.Entries() {
+		if file := fileOf(key); file != "" && e.Pending {
+			dirs[path.Dir(file)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(dirs))
+}
+
 // loadLedger reads the ledger through the root, before the host is opened with it.
 func (p Pass) loadLedger() (*ledger.Ledger, error) {
 	files, err := host.OpenFiles(p.Host)

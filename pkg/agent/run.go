@@ -162,6 +162,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return nil, err
 	}
 	p.Hooks.enter("plan")
+	h.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ type scenario struct {
 // bench is a booted node that is killed on, over and over.
 type bench struct {
 	t      *testing.T
+	f      *node.Fabric
 	n      *node.Node
 	leader string
 	halves int // kills that left a set partly old and partly new, until something starts again
@@ -115,7 +116,8 @@ const startsFile = "/run/lab/containerd-starts"
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	n := node.NewFabric(t).Node(t, node.Options{
+	f := node.NewFabric(t)
+	n := f.Node(t, node.Options{
 		Name: "node-1", Address: "10.77.0.11",
 		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
 		Files: map[string]string{
@@ -124,7 +126,7 @@ func newBench(t *testing.T) *bench {
 			"/etc/systemd/system/containerd.service.d/count.conf": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStartPre=/bin/sh -c 'mkdir -p /run/lab; echo start >>" + startsFile + "'\n",
 		},
 	})
-	b := &bench{t: t, n: n, leader: strings.Split(n.Netns(), "/")[2]}
+	b := &bench{t: t, f: f, n: n, leader: strings.Split(n.Netns(), "/")[2]}
 	b.shell(t, "cp -a /etc/containerd/config.toml /root/config.toml; cp /root/config.toml /etc/containerd/config.toml")
 	return b
 }
