@@ -27,6 +27,7 @@ test:
 	go test -C tools -count 1 ./repo
 	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 20m $(RACE); \
 	else echo 'make test: no C compiler, so the race detector does not run: install gcc' >&2; fi
+	go test -C test/alerts -count 1 $(TESTFLAGS) .
 	go test -timeout 60m $(TESTFLAGS) ./...
 
 # Linters, pinned in tools/go.mod. The house rules are in tools/house, each with its reason.

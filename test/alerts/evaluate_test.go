@@ -1,0 +1,125 @@
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/rules"
+)
+
+const (
+	file  = "../../docs/alerts.yaml"
+	every = time.Minute // between the values of series
+	steps = 50          // evaluations, the last at the time that counts
+)
+
+// evaluate tells which alerts fire at a time after the series began, by name and instance, with what they say. It is what `promtool test rules` does.
+func evaluate(t *testing.T, series string, at time.Duration) map[string]string {
+	t.Helper()
+	loader, err := promqltest.NewLazyLoader("load 1m\n"+indented(series), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, series)
+	}
+	defer loader.Close()
+	groups := load(t, &rules.ManagerOptions{QueryFunc: rules.EngineQueryFunc(loader.QueryEngine(), loader.Storage()), Appendable: loader.Storage()})
+	start := time.Unix(0, 0).UTC()
+	for step := range steps + 1 {
+		now := start.Add(at / steps * time.Duration(step)).Truncate(every)
+		loader.WithSamplesTill(now, func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range groups {
+				g.Eval(t.Context(), now)
+			}
+		})
+	}
+	firing := map[string]string{}
+	for _, g := range groups {
+		for _, alert := range g.AlertingRules() {
+			if alert.LastError() != nil {
+				t.Errorf("%s: %v", alert.Name(), alert.LastError())
+			}
+			for _, a := range alert.ActiveAlerts() {
+				if a.State == rules.StateFiring {
+					firing[alert.Name()+" "+a.Labels.Get("instance")] = a.Annotations.Get("summary") + "\n" + a.Annotations.Get("description")
+				}
+			}
+		}
+	}
+	return firing
+}
+
+// load reads the file as a server does.
+func load(t *testing.T, o *rules.ManagerOptions) map[string]*rules.Group {
+	t.Helper()
+	o.Context, o.Logger, o.Parser = t.Context(), promslog.NewNopLogger(), parser.NewParser(parser.Options{})
+	o.NotifyFunc = func(context.Context, string, ...*rules.Alert) {}
+	groups, errs := rules.NewManager(o).LoadGroups(every, labels.EmptyLabels(), "http://prometheus.test", nil, false, file)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return groups
+}
+
+// names are the alerts that there are.
+func names(t *testing.T) (all []string) {
+	t.Helper()
+	for _, g := range load(t, &rules.ManagerOptions{}) {
+		for _, alert := range g.AlertingRules() {
+			all = append(all, alert.Name())
+			if alert.Labels().Get("severity") == "" || alert.Annotations().Get("summary") == "" || alert.Annotations().Get("description") == "" {
+				t.Errorf("%s has no severity, summary or description", alert.Name())
+			}
+		}
+	}
+	return all
+}
+
+// indented is each line as a line of promtool's load.
+func indented(series string) string {
+	var out strings.Builder
+	for line := range strings.Lines(series) {
+		out.WriteString("  " + strings.TrimSpace(line) + "\n")
+	}
+	return out.String()
+}
+
+// fleet is a cluster of nodes of which some fail.
+func fleet(nodes, failing int) string {
+	var out strings.Builder
+	for i := range nodes {
+		state := 0
+		if i < failing {
+			state = 1
+		}
+		fmt.Fprintf(&out, "netwright_node_info{instance=\"node-%d\", cluster=\"demo\"} 1x20\nnetwright_node_state{instance=\"node-%d\", state=\"failing\"} %dx20\n", i, i, state)
+	}
+	return out.String()
+}
+
+// passes are so many short and so many long ones each minute.
+func passes(short, long int) string {
+	const bucket = `netwright_pass_duration_seconds_bucket{instance="node-1", le=`
+	return fmt.Sprintf("%s\"1\"} 0+%dx200\n%s\"60\"} 0+%dx200\n%s\"300\"} 0+%dx200\n%s\"+Inf\"} 0+%dx200\n", bucket, short, bucket, short, bucket, short+long, bucket, short+long)
+}
+
+// generations are those of two nodes of a cluster.
+func generations(one, two int) string {
+	return fmt.Sprintf(`netwright_node_info{instance="node-1", cluster="demo"} 1x2000
+		netwright_node_info{instance="node-2", cluster="demo"} 1x2000
+		netwright_configuration_generation{instance="node-1"} %dx2000
+		netwright_configuration_generation{instance="node-2"} %dx2000`, one, two)
+}
+
+// requests are those that end in a way, and those that read something.
+func requests(outcome, those, read string) string {
+	return fmt.Sprintf("netwright_store_requests_total{instance=\"node-1\", outcome=%q} %s\nnetwright_store_requests_total{instance=\"node-1\", outcome=\"read\"} %s\n", outcome, those, read)
+}
