@@ -45,9 +45,10 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 	apply := false
 	cmd := &cobra.Command{
 		Use:   "resume",
-		Short: "Let the node follow the store again after a rollback",
-		Long: `resume lets the node follow the store again after a rollback. With --apply it also
-takes now, on this node, a changed configuration that waits by spec.update.`,
+		Short: "Let the node follow the store again after a rollback or a pause",
+		Long: `resume ends a pause, and lets the node follow the store again after a rollback. With
+--apply it also takes now, on this node, a changed configuration that waits by
+spec.update.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
@@ -62,7 +63,7 @@ takes now, on this node, a changed configuration that waits by spec.update.`,
 			case end.err != nil:
 				return end.err
 			case end.text == "":
-				fmt.Fprintln(s.out, "the node is not held; it follows the store")
+				fmt.Fprintln(s.out, "the node is not held and not paused; it follows the store")
 			default:
 				fmt.Fprintf(s.out, "the node was %s; %s\n", end.text, next)
 			}

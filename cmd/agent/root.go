@@ -115,7 +115,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", config.On, config.Off)
 	cmd.AddCommand(statusCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
-		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
+		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
 	return cmd
 }
 

@@ -158,11 +158,8 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if d := l.desired; d != nil && !d.lookAgain.IsZero() {
 		wait = min(wait, max(time.Until(d.lookAgain), time.Second))
 	}
-	if p := out.plan; p != nil && p.Waiting != nil && !p.Waiting.Until.IsZero() {
-		wait = min(wait, max(time.Until(p.Waiting.Until), time.Second))
-	}
-	if out.plan != nil && !out.plan.Again.IsZero() {
-		wait = min(wait, max(time.Until(out.plan.Again), time.Second))
+	for _, at := range moments(out.plan) {
+		wait = min(wait, max(time.Until(at), time.Second))
 	}
 	l.next = time.Now().Add(wait)
 }

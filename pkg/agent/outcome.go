@@ -16,6 +16,23 @@ type outcome struct {
 	err  error        // of the pass
 }
 
+// moments are when a plan asks for another pass: something that waits comes, or is tried again.
+func moments(p *report.Plan) (list []time.Time) {
+	if p == nil {
+		return nil
+	}
+	if p.Waiting != nil && !p.Waiting.Until.IsZero() {
+		list = append(list, p.Waiting.Until)
+	}
+	if p.Paused != nil {
+		list = append(list, p.Paused.Until)
+	}
+	if !p.Again.IsZero() {
+		list = append(list, p.Again)
+	}
+	return list
+}
+
 // prepared says that all of the first gate is right. What waits there (a pod
 // CIDR that only a running kubelet brings) does not hold kubelet back.
 func prepared(p *report.Plan) bool {
@@ -56,6 +73,9 @@ func (o outcome) status(desired *Desired) string {
 	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
+	}
+	if z := o.plan.Paused; z != nil {
+		parts = append(parts, z.String())
 	}
 	if w := o.plan.Waiting; w != nil {
 		line += fmt.Sprintf(", generation %d waits", w.Generation)

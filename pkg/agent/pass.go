@@ -117,6 +117,9 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	out := r.report(report.Planned)
 	r.tell(out, view)
 	p.foretell(out, r, d, view)
+	if out.Paused = p.paused(view); out.Paused != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
+	}
 	return out, errors.Join(failure(r.rep), r.unbuilt)
 }
 
@@ -140,6 +143,14 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := p.paused(h); z != nil && p.TakeNow != "" {
+			return nil, &PausedError{*z}
+		} else if z != nil {
+			return p.lookOnly(ctx, d, h, led, z)
+		}
+		if err := ledger.DropPause(h); err != nil { // it is over
+			return nil, err
+		}
 		newest := d
 		d, err := p.taking(ctx, d, h, led)
 		if err != nil {

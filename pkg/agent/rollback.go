@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -49,6 +50,9 @@ func (p Pass) History() (*History, error) {
 // pass, the daemon goes on towards the revision, until [Pass.Resume].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := p.paused(h); z != nil {
+			return nil, &PausedError{*z}
+		}
 		rev, err := rollbackTo(led, h, number)
 		if err != nil {
 			return nil, err
@@ -113,16 +117,25 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
 }
 
-// Resume lets the node follow the store again, from the next pass on. It says where it was held; "" if it was not.
+// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how it was: "held at 3 by root", "paused until …"; "" if neither.
 func (p Pass) Resume(ctx context.Context) (was string, err error) {
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		head := led.Head()
-		if head.Held == nil {
-			return nil, nil
+		var how []string
+		if z := p.paused(h); z != nil {
+			how = append(how, z.String())
 		}
-		was = fmt.Sprintf("held at %d by %s", head.Held.Revision, head.Held.By)
-		head.Held = nil
-		return nil, led.Commit(ctx, h, ledger.Batch{Head: head})
+		if err := ledger.DropPause(h); err != nil {
+			return nil, err
+		}
+		if head := led.Head(); head.Held != nil {
+			how = append(how, fmt.Sprintf("held at %d by %s", head.Held.Revision, head.Held.By))
+			head.Held = nil
+			if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
+				return nil, err
+			}
+		}
+		was = strings.Join(how, ", and ")
+		return nil, nil
 	})
 	return was, err
 }

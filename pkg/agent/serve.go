@@ -35,6 +35,15 @@ func (l *life) serve(ctx context.Context, job *control.Job) {
 				l.next = time.Now() // it follows the store from now on
 			}
 			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
+		case control.Pause:
+			pass, _ := l.passFor(ctx, job)
+			z, err := pass.Pause(ctx, job.For, job.Reason)
+			end := control.Event{Error: failureOf(outcome{err: err})}
+			if err == nil {
+				end.Text = z.String()
+				l.next = time.Now() // the next pass tells everybody
+			}
+			job.End(end)
 		case control.Stop:
 			l.over = true
 			job.End(control.Event{})

@@ -39,6 +39,10 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Keys = keysOf(p, next.Keys, time.Now())
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
+		l.pausing(s.now.Paused, p.Paused)
+		if next.Paused = p.Paused; p.Paused != nil && (next.State == report.NodeConverged || next.State == report.NodeDrifted) {
+			next.State, next.Reason = report.NodePaused, p.Paused.String()
+		}
 		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
 			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
 		}

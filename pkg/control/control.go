@@ -37,7 +37,8 @@ type Command string
 const (
 	Once     Command = "once"     // a pass with the newest documents
 	Rollback Command = "rollback" // to Revision, and hold
-	Resume   Command = "resume"   // follow the store again
+	Resume   Command = "resume"   // follow the store again, and end a pause
+	Pause    Command = "pause"    // change nothing for a while
 	Stop     Command = "stop"     // end, for a reset
 )
 
@@ -52,6 +53,9 @@ type Request struct {
 	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
 	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
+	// For and Reason are of a pause: how long, in nanoseconds, and why.
+	For    time.Duration `json:"for,omitempty"`
+	Reason string        `json:"reason,omitempty"`
 	// AcceptOlder lets the pass take a generation of the store's that is older than the last.
 	AcceptOlder bool `json:"acceptOlder,omitempty"`
 }

@@ -30,6 +30,8 @@ type Plan struct {
 	LastGood *time.Time `json:"lastGood,omitempty"`
 	// Waiting is a configuration that is not taken yet: in a dry run the one that the plan is of, else a newer one.
 	Waiting *Waiting `json:"waiting,omitempty"`
+	// Paused is set where nothing is changed for a while: what is not as wanted has drifted.
+	Paused *Paused `json:"paused,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
 	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty where nothing changes.

@@ -1,6 +1,9 @@
 package report
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // StatusVersion names the JSON form of a [Status]. Fields are added to it; none changes its meaning or goes.
 const StatusVersion = "netwright.dev/status/v1"
@@ -103,6 +106,11 @@ type Paused struct {
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
+}
+
+// String is "paused until 2026-11-22T06:00:00Z by alice: why".
+func (p *Paused) String() string {
+	return fmt.Sprintf("paused until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason)
 }
 
 // Working is what a daemon is at.

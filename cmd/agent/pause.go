@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/control"
+)
+
+func pauseCommand(f *flags, s streams) *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use:   "pause DURATION --reason TEXT",
+		Short: "Change nothing on this node for a while",
+		Long: `pause has the daemon, --once and rollback change nothing on this node for a while:
+neither repairs nor new configurations. Passes look, and tell what is not as wanted.
+It ends by itself, also after a boot or with a wrong clock, and by resume. Another
+pause takes the place of the first.`,
+		Example: `  agent pause 30m --reason "swapping the uplink, INC-123"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("pause takes one argument, how long, such as 30m, and got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := time.ParseDuration(args[0])
+			if err != nil {
+				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], agent.MaxPause)
+			}
+			p, req := newProgress(f, s, false), control.Request{Command: control.Pause, For: d, Reason: reason}
+			end := f.beside(cmd.Context(), s, p, req, func(ctx context.Context, h agent.Hooks) ending {
+				pass := f.localThatChanges()
+				pass.Hooks = h
+				z, err := pass.Pause(ctx, d, reason)
+				if err != nil {
+					return ending{err: err}
+				}
+				return ending{text: z.String()}
+			})
+			if end.err == nil {
+				fmt.Fprintf(s.out, "the node is %s; `agent resume` ends it\n", end.text)
+			}
+			return end.err
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever finds the node so")
+	return cmd
+}

@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
+const MaxPause = 24 * time.Hour
+
+// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes look, and tell. It ends by itself, and by [Pass.Resume].
+// A second one takes the place of the first.
+func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
+	switch {
+	case d <= 0 || d > MaxPause:
+		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
+	case reason == "":
+		return nil, fmt.Errorf("pause for %s: say why with --reason: whoever finds the node so shall know", d)
+	}
+	var out *report.Paused
+	_, err := p.locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
+		now := ledger.ClockOf(h, time.Now().UTC())
+		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot, Up: now.Up}
+		out = pausedAs(z, now)
+		return nil, ledger.SavePause(ctx, h, z)
+	})
+	return out, err
+}
+
+// Paused says until when nothing is changed on the node; nil: it is not paused.
+func (p Pass) Paused() *report.Paused {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil
+	}
+	defer files.Close() // only read from
+	return p.paused(files)
+}
+
+func (p Pass) paused(r ledger.Reader) *report.Paused {
+	z, err := ledger.ReadPause(r)
+	if err != nil && p.Log != nil {
+		p.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
+	}
+	now := ledger.ClockOf(r, time.Now().UTC())
+	if z == nil || !now.Now.Before(z.Ends(now)) {
+		return nil
+	}
+	return pausedAs(z, now)
+}
+
+func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
+	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}
+}
+
+// PausedError is something that was asked for and not done, because the node is paused.
+type PausedError struct{ report.Paused }
+
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("nothing was changed: the node is %s; `agent resume` ends that", e.Paused.String())
+}
+
+// lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a change that cut the node off is not asked: it was done before.
+func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
+	if good := p.changes(d, h, led); good != nil {
+		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: "the node is " + z.String(), Until: z.Until}
+		var err error
+		if d, err = p.inForce(ctx, d, good, w, h, led); err != nil {
+			return nil, err
+		}
+	}
+	if d != nil {
+		d.planned(h, p.mayIssue())
+	}
+	r, err := p.begin(ctx, d, h, led)
+	if err != nil {
+		return nil, err
+	}
+	plan := r.report(report.Planned)
+	r.tell(plan, h)
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; s.State == report.Planned {
+			s.State, s.Message = report.Drifted, "not changed while the node is paused"
+		}
+	}
+	plan.Finish(plan.Summary.Tasks)
+	plan.Paused = z
+	plan.Notes = append(plan.Notes, report.Note{Level: "warning", Text: "nothing is changed here: the node is " + z.String()})
+	plan.Notes = append(plan.Notes, p.endsInPause(r.desired.Node.Name, z)...)
+	return plan, nil
+}
+
+// endsInPause shouts for certificates that end while nothing is renewed, or soon after.
+func (p Pass) endsInPause(node string, z *report.Paused) (notes []report.Note) {
+	list, err := p.Certs(node, time.Now())
+	if err != nil {
+		return []report.Note{{Level: "warning", Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}
+	}
+	for i := range list {
+		if c := &list[i]; !c.NotAfter.IsZero() && c.NotAfter.Before(z.Until.Add(time.Hour)) {
+			notes = append(notes, report.Note{Level: "error", Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: `agent resume`", c.Name, date(c.NotAfter))})
+		}
+	}
+	return notes
+}
+
+// pausing logs how a pause begins, changes and ends, whoever ended it.
+func (l *life) pausing(was, now *report.Paused) {
+	switch {
+	case now != nil && (was == nil || *was != *now):
+		l.Pass.Log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until), zap.String("by", now.By), zap.String("reason", now.Reason))
+	case now == nil && was != nil:
+		l.Pass.Log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By), zap.String("reason", was.Reason))
+	}
+}
