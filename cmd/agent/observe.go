@@ -8,7 +8,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish/metrics"
+	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
 
 // observe gives the daemon those whom it tells how it is. What they do besides goes on until end is called.
@@ -21,8 +23,20 @@ func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end fun
 		s := &metrics.Server{Metrics: m, Address: address, Log: d.Pass.Log}
 		running.Go(func() { s.Run(ctx) })
 	}
+	if f.nodeStatus != config.Off && f.root == "/" {
+		n := &nodestatus.Node{As: asItself(d.Pass.API), Log: d.Pass.Log}
+		d.Observers = append(d.Observers, n)
+		running.Go(func() { n.Run(ctx) })
+	}
 	return func() {
 		stop(errors.New("the daemon stops"))
 		running.Wait()
+	}
+}
+
+// asItself speaks to the Kubernetes API of the node's own Node.
+func asItself(api *agent.API) nodestatus.As {
+	return func(ctx context.Context, do func(context.Context, nodestatus.Client) error) error {
+		return api.Own(ctx, func(c *kube.Client) error { return do(ctx, c) })
 	}
 }

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -18,6 +20,7 @@ type API struct {
 	mu      sync.Mutex
 	clients map[string]*kube.Client // by the path of their kubeconfig
 	seen    seen
+	own     []string // identities for the node's own Node, as the last pass found them
 }
 
 // seen is what the API said last, and as whom it was asked: that is watched.
@@ -72,6 +75,29 @@ func (a *API) as(ctx context.Context, identities []string, do func(*kube.Client)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// met takes note of what a pass found of the host.
+func (a *API) met(facts *host.Facts) {
+	if a == nil {
+		return
+	}
+	own := a.identities(facts, false)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.own = own
+}
+
+// Own does something to the node's own Node, as the first identity that may: kubelet, as the last pass found its kubeconfig, or the agent itself. Nobody holds a
+// pass up with it. It is [io/fs.ErrNotExist] while there is no kubeconfig.
+func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
+	a.mu.Lock()
+	own := a.own
+	a.mu.Unlock()
+	if own == nil {
+		return fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
+	}
+	return a.as(ctx, own, do)
 }
 
 // node reads the node's own Node.

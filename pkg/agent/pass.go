@@ -192,6 +192,7 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
+	p.API.met(h.Facts())
 	// Before an undo, which clears up what is staged.
 	recoverFirst(ctx, p.Log, h.Recover)
 	if err := p.finishUndo(ctx, h, led); err != nil {

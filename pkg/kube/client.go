@@ -113,11 +113,20 @@ func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
 // Authorities are the CAs that the kubeconfig trusts to sign for the API's servers, PEM; nil: those of the system.
 func (c *Client) Authorities() []byte { return c.authorities }
 
-// do makes a request and decodes the answer. It is bounded in time, whatever the server does.
+// do makes a request and decodes the answer, again where the server asks for it. It is bounded in time, whatever the server does.
 func (c *Client) do(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+	return c.request(ctx, w, request.MaxRetries(retries), into)
+}
+
+// once makes a request and no second one, for who has time and keeps to [RetryAfter].
+func (c *Client) once(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+	return c.request(ctx, w, request.MaxRetries(0), into)
+}
+
+func (c *Client) request(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %s", answerTime))
 	defer cancel()
-	result := request.MaxRetries(retries).Do(bounded)
+	result := request.Do(bounded)
 	if into == nil {
 		return c.explain(ctx, bounded, w, result.Error())
 	}

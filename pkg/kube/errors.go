@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -71,7 +72,26 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
 	}
 	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by themselves what it was.
-	return graph.Transient(fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err)))
+	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
+	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
+		said = &busy{said, time.Duration(seconds) * time.Second}
+	}
+	return graph.Transient(said)
+}
+
+// busy is the error of a server that says how long to leave it alone.
+type busy struct {
+	error
+	after time.Duration
+}
+
+// RetryAfter is how long a server asked to be left alone when it failed a request with this error; 0: it did not.
+func RetryAfter(err error) time.Duration {
+	var b *busy
+	if errors.As(err, &b) {
+		return b.after
+	}
+	return 0
 }
 
 // reason is what the server said, on one line.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -59,6 +61,24 @@ func (s *Server) Must(method, path, body string) string {
 		s.t.Fatalf("%s %s: %d %v\n%s", method, path, code, err, answer)
 	}
 	return answer
+}
+
+// Send patches something as the owner of a certificate. The answer has to be good.
+func (s *Server) Send(as pki.Pair, kind types.PatchType, path, patch string) {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodPatch, s.Here+path, strings.NewReader(patch))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", string(kind))
+	response, err := s.client(as).Do(request)
+	if err != nil {
+		s.t.Fatalf("patching %s: %v", path, err)
+	}
+	defer response.Body.Close()
+	if answer, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+		s.t.Fatalf("patching %s with %s: %d %s %v", path, patch, response.StatusCode, answer, err)
+	}
 }
 
 // Apply makes what manifests say, as kubectl apply --server-side does: YAML documents between lines of three dashes.

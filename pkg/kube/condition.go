@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The values of [Condition.Status].
+const (
+	True    = string(corev1.ConditionTrue)
+	False   = string(corev1.ConditionFalse)
+	Unknown = string(corev1.ConditionUnknown)
+)
+
+// Condition is one line of a Node's status.conditions.
+type Condition struct {
+	Type    string
+	Status  string // True, False, Unknown
+	Reason  string // one word in CamelCase
+	Message string
+	Since   time.Time // when it came to this status (lastTransitionTime)
+	Seen    time.Time // when somebody last looked (lastHeartbeatTime)
+}
+
+// Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
+func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
+	var raw corev1.Node
+	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node), &raw); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(raw.Status.Conditions, func(c corev1.NodeCondition) bool { return string(c.Type) == kind })
+	if i < 0 {
+		return nil, nil
+	}
+	found := &raw.Status.Conditions[i]
+	return &Condition{
+		Type: kind, Status: string(found.Status), Reason: found.Reason, Message: found.Message, Since: found.LastTransitionTime.Time, Seen: found.LastHeartbeatTime.Time,
+	}, nil
+}
+
+// SetCondition writes one condition of a Node and leaves all others as they are: conditions are merged by their type, so its kubelet and we do not
+// undo each other. It is one request, and may be retried. The server is asked once: how long to leave it alone then is the caller's to keep ([RetryAfter]).
+// https://kubernetes.io/docs/reference/node/node-status/#condition
+func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
+		Type: corev1.NodeConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
+		LastTransitionTime: metav1.NewTime(condition.Since), LastHeartbeatTime: metav1.NewTime(condition.Seen),
+	}}}})
+	if err != nil {
+		return fmt.Errorf("write the condition %s of Node %s: %w", condition.Type, node, err)
+	}
+	w := what{verb: "patch", resource: "nodes/status", name: node}
+	return c.once(ctx, w, c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(node).SubResource("status").Body(body), nil)
+}

@@ -1,0 +1,57 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Event is something that happened to a Node, as `kubectl describe node` shows it.
+type Event struct {
+	Reason  string // one word in CamelCase
+	Message string
+	Warning bool
+	Count   int // how often it happened between First and Last
+	First   time.Time
+	Last    time.Time
+}
+
+// eventsNamespace is where Events about Nodes are, which are in no namespace themselves.
+const eventsNamespace = metav1.NamespaceDefault
+
+// reporter is who says it.
+const reporter = "netwright"
+
+// CreateEvent tells something of a Node, and returns the name of the Event, for [Client.RepeatEvent]. It may be retried, and may then tell it twice. A kubelet may create
+// Events of any object (the role system:node). They are core/v1, as kubelet's own are, with the Node's name as its uid: by that `kubectl describe node` finds them.
+func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name string, err error) {
+	kind := corev1.EventTypeNormal
+	if e.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	name = fmt.Sprintf("%s.%x", node, time.Now().UnixNano()) // as client-go's recorder names them
+	body := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: eventsNamespace},
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)},
+		Reason:         e.Reason, Message: e.Message, Type: kind, Count: int32(e.Count), FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
+		Source: corev1.EventSource{Component: reporter, Host: node}, ReportingController: reporter, ReportingInstance: node,
+	}
+	w := what{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
+	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
+}
+
+// RepeatEvent tells that what an Event tells of has happened again. One that the server has forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create
+// another. It may be retried.
+func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
+	body, err := json.Marshal(map[string]any{"count": e.Count, "message": e.Message, "lastTimestamp": metav1.NewTime(e.Last)})
+	if err != nil {
+		return fmt.Errorf("write the Event %s: %w", name, err)
+	}
+	w := what{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
+	return c.once(ctx, w, c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
+}

@@ -1,0 +1,146 @@
+package nodestatus
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Type is the condition's.
+const Type = "NetworkConverged"
+
+// maxMessage bounds what the condition's text and an Event's take in the API, in characters.
+const maxMessage = 300
+
+// verdict is what a state of the node means for the condition.
+type verdict struct{ status, reason string }
+
+// verdicts: the network is not converged where something that is wanted is not so. Paused is no verdict on what is: what is otherwise then is drifted.
+var verdicts = map[report.NodeState]verdict{
+	report.NodeFailing:   {kube.False, "Failing"},
+	report.NodeContested: {kube.False, "Contested"},
+	report.NodeDrifted:   {kube.False, "Drifted"},
+	report.NodeWaiting:   {kube.False, "Waiting"},
+	report.NodePaused:    {kube.True, "Paused"},
+	report.NodeConverged: {kube.True, "Converged"},
+}
+
+// conditionOf is the condition of a status. Of a daemon that has not looked yet it is nil: what another one said before stands.
+func conditionOf(s *report.Status) *kube.Condition {
+	v, known := verdicts[s.State]
+	if !known {
+		return nil
+	}
+	text := s.Reason
+	if s.State == report.NodeWaiting && !slices.ContainsFunc(s.Keys, func(k report.KeyStatus) bool { return k.State == report.KeyWaiting }) {
+		v = verdict{kube.True, "ConfigurationWaiting"} // what is in force is as wanted
+		if s.Waiting != nil && text == "" {
+			text = fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)
+		}
+	}
+	if s.Paused != nil && v.status == kube.True {
+		v.reason, text = "Paused", fmt.Sprintf("nothing is changed until %s: %s", s.Paused.Until.UTC().Format(time.RFC3339), s.Paused.Reason)
+	}
+	if text == "" {
+		text = "all is as wanted"
+	}
+	if s.Held != "" {
+		text = s.Held + "; " + text
+	}
+	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(fmt.Sprintf("generation %d: %s", s.Configuration.Generation, text))}
+}
+
+// short is a text on one line of bounded length.
+func short(text string) string {
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) > maxMessage {
+		return string(line[:maxMessage-2]) + " …"
+	}
+	return string(line)
+}
+
+// condition is what the API is to know, and what it knows.
+type condition struct {
+	wanted     *kube.Condition
+	generation int64
+	told       *kube.Condition // nil: nothing by us
+	toldOf     int64           // generation
+	at         time.Time       // when the wanted one is to be told, unless told already
+}
+
+// known tells that the API has a condition of ours.
+func (c *condition) known() bool { return c.told != nil }
+
+// want takes note of what is to be told, and decides when.
+func (c *condition) want(s *report.Status, now time.Time) {
+	wanted := conditionOf(s)
+	if wanted == nil {
+		return
+	}
+	same := c.wanted != nil && c.wanted.Status == wanted.Status && c.wanted.Reason == wanted.Reason && c.wanted.Message == wanted.Message
+	c.wanted, c.generation = wanted, s.Configuration.Generation
+	if same {
+		return
+	}
+	switch t := c.told; {
+	case t == nil:
+		c.at = now.Add(rand.N(urgent))
+	case t.Status != wanted.Status || t.Reason != wanted.Reason:
+		c.at = later(now.Add(rand.N(urgent)), t.Seen.Add(spacing))
+	case c.toldOf != c.generation:
+		c.at = later(now.Add(rand.N(unhurried)), t.Seen.Add(spacing))
+	case t.Message != wanted.Message:
+		c.at = later(now, t.Seen.Add(texts))
+	default:
+		c.at = c.alive()
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// alive is when the next sign of life is due.
+func (c *condition) alive() time.Time {
+	return c.told.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
+}
+
+// due is when something is to be told; zero: there is nothing.
+func (c *condition) due() time.Time { return c.at }
+
+// put tells it. The time of the last change goes on from what the API has: the daemon may have begun anew.
+func (c *condition) put(ctx context.Context, to Client, node string, now time.Time) error {
+	last := c.told
+	if last == nil {
+		there, err := to.Condition(ctx, node, Type)
+		if err != nil {
+			return err
+		}
+		last = there
+	}
+	next := *c.wanted
+	next.Since, next.Seen = now, now
+	if last != nil && last.Status == next.Status && !last.Since.IsZero() {
+		next.Since = last.Since
+	}
+	if err := to.SetCondition(ctx, node, next); err != nil {
+		return err
+	}
+	c.told, c.toldOf = &next, c.generation
+	c.at = c.alive()
+	return nil
+}
+
+// end is what is wanted when the daemon ends.
+func (c *condition) end() {
+	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped", Message: "the agent has stopped: the network is as it was left, and nobody keeps it right"}
+}

@@ -1,0 +1,144 @@
+package nodestatus
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// reasons are those of the events that the API is told of. What is changed on purpose is not among them: it would be thousands at each generation.
+var reasons = map[report.EventKind]string{
+	report.EventRepaired:   "NetworkRepaired",
+	report.EventContested:  "NetworkContested",
+	report.EventDrifted:    "NetworkDrifted",
+	report.EventFailed:     "NetworkFailing",
+	report.EventWaiting:    "NetworkWaiting",
+	report.EventRolledBack: "NetworkRolledBack",
+	report.EventPaused:     "NetworkPaused",
+	report.EventResumed:    "NetworkResumed",
+}
+
+// Bounds: a burst tells what happened at once, a fight is one Event that counts.
+const (
+	eventBurst = 8
+	eventEvery = 20 * time.Second // on average
+	maxWaiting = 16               // of one reason; what is more shares an Event
+	maxTold    = 64               // Events that are counted on
+	sameFor    = time.Hour        // after it another one is made: by then the API server forgets them (--event-ttl)
+)
+
+// manyMore is what the Event of those says that found no room.
+const manyMore = "more keys than are told one by one: agent status on the node names them"
+
+// subject is what an Event is about.
+type subject struct{ reason, key string }
+
+// untold is an Event that waits.
+type untold struct {
+	subject
+	kube.Event
+}
+
+// told is an Event that the API has.
+type told struct {
+	subject
+	name  string
+	first time.Time
+	count int
+}
+
+// events are those that wait, and those that the API has, the oldest first.
+type events struct {
+	waiting []untold
+	told    []told
+	tokens  float64 // requests that may be made at counted
+	counted time.Time
+}
+
+// add takes note of what happened.
+func (e *events) add(happened []report.Event, now time.Time) {
+	if e.counted.IsZero() {
+		e.tokens, e.counted = eventBurst, now
+	}
+	for i := range happened {
+		h := &happened[i]
+		reason, tell := reasons[h.Kind]
+		if !tell {
+			continue
+		}
+		text := h.Text
+		if h.Key != "" {
+			text = h.Key + ": " + h.Text
+		}
+		e.queue(untold{subject{reason, h.Key}, kube.Event{Reason: reason, Message: short(text), Warning: h.Kind.Warns(), Count: 1, First: h.At, Last: h.At}})
+	}
+}
+
+// queue adds an Event to the one of its kind that waits, if there is one.
+func (e *events) queue(u untold) {
+	of := 0
+	for i := range e.waiting {
+		w := &e.waiting[i]
+		if w.subject == u.subject {
+			w.Count, w.Last, w.Message = w.Count+u.Count, u.Last, u.Message
+			return
+		}
+		if w.reason == u.reason && w.key != "" {
+			of++
+		}
+	}
+	if of >= maxWaiting && u.key != "" {
+		u.key, u.Message = "", manyMore
+		e.queue(u)
+		return
+	}
+	e.waiting = append(e.waiting, u)
+}
+
+// due is when the next one may be told; zero: none waits, or there is no Node yet to tell it of.
+func (e *events) due(node bool) time.Time {
+	if !node || len(e.waiting) == 0 {
+		return time.Time{}
+	}
+	if e.tokens >= 1 {
+		return e.counted
+	}
+	return e.counted.Add(time.Duration((1 - e.tokens) * float64(eventEvery)))
+}
+
+// put tells the oldest that waits.
+func (e *events) put(ctx context.Context, to Client, node string, now time.Time) error {
+	e.tokens = min(eventBurst, e.tokens+float64(now.Sub(e.counted))/float64(eventEvery))
+	e.counted = now
+	e.tokens--
+	next := e.waiting[0]
+	e.told = slices.DeleteFunc(e.told, func(t told) bool { return now.Sub(t.first) >= sameFor })
+	if i := slices.IndexFunc(e.told, func(t told) bool { return t.subject == next.subject }); i >= 0 {
+		again := next.Event
+		again.Count, again.First = again.Count+e.told[i].count, e.told[i].first
+		err := to.RepeatEvent(ctx, e.told[i].name, again)
+		if err == nil {
+			e.told[i].count = again.Count
+			e.waiting = e.waiting[1:]
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		e.told = slices.Delete(e.told, i, i+1) // the server has forgotten it
+	}
+	name, err := to.CreateEvent(ctx, node, next.Event)
+	if err != nil {
+		return err
+	}
+	e.told = append(e.told, told{next.subject, name, next.First, next.Count})
+	if len(e.told) > maxTold {
+		e.told = e.told[1:]
+	}
+	e.waiting = e.waiting[1:]
+	return nil
+}

@@ -1,0 +1,156 @@
+// Package nodestatus says in the Kubernetes API how a node's network is: the condition NetworkConverged of the node's own Node, and Events about it.
+//
+// Nobody waits for it. It takes the newest status whenever it comes to that, and an API that is gone, busy or forbids it only makes it tell later: once, and what is
+// true then. What it costs the API is bounded whatever a node does: a request in [spacing] for the condition, one in [eventEvery] for Events, and an hourly
+// sign of life. Of five thousand nodes that is less than two requests a second while nothing happens.
+package nodestatus
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/publish"
+)
+
+// Client is what is asked of the API; [kube.Client] is one.
+type Client interface {
+	Condition(ctx context.Context, node, kind string) (*kube.Condition, error)
+	SetCondition(ctx context.Context, node string, c kube.Condition) error
+	CreateEvent(ctx context.Context, node string, e kube.Event) (name string, err error)
+	RepeatEvent(ctx context.Context, name string, e kube.Event) error
+}
+
+// As does something with a client that may write to the node's own Node. Its error is [fs.ErrNotExist] while the node has no credentials.
+type As func(ctx context.Context, do func(context.Context, Client) error) error
+
+// Node tells the API. It is an observer of the daemon; what it is told it keeps until [Node.Run] comes to it.
+type Node struct {
+	publish.Latest
+	As  As
+	Log *zap.Logger
+
+	name      string
+	condition condition
+	events    events
+
+	failures int
+	quiet    time.Time // nothing is asked before
+	said     bool      // that it fails
+}
+
+// Times.
+const (
+	spacing    = 10 * time.Second // between two changes of the condition
+	urgent     = 2 * time.Second  // at most until another status or reason is told: a fleet does not tell it at one moment
+	unhurried  = time.Minute      // at most until a new generation of the same status is
+	texts      = 5 * time.Minute  // between two that differ in their text alone
+	heartbeat  = time.Hour        // between two signs of life, give or take a tenth
+	retryFirst = 5 * time.Second  // after a failure, doubled each time …
+	retryMax   = 5 * time.Minute  // … up to this,
+	retryNone  = time.Minute      // this where there is no Node or kubeconfig yet,
+	retryNever = 30 * time.Minute // and this where another attempt does not help
+	farewell   = 3 * time.Second  // for the last word of a daemon that ends
+)
+
+var errDue = errors.New("it is time to tell the API")
+
+// Run tells until ctx ends, and then that nobody looks after the node any more.
+func (n *Node) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		waiting, stop := context.WithDeadlineCause(ctx, n.due(time.Now()), errDue)
+		news, some := n.Next(waiting)
+		stop()
+		if some {
+			n.take(news, time.Now())
+		}
+		if ctx.Err() == nil {
+			n.tell(ctx)
+		}
+	}
+	n.part(context.WithoutCancel(ctx))
+}
+
+// take takes note of what is new.
+func (n *Node) take(news publish.News, now time.Time) {
+	n.name = news.Status.Node
+	n.condition.want(news.Status, now)
+	n.events.add(news.Events, now)
+}
+
+// due is when there is something to do.
+func (n *Node) due(now time.Time) time.Time {
+	at := now.Add(2 * heartbeat) // there may be nothing
+	for _, one := range []time.Time{n.condition.due(), n.events.due(n.condition.known())} {
+		if !one.IsZero() && one.Before(at) {
+			at = one
+		}
+	}
+	if at.Before(n.quiet) {
+		return n.quiet
+	}
+	return at
+}
+
+// tell does what is due.
+func (n *Node) tell(ctx context.Context) {
+	now := time.Now()
+	if n.due(now).After(now) {
+		return
+	}
+	var err error
+	if at := n.condition.due(); !at.IsZero() && !at.After(now) {
+		err = n.As(ctx, func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) })
+	} else {
+		err = n.As(ctx, func(ctx context.Context, c Client) error { return n.events.put(ctx, c, n.name, now) })
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		if n.said {
+			n.Log.Info("the Kubernetes API is told again how the node is")
+		}
+		n.failures, n.quiet, n.said = 0, time.Time{}, false
+		return
+	}
+	n.failures++
+	n.quiet = time.Now().Add(pause(err, n.failures))
+	if !n.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
+		n.said = true
+		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it", zap.Error(err))
+	}
+}
+
+// pause is how long the API is left alone after failures: as long as it asks for, and longer, each node for another time.
+func pause(err error, failures int) time.Duration {
+	most := retryMax
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		most = retryNone
+	case !graph.IsTransient(err):
+		most = retryNever
+	}
+	d := min(retryFirst<<min(failures-1, 16), most)
+	return kube.RetryAfter(err) + d/2 + rand.N(d)
+}
+
+// part tells that the daemon ends, if it told of itself before and nothing keeps it from doing so now.
+func (n *Node) part(ctx context.Context) {
+	if !n.condition.known() || n.failures > 0 {
+		return
+	}
+	now := time.Now()
+	n.condition.end()
+	ctx, stop := context.WithTimeoutCause(ctx, farewell, errors.New("the daemon ends"))
+	defer stop()
+	if err := n.As(ctx, func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) }); err != nil {
+		n.Log.Warn("the Kubernetes API does not know that the agent has stopped", zap.Error(err))
+	}
+}

@@ -1,0 +1,317 @@
+package nodestatus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// api is a server that keeps what it is told; the real one is in test/kubernetes. Here the clock is ours.
+type api struct {
+	mu      sync.Mutex
+	err     error // of every request; nil: it answers
+	node    map[string]kube.Condition
+	events  map[string]kube.Event
+	asked   int
+	patched int
+}
+
+func newAPI() *api { return &api{node: map[string]kube.Condition{}, events: map[string]kube.Event{}} }
+
+func (a *api) as(ctx context.Context, do func(context.Context, Client) error) error {
+	return do(ctx, a)
+}
+
+func (a *api) request() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	return a.err
+}
+
+func (a *api) fails(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err = err
+}
+
+func (a *api) Condition(context.Context, string, string) (*kube.Condition, error) {
+	if err := a.request(); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c, ok := a.node[Type]; ok {
+		return &c, nil
+	}
+	return nil, nil
+}
+
+func (a *api) SetCondition(_ context.Context, _ string, c kube.Condition) error {
+	if err := a.request(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.node[c.Type] = c
+	a.patched++
+	return nil
+}
+
+func (a *api) CreateEvent(_ context.Context, node string, e kube.Event) (string, error) {
+	if err := a.request(); err != nil {
+		return "", err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := fmt.Sprintf("%s.%d", node, len(a.events))
+	a.events[name] = e
+	return name, nil
+}
+
+func (a *api) RepeatEvent(_ context.Context, name string, e kube.Event) error {
+	if err := a.request(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.events[name]; !ok {
+		return fmt.Errorf("patch events %s: %w", name, fs.ErrNotExist)
+	}
+	a.events[name] = e
+	return nil
+}
+
+func (a *api) now() kube.Condition {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.node[Type]
+}
+
+func (a *api) counts() (asked, patched, events int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked, a.patched, len(a.events)
+}
+
+// run is a node that tells the api, in a bubble whose clock only goes on when all wait.
+func run(t *testing.T, a *api, do func(t *testing.T, n *Node, logs *observer.ObservedLogs, stop func())) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		n := &Node{As: a.as, Log: zap.New(core)}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan struct{})
+		go func() { n.Run(ctx); close(ended) }()
+		stop := func() {
+			cancel(errors.New("enough"))
+			<-ended
+		}
+		do(t, n, logs, stop)
+		stop()
+	})
+}
+
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func status(state report.NodeState, generation int64) *report.Status {
+	return &report.Status{Node: "node-1", State: state, Configuration: report.Configuration{Generation: generation}, Reason: map[bool]string{true: "sysctl:x: is 0"}[state == report.NodeFailing]}
+}
+
+func TestConditionFollowsTheNode(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, stop func()) {
+		n.Observe(status(report.NodeStarting, 0), nil)
+		wait(time.Minute)
+		if asked, _, _ := a.counts(); asked != 0 {
+			t.Errorf("%d requests of a daemon that has not looked yet", asked)
+		}
+		n.Observe(status(report.NodeConverged, 3), nil)
+		wait(time.Minute)
+		first := a.now()
+		if first.Status != kube.True || first.Reason != "Converged" || first.Message != "generation 3: all is as wanted" || first.Since.IsZero() {
+			t.Errorf("converged: %+v", first)
+		}
+		n.Observe(status(report.NodeFailing, 3), nil)
+		wait(time.Minute)
+		failing := a.now()
+		if failing.Status != kube.False || failing.Reason != "Failing" || failing.Message != "generation 3: sysctl:x: is 0" || !failing.Since.After(first.Since) {
+			t.Errorf("failing: %+v", failing)
+		}
+		n.Observe(status(report.NodeContested, 4), nil)
+		wait(2 * time.Minute)
+		if got := a.now(); got.Status != kube.False || got.Reason != "Contested" || !got.Since.Equal(failing.Since) {
+			t.Errorf("another reason for the same status is no transition: %+v", got)
+		}
+		stop()
+		if got := a.now(); got.Status != kube.Unknown || got.Reason != "AgentStopped" {
+			t.Errorf("when it ended: %+v", got)
+		}
+	})
+}
+
+// A daemon that begins anew goes on with the time of the last change.
+func TestTransitionsOutliveTheDaemon(t *testing.T) {
+	a := newAPI()
+	long := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+	a.node[Type] = kube.Condition{Type: Type, Status: kube.True, Reason: "Converged", Since: long}
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		n.Observe(status(report.NodeConverged, 3), nil)
+		wait(time.Minute)
+		if got := a.now(); !got.Since.Equal(long) || !got.Seen.After(long) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A node that says the same for a day costs some thirty requests, one whose state flutters one in ten seconds, and one whose text changes all the time one in five minutes.
+func TestRequestsAreFew(t *testing.T) {
+	for name, c := range map[string]struct {
+		every time.Duration
+		next  func(i int) *report.Status
+		most  int // in an hour
+	}{
+		"nothing happens": {time.Minute, func(int) *report.Status { return status(report.NodeConverged, 3) }, 3},
+		"it flutters": {time.Second, func(i int) *report.Status {
+			return status([]report.NodeState{report.NodeFailing, report.NodeConverged}[i%2], 3)
+		}, 362},
+		"its text changes": {time.Second, func(i int) *report.Status {
+			s := status(report.NodeFailing, 3)
+			s.Reason = fmt.Sprintf("it took %d ms", i)
+			return s
+		}, 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI()
+			run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+				for i := range int(time.Hour / c.every) {
+					n.Observe(c.next(i), nil)
+					time.Sleep(c.every)
+				}
+				asked, patched, _ := a.counts()
+				if asked > c.most || patched < 1 {
+					t.Errorf("%d requests in an hour, want at most %d", asked, c.most)
+				}
+				t.Logf("%d requests in an hour", asked)
+				n.Observe(status(report.NodeConverged, 4), nil)
+				wait(10 * time.Minute)
+				if got := a.now(); got.Status != kube.True || !strings.HasPrefix(got.Message, "generation 4:") {
+					t.Errorf("the last word is %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A fight over three keys, once a second for an hour, is three Events that count; a thousand keys at once are some.
+func TestEventsAreFew(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		n.Observe(status(report.NodeConverged, 3), nil)
+		wait(time.Minute)
+		before, _, _ := a.counts()
+		const fights = 3600
+		for i := range fights {
+			n.Observe(status(report.NodeConverged, 3), []report.Event{
+				{At: time.Now(), Kind: report.EventRepaired, Key: fmt.Sprintf("sysctl:%d", i%3), Text: "value differs"}, {At: time.Now(), Kind: report.EventChanged, Key: "file:/x"},
+			})
+			time.Sleep(time.Second)
+		}
+		wait(5 * time.Minute)
+		asked, _, _ := a.counts()
+		if asked -= before; asked > 3*60+15+eventBurst || len(a.events) < 3 || len(a.events) > 6 { // after an hour others begin
+			t.Errorf("%d requests, %d Events: %+v", asked, len(a.events), a.events)
+		}
+		total := 0
+		for _, e := range a.events {
+			total += e.Count
+			if e.Reason != "NetworkRepaired" || e.Warning || !e.Last.After(e.First) || !strings.HasPrefix(e.Message, "sysctl:") {
+				t.Errorf("%+v", e)
+			}
+		}
+		if total != fights {
+			t.Errorf("they count %d, want %d", total, fights)
+		}
+		var many []report.Event
+		for i := range 1000 {
+			many = append(many, report.Event{At: time.Now(), Kind: report.EventFailed, Key: fmt.Sprintf("file:/%d", i), Text: "no space"})
+		}
+		beginning := len(a.events)
+		n.Observe(status(report.NodeFailing, 3), many)
+		wait(time.Hour)
+		if made := len(a.events) - beginning; made > maxWaiting+1 || made < 2 {
+			t.Errorf("a thousand keys made %d Events", made)
+		}
+	})
+}
+
+// An API that is gone is asked ever more seldom, said of once, and told when it is back what is true then.
+func TestAnAPIThatIsGone(t *testing.T) {
+	a := newAPI()
+	a.fails(graph.Transient(errors.New("connection refused")))
+	run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {
+		n.Observe(status(report.NodeFailing, 3), []report.Event{{At: time.Now(), Kind: report.EventRolledBack, Text: "the node was cut off"}})
+		wait(time.Hour)
+		if asked, _, _ := a.counts(); asked > 35 || logs.FilterLevelExact(zap.WarnLevel).Len() != 1 {
+			t.Errorf("%d requests, and it said %v", asked, logs.All())
+		}
+		n.Observe(status(report.NodeConverged, 4), nil)
+		a.fails(nil)
+		wait(10 * time.Minute)
+		if got := a.now(); got.Status != kube.True {
+			t.Errorf("when it is back: %+v", got)
+		}
+		if _, _, events := a.counts(); events != 1 || logs.FilterMessageSnippet("told again").Len() != 1 {
+			t.Errorf("%d Events; it said %v", events, logs.All())
+		}
+		a.mu.Lock()
+		a.events = map[string]kube.Event{} // as after an hour
+		a.mu.Unlock()
+		n.Observe(status(report.NodeConverged, 4), []report.Event{{At: time.Now(), Kind: report.EventRolledBack, Text: "again"}})
+		wait(10 * time.Minute)
+		if _, _, events := a.counts(); events != 1 {
+			t.Errorf("an Event that the server has forgotten is not made again: %d", events)
+		}
+	})
+}
+
+// Before a node has joined it is no news that it has no Node; one that may not is asked twice an hour.
+func TestNotYetAndNever(t *testing.T) {
+	a := newAPI()
+	a.fails(fs.ErrNotExist)
+	run(t, a, func(t *testing.T, n *Node, logs *observer.ObservedLogs, _ func()) {
+		n.Observe(status(report.NodeConverged, 3), []report.Event{{At: time.Now(), Kind: report.EventWaiting, Key: "file:/x", Text: "for calico"}})
+		wait(time.Hour)
+		if logs.Len() != 0 {
+			t.Errorf("it says %v", logs.All())
+		}
+		a.fails(nil)
+		wait(3 * time.Minute)
+		if _, _, events := a.counts(); a.now().Status != kube.True || events != 1 {
+			t.Errorf("once it has joined: %+v, %d Events", a.now(), events)
+		}
+		a.fails(fs.ErrPermission)
+		before, _, _ := a.counts()
+		n.Observe(status(report.NodeFailing, 3), nil)
+		wait(24 * time.Hour)
+		if asked, _, _ := a.counts(); asked-before > 24*2+15 {
+			t.Errorf("%d requests in a day of an API that forbids it", asked-before)
+		}
+	})
+}
