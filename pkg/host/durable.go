@@ -182,7 +182,11 @@ func (b *Batch) publish() error {
 		if s.state != beside {
 			continue // by the run that is recovered
 		}
-		err := s.rename(len(b.all) > 1)
+		put := func() error { return s.rename(len(b.all) > 1) }
+		if s.read != nil {
+			put = s.replace
+		}
+		err := put()
 		switch {
 		case err == unix.EBUSY:
 			covered = append(covered, s)

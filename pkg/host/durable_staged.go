@@ -27,7 +27,8 @@ type Staged struct {
 	size   int64
 	mtime  int64 // when it was closed
 	closed bool
-	old    bool // there was a file before
+	old    bool    // there was a file before
+	read   *Digest // what the old one must have: it is edited; nil: whatever it has
 	state  stagedState
 }
 

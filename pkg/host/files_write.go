@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,42 +32,6 @@ func (h *Host) WriteFileWith(ctx context.Context, name string, content []byte, s
 		return err
 	}
 	return b.Commit(ctx)
-}
-
-// EditFile replaces the content of a file that exists by what edit makes of it, and
-// keeps its owner and mode. Edits of one Host follow one another, so that two tasks
-// can change one file. When edit returns the same content nothing is written.
-func (h *Host) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
-	return h.EditFileAt(ctx, name, func(old []byte) ([]byte, int64, error) {
-		content, err := edit(old)
-		return content, 0, err
-	})
-}
-
-// EditFileAt is [Host.EditFile] where edit also says the file's time of change, in nanoseconds since the epoch; 0: now.
-func (h *Host) EditFileAt(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) error {
-	h.files.edits.Lock()
-	defer h.files.edits.Unlock()
-	name, err := h.resolve(name)
-	if err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	info, err := h.Lstat(name)
-	if err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	old, err := h.ReadFile(name)
-	if err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	content, mtime, err := edit(old)
-	if err != nil {
-		return fmt.Errorf("edit %s: %w", name, err)
-	}
-	if bytes.Equal(content, old) {
-		return nil
-	}
-	return h.WriteFile(ctx, name, content, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: mtime})
 }
 
 // resolve follows the symlinks that a path itself is, so that a link is not

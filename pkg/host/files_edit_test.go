@@ -1,0 +1,111 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// racing has somebody write lines to a file, each a line more, while we set a line of our own in it, and returns what is there when both are done.
+func racing(t *testing.T, theirs func(path string, i int) error) (text string, lines int) {
+	t.Helper()
+	h, err := Open(t.Context(), Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	const name = "/etc/shared.conf"
+	at := filepath.Join(h.opt.Root, name)
+	if err := h.WriteFile(t.Context(), name, []byte("ours 0\n"), FileSpec{Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	lines = 200
+	ended := make(chan error, 1)
+	go func() {
+		for i := range lines {
+			if err := theirs(at, i); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	edits := 0
+	for len(ended) == 0 {
+		edits++
+		err := h.EditFile(t.Context(), name, func(old []byte) ([]byte, error) {
+			rest := old
+			if first, after, _ := bytes.Cut(old, []byte("\n")); bytes.HasPrefix(first, []byte("ours ")) {
+				rest = after
+			}
+			return append(fmt.Appendf(nil, "ours %d\n", edits), rest...), nil
+		})
+		if err != nil && !strings.Contains(err.Error(), ErrWrittenMeanwhile.Error()) {
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), lines
+}
+
+// heldTo holds a file to what somebody wrote: each of their lines, once, whole and in order.
+func heldTo(t *testing.T, text string, lines int) {
+	t.Helper()
+	next := 0
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		switch {
+		case i == 0 && strings.HasPrefix(line, "ours "):
+		case line == fmt.Sprintf("theirs %d", next):
+			next++
+		default:
+			t.Fatalf("line %d is %q, want theirs %d of %d", i, line, next, lines)
+		}
+	}
+	if next != lines {
+		t.Errorf("%d of their %d lines are left", next, lines)
+	}
+}
+
+func TestAnEditLosesNothingOfWhoAppends(t *testing.T) {
+	text, lines := racing(t, func(path string, i int) error {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f, "theirs %d\n", i)
+		return errorsOf(err, f.Close())
+	})
+	heldTo(t, text, lines)
+}
+
+// A person's editor replaces the whole file, with what it has in memory.
+func TestAnEditLosesNothingOfWhoReplaces(t *testing.T) {
+	var all bytes.Buffer
+	text, lines := racing(t, func(path string, i int) error {
+		fmt.Fprintf(&all, "theirs %d\n", i)
+		temp := path + "~"
+		if err := os.WriteFile(temp, append([]byte("ours kept\n"), all.Bytes()...), 0o644); err != nil {
+			return err
+		}
+		return os.Rename(temp, path)
+	})
+	heldTo(t, text, lines)
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
