@@ -28,6 +28,7 @@ type userData struct {
 	sumsFile    string
 	pin         string
 	trustedKeys []string
+	proxy       bootstrap.Proxy
 }
 
 func userDataCommand(f *flags, s streams) *cobra.Command {
@@ -61,6 +62,8 @@ secret belongs there. Clouds take 16 KiB.`,
 	l.StringVar(&u.sumsFile, "sums", "", "the same from a file of sha256sum, by the names that the URLs end in")
 	l.StringVar(&u.pin, "pin", "", "sha256 of the one manifest that the node accepts")
 	l.StringArrayVar(&u.trustedKeys, "trusted-key", nil, "a minisign public key that may have signed the manifest")
+	l.StringVar(&u.proxy.URL, "proxy", "", "the HTTP proxy that machine and agent use, such as http://proxy.example.com:3128")
+	l.StringVar(&u.proxy.Except, "no-proxy", "", "what is reached without it, such as 10.0.0.0/8,.internal.example.com")
 	f.addTrust(cmd)
 	complete(cmd, "format", formatShell, formatCloudConfig)
 	return cmd
@@ -72,7 +75,7 @@ func (u *userData) text() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := bootstrap.UserData{SHA256: sums}
+	out := bootstrap.UserData{SHA256: sums, Proxy: u.proxy}
 	if out.Mirrors, err = bootstrap.MirrorsOf(u.urls, slices.Sorted(maps.Keys(sums))); err != nil {
 		return "", err
 	}

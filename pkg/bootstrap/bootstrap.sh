@@ -6,6 +6,7 @@ umask 022
 program=/usr/bin/netwright
 conf=/etc/netwright/agent.yaml
 unit=netwright-agent.service
+proxy=/etc/systemd/system/$unit.d/10-bootstrap-proxy.conf
 work=/var/lib/netwright/bootstrap
 
 # To whoever looks: the console of the cloud, the journal, the log of cloud-init.
@@ -101,14 +102,25 @@ if [ ! -x "$program" ] || [ "$(sum "$program")" != "$want" ]; then
 	from=$work/agent
 fi
 
-restart=''
-if [ "$(cat "$conf" 2>/dev/null)" != "$agent_yaml" ]; then
-	printf '%s\n' "$agent_yaml" >"$conf.new"
-	chmod 0644 "$conf.new"
+restart='' reload=''
+# put FILE TEXT: 0 it was another one.
+put() {
+	[ "$(cat "$1" 2>/dev/null)" != "$2" ] || return 1
+	printf '%s\n' "$2" >"$1.new"
+	chmod 0644 "$1.new"
 	sync
-	mv -f "$conf.new" "$conf"
+	mv -f "$1.new" "$1"
 	if systemctl -q is-active "$unit"; then restart=1; fi
+}
+put "$conf" "$agent_yaml" || :
+if [ -n "$proxy_conf" ]; then
+	mkdir -p "${proxy%/*}"
+	if put "$proxy" "$proxy_conf"; then reload=1; fi
+elif [ -e "$proxy" ]; then
+	rm -f "$proxy"
+	reload=1 restart=1
 fi
 "$from" install || fail "the agent could not be installed: see above; run this again when that is right"
+[ -z "$reload" ] || systemctl daemon-reload
 [ -z "$restart" ] || systemctl --no-block try-restart "$unit"
 say "installed; journalctl -u $unit tells how it goes on"

@@ -27,6 +27,8 @@ type UserData struct {
 	SHA256 map[string]string
 	// AgentFile is the agent's own file, as it will be on the node.
 	AgentFile string
+	// Proxy is the way out of the network, for mirrors and store; its zero value is none.
+	Proxy Proxy
 }
 
 //go:embed bootstrap.sh
@@ -76,6 +78,7 @@ func (u UserData) script() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
+	b.WriteString(u.Proxy.settings())
 	fmt.Fprintf(&b, "agent_yaml=%s\nsha256() {\n\tcase $1 in\n", Quote(strings.TrimRight(u.AgentFile, "\n")))
 	archs := slices.Sorted(maps.Keys(u.SHA256))
 	for _, arch := range archs {
@@ -95,6 +98,9 @@ func (u UserData) script() (string, error) {
 
 // check refuses what the machine could not use, or would use in another sense.
 func (u UserData) check() error {
+	if err := u.Proxy.check(); err != nil {
+		return err
+	}
 	if len(u.SHA256) == 0 {
 		return fmt.Errorf("no sha256 of the agent: nothing is installed unchecked; name one for each architecture, as amd64=9f86d081…")
 	}

@@ -280,6 +280,31 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		}
 	})
 
+	// The name is one that only the proxy knows.
+	t.Run("through a proxy", func(t *testing.T) {
+		n := bare(t, f, "proxied", "10.77.0.17", node.Options{Layers: []string{node.Layer(t, cloudInit...)}, Mask: cloudInitUnits})
+		served.take()
+		args := []string{"--url", "http://mirror.example.com/netwright"}
+		n.Write("/root/user-data", userData(t, sum(program), append(args, "--proxy", mirror, "--no-proxy", "10.0.0.0/8")...), 0o700)
+		for _, prepare := range []string{"true", "mv /usr/bin/curl /root/; rm /usr/bin/netwright"} {
+			n.Shell(ctx, prepare)
+			n.Must(ctx, "/root/user-data")
+			if asked := served.take(); asked != "/netwright" {
+				t.Errorf("the proxy was asked for %q", asked)
+			}
+		}
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
+		environment := func() string {
+			return n.Shell(ctx, `tr '\0' '\n' </proc/$(systemctl show -P MainPID netwright-agent)/environ | grep -i proxy || true`)
+		}
+		if got := environment(); !strings.Contains(got, "HTTPS_PROXY="+mirror+"\n") || !strings.Contains(got, ",169.254.169.254,") || !strings.Contains(got, ",10.0.0.0/8\n") {
+			t.Errorf("the daemon's environment has %s", got)
+		}
+		n.Write("/root/user-data", userData(t, sum(program), args...), 0o700)
+		n.Must(ctx, "/root/user-data")
+		eventually(ctx, t, n, `systemctl is-active -q netwright-agent && ! tr '\0' '\n' </proc/$(systemctl show -P MainPID netwright-agent)/environ | grep -q PROXY`)
+	})
+
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
 		served.take()
