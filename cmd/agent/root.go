@@ -111,12 +111,18 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
+	f.addTelling(cmd)
+	cmd.AddCommand(statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
+		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
+	return cmd
+}
+
+// addTelling gives the daemon the flags of how it tells how it is.
+func (f *flags) addTelling(cmd *cobra.Command) {
+	l := cmd.Flags()
 	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", config.On, config.Off)
-	cmd.AddCommand(statusCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
-		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
-	return cmd
 }
 
 // addDisruptive gives a command the flag that lets a switch of networks happen.

@@ -40,7 +40,8 @@ var allowed = map[string][]string{
 	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,
 	"bootstrap":  {"config", "host"},
-	"cmd":        append([]string{"agent", "bootstrap"}, upper...),
+	"support":    nil, // what it packs its caller brings
+	"cmd":        append([]string{"agent", "bootstrap", "support"}, upper...),
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.

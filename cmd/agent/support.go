@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/support"
+)
+
+func supportCommand(f *flags, s streams) *cobra.Command {
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "support",
+		Short: "Gather what a bug report needs into one archive, without secrets",
+		Long: `support writes an archive for a bug report: status, plan (dry run), history, ledger,
+configuration, facts, links, addresses, routes, rules, nft and iptables, the units and
+their journal. Secrets are taken out: private keys, tokens, kubeconfigs, contents of
+files that not everybody may read; a mark is in the place of each.
+
+It changes nothing on the host, and makes the kernel load nothing. A piece that fails
+or does not end is noted in manifest.json, and stops nothing. Look through the archive
+before you send it.`,
+		Example: `  sudo agent support
+  sudo agent support --file /tmp/node-1.tar.gz`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runSupport(cmd.Context(), f, s, file)
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "where the archive goes (default netwright-support-NODE-TIME.tar.gz here)")
+	return cmd
+}
+
+func runSupport(ctx context.Context, f *flags, s streams, file string) error {
+	confErr := f.readConf() // what is wrong with it belongs into the archive
+	node := f.node
+	if node == "" {
+		node, _ = os.Hostname()
+	}
+	m := support.Manifest{At: time.Now().UTC().Truncate(time.Second), Agent: version, Node: node}
+	dir := "netwright-support-" + strings.Map(plainly, node) + "-" + m.At.Format("20060102T150405Z")
+	if file == "" {
+		file = dir + ".tar.gz"
+	}
+	redactor, err := support.NewRedactor()
+	if err != nil {
+		return err
+	}
+	view, err := host.OpenView(ctx, host.Options{Root: f.root})
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer view.Close() // only read from
+	g := &gathering{f: f, view: view, confErr: confErr}
+	g.secrets(ctx, redactor)
+	archive, err := support.Gather(ctx, dir, &m, g.pieces(), redactor)
+	if err != nil {
+		return err
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return fmt.Errorf("find %s: %w", file, err)
+	}
+	w, err := host.OpenFileWriter(host.Options{})
+	if err != nil {
+		return err
+	}
+	defer w.Close() // what was written was synced and checked where it was made
+	if err := w.CreateFile(ctx, file, archive, 0o600); err != nil {
+		return err
+	}
+	if !f.text() {
+		return f.data(s, struct {
+			File string `json:"file"`
+			support.Manifest
+		}{file, m})
+	}
+	return supportText(s, file, dir, m, len(archive))
+}
+
+// supportText says where the archive is, what is not in it, and what to look at before it is sent.
+func supportText(s streams, file, dir string, m support.Manifest, size int) error {
+	made, taken, failed := 0, 0, []string(nil)
+	for _, e := range m.Pieces {
+		taken += e.Redacted
+		if e.Bytes > 0 {
+			made++
+		}
+		if e.Error != "" {
+			why, _, _ := strings.Cut(e.Error, "\n")
+			failed = append(failed, "  "+e.Name+": "+why)
+		}
+	}
+	fmt.Fprintln(s.out, file)
+	fmt.Fprintf(s.out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n", (size+1023)/1024, made, taken)
+	if len(failed) > 0 {
+		fmt.Fprintf(s.out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
+	}
+	_, err := fmt.Fprintf(s.out, `Before you send it, look at what it holds: names and addresses of your nodes are in it.
+  tar xzf %s && less %s/manifest.json
+  agent/config.json    the documents, as the agent reads them
+  host/journal.txt     what the agent logged since the boot
+  host/                addresses, routes and firewall
+`, file, dir)
+	return errors.Join(err)
+}
+
+// plainly keeps of a name what can be in that of a file.
+func plainly(r rune) rune {
+	if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+		return r
+	}
+	return '_'
+}

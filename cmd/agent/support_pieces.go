@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/support"
+)
+
+// gathering is what a support archive is made from.
+type gathering struct {
+	f       *flags
+	view    *host.Live
+	confErr error
+	wired   *wired         // nil where the store cannot be opened; then why
+	desired *agent.Desired // nil where no documents can be used; then why
+	why     error
+}
+
+// planTime is how long a dry run may take: it reads what is installed, and asks the store.
+const planTime = time.Minute
+
+// pieces lists what is in an archive.
+func (g *gathering) pieces() []support.Piece {
+	list := []support.Piece{
+		{Name: "agent/version.txt", What: "the agent's version and the system's", Get: g.versions},
+		{Name: "agent/status.txt", What: "agent status", Get: g.status},
+		{Name: "agent/status.json", What: "agent status -o json", Get: g.statusJSON},
+		{Name: "agent/plan.txt", What: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
+		{Name: "agent/history.json", What: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
+			h, err := g.f.local().History()
+			if err != nil {
+				return nil, err
+			}
+			return withoutTasks(h), nil
+		})},
+		{Name: "agent/ledger.json", What: "what the agent owns and owes, without contents and secret values", Get: asJSON(g.ledger)},
+		{Name: "agent/config.json", What: "agent config -o json: the merged documents, without contents", Get: asJSON(func(context.Context) (any, error) {
+			if g.desired == nil {
+				return nil, g.why
+			}
+			return configured{g.desired.Node, origins(g.desired.Node)}, nil
+		})},
+		{Name: "agent/certs.json", What: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
+			return g.f.local().Certs(g.f.node, time.Now())
+		})},
+		{Name: "agent/agent.yaml", What: "the agent's own file", Get: func(context.Context) ([]byte, error) {
+			text, err := readFile(g.conf())
+			return text, errors.Join(err, g.confErr)
+		}},
+		{Name: "host/facts.json", What: "agent facts -o json", Get: asJSON(func(context.Context) (any, error) { return g.view.Facts(), nil })},
+		{Name: "host/files.txt", What: "names, modes and owners of the agent's files and of the CNI directories", Get: g.listing},
+	}
+	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo", "/etc/resolv.conf", "/run/netwright/status.json"} {
+		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name, Get: func(context.Context) ([]byte, error) {
+			return g.view.ReadFile(name)
+		}})
+	}
+	for _, d := range host.Diagnoses() {
+		list = append(list, support.Piece{Name: "host/" + d.Name + ".txt", What: d.Name, Get: func(ctx context.Context) ([]byte, error) {
+			return g.view.Diagnose(ctx, d, support.PieceTime, 4*support.PieceSize)
+		}})
+	}
+	return append(list, g.confs()...)
+}
+
+func asJSON(get func(context.Context) (any, error)) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		v, err := get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return json.MarshalIndent(v, "", "  ")
+	}
+}
+
+func (g *gathering) conf() string {
+	if g.f.conf != "" {
+		return g.f.conf
+	}
+	return defaultConf
+}
+
+func (g *gathering) versions(context.Context) ([]byte, error) {
+	f := g.view.Facts()
+	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty, f.Kernel.Release, f.Arch, f.Runtime.Name, f.Runtime.Version, f.Kubelet.Version), nil
+}
+
+func (g *gathering) look(ctx context.Context) (report.StatusView, error) {
+	st := &statusReader{f: g.f, opt: host.Options{Root: g.f.root}}
+	view, feed, err := st.look(ctx)
+	leave(feed)
+	return view, err
+}
+
+func (g *gathering) status(ctx context.Context) ([]byte, error) {
+	view, err := g.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = report.StatusText(&out, view, report.StatusOptions{Width: 120, Now: time.Now()})
+	return out.Bytes(), err
+}
+
+func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
+	return asJSON(func(ctx context.Context) (any, error) { return g.look(ctx) })(ctx)
+}
+
+// plan is a dry run as `agent --dry-run` makes it.
+func (g *gathering) plan(ctx context.Context) ([]byte, error) {
+	if g.wired == nil || g.desired == nil && !g.wired.pass.Held() {
+		return nil, g.why
+	}
+	pass := g.wired.pass
+	pass.Log, pass.Afresh = zap.NewNop(), true
+	plan, err := pass.DryRun(ctx, g.desired)
+	if plan == nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = errors.Join(err, report.Text(&out, plan, report.TextOptions{Diffs: true}))
+	return out.Bytes(), err
+}
+
+// ledger is the ledger's entries; of one that is secret neither value nor baseline.
+func (g *gathering) ledger(context.Context) (any, error) {
+	led := ledger.Load(g.view)
+	entries := led.Entries()
+	out := make([]ledger.Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.Task != nil && secretTask(*e.Task).Secret {
+			task := *e.Task
+			task.Params = nil
+			e.Task, e.Baseline, e.Last = &task, nil, ""
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b ledger.Entry) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	return struct {
+		Head    ledger.Head    `json:"head"`
+		Damage  []string       `json:"damage,omitempty"`
+		Entries []ledger.Entry `json:"entries"`
+	}{led.Head(), led.Damage(), out}, nil
+}
+
+// cniDirs are where runtimes look for confs, besides where this one does.
+var cniDirs = []string{"/etc/cni/net.d"}
+
+// listing names what is in the directories that matter, without contents.
+func (g *gathering) listing(context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	dirs := append([]string{"/etc/netwright", "/run/netwright", host.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		names, err := g.view.ReadDir(dir)
+		if dir == "" || errors.Is(err, host.ErrNotExist) {
+			continue
+		}
+		fmt.Fprintf(&out, "%s:\n", dir)
+		if err != nil {
+			fmt.Fprintln(&out, "  ", err)
+		}
+		for _, name := range names {
+			info, err := g.view.Lstat(path.Join(dir, name))
+			if err != nil {
+				fmt.Fprintln(&out, "  ", err)
+				continue
+			}
+			fmt.Fprintf(&out, "  %s %v %d:%d %10d %s %s\n", info.Type, info.Mode, info.UID, info.GID, info.Size, time.Unix(0, info.Mtime).UTC().Format(time.RFC3339), name)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// confs are the CNI confs of the host. Kubeconfigs that lie beside them are none.
+func (g *gathering) confs() (list []support.Piece) {
+	dirs := append([]string{g.view.Facts().Runtime.ConfDir}, cniDirs...)
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		names, err := g.view.ReadDir(dir)
+		if dir == "" || err != nil {
+			continue
+		}
+		for _, name := range names {
+			if ext := path.Ext(name); ext != ".conf" && ext != ".conflist" {
+				continue
+			}
+			file := path.Join(dir, name)
+			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.ReadFile(file) }})
+		}
+	}
+	return list
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/support"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// secretParams is what of a recorded task says whether it is secret, and is it.
+type secretParams struct {
+	Secret bool
+	Mode   fs.FileMode
+	Value  any
+	Text   string
+}
+
+func secretTask(r tasks.Recorded) (p secretParams) {
+	_ = json.Unmarshal(r.Params, &p) // what is of another form is no file, and no value
+	return p
+}
+
+// secrets tells the redactor what is secret on this node: by the documents, by the ledger, in files, in environments. What cannot be read of it cannot get into
+// the archive either. The store is opened on the way.
+func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
+	if g.wired, g.why = g.f.wire(zap.NewNop()); g.why == nil {
+		g.desired, _, g.why = g.wired.documents(ctx)
+	}
+	if d := g.desired; d != nil {
+		for i := range d.Node.FileAssets {
+			if f := &d.Node.FileAssets[i]; f.Secret {
+				if text, err := f.Content.Bytes(); err == nil {
+					r.TellText(string(text))
+				}
+			}
+		}
+		for i := range d.Node.Hooks {
+			environment(d.Node.Hooks[i].Manifest, r)
+		}
+	}
+	led := ledger.Load(g.view)
+	for key, e := range led.Entries() {
+		if e.Task == nil {
+			continue
+		}
+		p := secretTask(*e.Task)
+		if value, ok := p.Value.(string); ok && p.Secret {
+			r.TellText(value)
+		}
+		if p.Secret || key.Kind() == tasks.KindFile && p.Mode != 0 && p.Mode&0o004 == 0 {
+			g.tellFile(fileOf(key), r)
+			for _, sum := range e.Task.Blobs {
+				if text, err := ledger.Blob(g.view, sum); err == nil {
+					r.TellText(string(text))
+				}
+			}
+		}
+	}
+	if list, err := g.f.local().Certs(g.f.node, time.Now()); err == nil {
+		for i := range list {
+			g.tellFile(list[i].Key, r)
+		}
+	}
+	for _, file := range []string{g.f.storeFiles.Key, g.f.storeFiles.TokenFile} {
+		g.tellFile(file, r)
+	}
+	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts().Kubelet.Kubeconfig} {
+		if text, err := g.read(file); err == nil {
+			for _, found := range kubeSecrets.FindAllStringSubmatch(string(text), -1) {
+				r.Tell(found[1])
+			}
+		}
+	}
+	for _, v := range os.Environ() {
+		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) {
+			r.TellText(value)
+		}
+	}
+}
+
+var (
+	// kubeSecrets are the fields of a kubeconfig that are. https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
+	kubeSecrets = regexp.MustCompile(`(?m)["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)`)
+	secretName  = regexp.MustCompile(`(?i)PASS|SECRET|TOKEN|CREDENTIAL|KEY`)
+	// unitSecret is a line of a unit that may hold one. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
+	unitSecret = regexp.MustCompile(`(?m)^\s*(?:Environment|SetCredential)=(.*)$`)
+	quoted     = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
+)
+
+// environment tells of the variables that a unit is given.
+func environment(unit string, r *support.Redactor) {
+	for _, line := range unitSecret.FindAllStringSubmatch(unit, -1) {
+		for _, word := range quoted.FindAllString(line[1], -1) {
+			if _, value, ok := strings.Cut(strings.Trim(word, `"'`), "="); ok {
+				r.Tell(value)
+			}
+		}
+	}
+}
+
+// fileOf is the path of a file's key, "" of others.
+func fileOf(key graph.Key) string {
+	if key.Kind() != tasks.KindFile {
+		return ""
+	}
+	return key.Name()
+}
+
+func (g *gathering) tellFile(name string, r *support.Redactor) {
+	if text, err := g.read(name); err == nil {
+		r.TellText(string(text))
+	}
+}
+
+// read reads a file of the node; "" is none.
+func (g *gathering) read(name string) ([]byte, error) {
+	if name == "" {
+		return nil, host.ErrNotExist
+	}
+	return g.view.ReadFile(name)
+}

@@ -1,0 +1,140 @@
+// Package support gathers what a bug report needs into one archive, without secrets. It knows how: each piece is bounded in time and size, what fails is noted and
+// stops nothing, and everything passes the [Redactor]. What the pieces are is its caller's to say.
+package support
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+)
+
+// Bounds of a piece.
+const (
+	PieceTime = 20 * time.Second
+	PieceSize = 4 << 20 // bytes, of text without secrets
+)
+
+// Piece is one file of the archive.
+type Piece struct {
+	Name  string // in the archive: "host/ip-route.txt"
+	What  string // is in it, for the manifest
+	Limit time.Duration
+	// Get makes it. What it returns with an error is kept too.
+	Get func(ctx context.Context) ([]byte, error)
+}
+
+// Manifest is what is in an archive, and what is not.
+type Manifest struct {
+	Version string    `json:"version"` // ManifestVersion
+	At      time.Time `json:"at"`
+	Agent   string    `json:"agent"` // its version
+	Node    string    `json:"node"`
+	Pieces  []Entry   `json:"pieces"`
+}
+
+// ManifestVersion names the JSON form of a [Manifest].
+const ManifestVersion = "netwright.dev/support/v1"
+
+// Entry is a piece as it went.
+type Entry struct {
+	Name  string  `json:"name"`
+	What  string  `json:"what"`
+	Bytes int     `json:"bytes"`
+	Took  float64 `json:"took"` // seconds
+	// Redacted is how many secrets were taken out.
+	Redacted int    `json:"redacted,omitempty"`
+	Cut      int    `json:"cut,omitempty"` // bytes that found no room
+	Error    string `json:"error,omitempty"`
+}
+
+// Gather makes an archive (tar, gzip) of pieces, all at a time. m is filled in, and is in the archive as manifest.json. dir is the one directory in it.
+func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Redactor) ([]byte, error) {
+	m.Version, m.Pieces = ManifestVersion, make([]Entry, len(pieces))
+	texts := make([][]byte, len(pieces))
+	var all sync.WaitGroup
+	for i := range pieces {
+		all.Go(func() { texts[i], m.Pieces[i] = pieces[i].make(ctx, r) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("gather: %w", context.Cause(ctx))
+	}
+	manifest, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zip)
+	put := func(name string, text []byte) error {
+		head := &tar.Header{Name: path.Join(dir, name), Mode: 0o600, Size: int64(len(text)), ModTime: m.At, Typeflag: tar.TypeReg}
+		if err := archive.WriteHeader(head); err != nil {
+			return err
+		}
+		_, err := archive.Write(text)
+		return err
+	}
+	err = put("manifest.json", append(manifest, '\n'))
+	for i := range pieces {
+		if len(texts[i]) > 0 {
+			err = errors.Join(err, put(pieces[i].Name, texts[i]))
+		}
+	}
+	if err := errors.Join(err, archive.Close(), zip.Close()); err != nil {
+		return nil, fmt.Errorf("pack: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// make makes one piece. One that does not end is left to itself.
+func (p *Piece) make(ctx context.Context, r *Redactor) ([]byte, Entry) {
+	e := Entry{Name: p.Name, What: p.What}
+	limit := p.Limit
+	if limit == 0 {
+		limit = PieceTime
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %s", limit))
+	defer cancel()
+	type made struct {
+		text []byte
+		err  error
+	}
+	done := make(chan made, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				done <- made{err: fmt.Errorf("panic: %v", v)}
+			}
+		}()
+		text, err := p.Get(ctx)
+		done <- made{text, err}
+	}()
+	var got made
+	select {
+	case got = <-done:
+	case <-ctx.Done():
+		select {
+		case got = <-done: // it may say more of why
+		case <-time.After(time.Second):
+			got.err = context.Cause(ctx)
+		}
+	}
+	text, n := r.Redact(got.text)
+	if more := len(text) - PieceSize; more > 0 {
+		text, e.Cut = text[more:], more // the end of a log is what matters
+	}
+	e.Bytes, e.Redacted, e.Took = len(text), n, time.Since(began).Seconds()
+	if got.err != nil {
+		why, n := r.Redact([]byte(got.err.Error()))
+		e.Error, e.Redacted = string(why), e.Redacted+n
+	}
+	return text, e
+}

@@ -1,0 +1,64 @@
+package support
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// pattern finds what looks like a secret: what stands before it, itself, and what follows.
+type pattern struct {
+	hints []string // in lower case: a line with none of them is not looked at, for that is a hundred times faster
+	find  *regexp.Regexp
+	keep  func(before, secret string) bool // says of a find that it is none; may be nil
+}
+
+func (p *pattern) hinted(lower []byte) bool {
+	return slices.ContainsFunc(p.hints, func(hint string) bool { return bytes.Contains(lower, []byte(hint)) })
+}
+
+func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
+	out = p.find.ReplaceAllFunc(text, func(found []byte) []byte {
+		parts := p.find.FindSubmatch(found)
+		secret := string(parts[2])
+		if strings.HasPrefix(strings.Trim(secret, `"'\`), "[redacted ") || p.keep != nil && p.keep(string(parts[1]), secret) {
+			return found
+		}
+		count++
+		return []byte(string(parts[1]) + r.mark(secret) + string(parts[3]))
+	})
+	return out, count
+}
+
+// keys are private keys, which have many lines, or stand in one as JSON.
+var keys = pattern{find: regexp.MustCompile(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(.*?)(-----END|\z)`)}
+
+const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|signature|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|psk)`
+
+var nameHints = []string{"pass", "secret", "token", "credential", "authorization", "signature", "key", "psk"}
+
+// patterns are looked for in each line.
+var patterns = []pattern{
+	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
+	{[]string{"eyj"}, regexp.MustCompile(`()(\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)()`), nil}, // https://www.rfc-editor.org/rfc/rfc7519
+	{[]string{"akia", "asia"}, regexp.MustCompile(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},                    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+	{[]string{"."}, regexp.MustCompile(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},                               // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
+	{[]string{"rw"}, regexp.MustCompile(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},                              // https://jedisct1.github.io/minisign/#secret-key-format
+	{[]string{"@"}, regexp.MustCompile(`(://)([^/\s"'@]+)(@)`), nil},                                              // user and password of a URL
+	{nameHints, regexp.MustCompile(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
+	{nameHints, regexp.MustCompile(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
+}
+
+// harmless is a value that is no secret although its name sounds like one: a switch, nothing, the path of a file that has it, a structure.
+func harmless(before, value string) bool {
+	name := strings.ToLower(strings.Trim(before, " \t:=\"'\\"))
+	if strings.HasSuffix(name, "file") || strings.HasSuffix(name, "path") || strings.HasSuffix(name, "dir") {
+		return true
+	}
+	switch value = strings.ToLower(strings.Trim(value, `"'\`)); value {
+	case "", "true", "false", "null", "none", "secret", "another secret", "{", "[", "|", "|-":
+		return true
+	}
+	return strings.HasPrefix(value, "[redacted")
+}

@@ -1,0 +1,94 @@
+package support
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Redactor takes secrets out of text: those that it was told, wherever they stand and also in base64, and whatever looks like one. In the place of each is a mark
+// that is the same wherever the same secret stood, and of no use for guessing it: it is made with a salt that is thrown away.
+type Redactor struct {
+	salt  []byte
+	known map[string]bool
+}
+
+// NewRedactor knows no secret yet.
+func NewRedactor() (*Redactor, error) {
+	r := &Redactor{salt: make([]byte, 32), known: map[string]bool{}}
+	if _, err := rand.Read(r.salt); err != nil {
+		return nil, fmt.Errorf("make a salt: %w", err)
+	}
+	return r, nil
+}
+
+// shortest is the length of a secret that is looked for by itself: shorter ones are in every text, and only their names give them away.
+const shortest = 6
+
+// Tell adds a secret.
+func (r *Redactor) Tell(secret string) {
+	if secret = strings.TrimSpace(secret); len(secret) < shortest {
+		return
+	}
+	r.known[secret] = true
+	r.known[base64.StdEncoding.EncodeToString([]byte(secret))] = true
+	if quoted, err := json.Marshal(secret); err == nil {
+		r.known[strings.Trim(string(quoted), `"`)] = true
+	}
+}
+
+// TellText adds a text that is secret as a whole: each of its lines, and what stands in a line behind the first = or colon.
+func (r *Redactor) TellText(text string) {
+	r.Tell(text)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "-----") { // what is between them is the secret
+			continue
+		}
+		r.Tell(line)
+		if i := strings.IndexAny(line, "=:"); i >= 0 {
+			r.Tell(strings.Trim(strings.TrimSpace(line[i+1:]), `"'`))
+		}
+	}
+}
+
+// Redact returns a text without secrets, and how many were taken out.
+func (r *Redactor) Redact(text []byte) (out []byte, count int) {
+	out = text
+	known := make([]string, 0, len(r.known))
+	for secret := range r.known {
+		known = append(known, secret)
+	}
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	for _, secret := range known {
+		if n := bytes.Count(out, []byte(secret)); n > 0 {
+			out, count = bytes.ReplaceAll(out, []byte(secret), []byte(r.mark(secret))), count+n
+		}
+	}
+	out, n := keys.replace(r, out)
+	count += n
+	var b bytes.Buffer
+	for line := range bytes.Lines(out) {
+		lower := bytes.ToLower(line)
+		for _, p := range patterns {
+			if p.hinted(lower) {
+				line, n = p.replace(r, line)
+				count += n
+			}
+		}
+		b.Write(line)
+	}
+	return b.Bytes(), count
+}
+
+func (r *Redactor) mark(secret string) string {
+	mac := hmac.New(sha256.New, r.salt)
+	mac.Write([]byte(secret))
+	return fmt.Sprintf("[redacted %x]", mac.Sum(nil)[:4])
+}

@@ -1,0 +1,136 @@
+package support
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+func redactor(t *testing.T) *Redactor {
+	t.Helper()
+	r, err := NewRedactor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// S is in each secret, so that no part of one is overlooked.
+func TestWhatLooksLikeASecret(t *testing.T) {
+	for _, text := range []string{
+		"-----BEGIN EC PRIVATE KEY-----\nS3CRETS3CRET\n-----END EC PRIVATE KEY-----",
+		`{"key": "-----BEGIN PRIVATE KEY-----\nS3CRET\nS3CRET\n-----END PRIVATE KEY-----\n"}`,
+		"-----BEGIN RSA PRIVATE KEY-----\nS3CRET cut off",
+		"Authorization: Bearer S3CRETS3CRET", `Authorization: "Basic S3CRETS3CRET="`, "password=S3CRET", `"password": "a \"S3CRET\" b"`, `\"password\": \"S3CRET\"`,
+		"AWS_SECRET_ACCESS_KEY=S3CRET/a+b", "token: 'S3CRET x'", "--token S3CRET --other x", "--bootstrap-token=S3CRET", "client-key-data: S3CRET",
+		"https://user:S3CRET@example.com/x", "https://S3CRET@example.com/", "GET /x?X-Amz-Signature=S3CRET&a=b", "db_passphrase = S3CRET",
+		"Environment=API_KEY=S3CRET", "psk=S3CRET",
+	} {
+		out, n := redactor(t).Redact([]byte(text))
+		if strings.Contains(string(out), "S3CRET") || n == 0 {
+			t.Errorf("%s\nbecomes %s", text, out)
+		}
+	}
+	for _, text := range []string{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P", "AKIAIOSFODNN7EXAMPLE", "abcdef.0123456789abcdef", "RWRTY0Iy" + strings.Repeat("A", 200)} {
+		if out, n := redactor(t).Redact([]byte("see " + text + " here")); strings.Contains(string(out), text) || n != 1 {
+			t.Errorf("%s becomes %s", text, out)
+		}
+	}
+}
+
+// What a bug report is read for stays.
+func TestWhatIsNoSecret(t *testing.T) {
+	for _, text := range []string{
+		"storeTokenFile: /etc/netwright/token", `"secret": true`, "--tls-private-key-file=/etc/key", "generation 7, sha256 aaaa", "1: lo: <LOOPBACK,UP> mtu 65536",
+		"file:/etc/secret/x changed", "basic networking works", "sysctl:net.ipv4.conf.all.rp_filter", "10.0.0.1:6443", "ip nat { type nat hook postrouting priority srcnat; }",
+		"see https://example.com/a@b",
+	} {
+		if out, n := redactor(t).Redact([]byte(text)); string(out) != text || n != 0 {
+			t.Errorf("%s\nbecomes %s", text, out)
+		}
+	}
+}
+
+// What is known to be a secret goes wherever it stands, and the same secret has the same mark.
+func TestKnownSecrets(t *testing.T) {
+	r := redactor(t)
+	r.TellText("user = admin7\nline of a file\npass: \"qu\\oted\"\n-----BEGIN x-----\n")
+	r.Tell("abc")
+	r.Tell("long-secret-and-more")
+	r.Tell("long-secret")
+	text := `x line of a file y; admin7; bG9uZy1zZWNyZXQ=; abc; long-secret-and-more; long-secret; again long-secret; {"a": "line of a file"}`
+	out, n := r.Redact([]byte(text))
+	for _, gone := range []string{"line of", "admin7", "bG9u", "long-secret"} {
+		if strings.Contains(string(out), gone) {
+			t.Errorf("%s is left in %s", gone, out)
+		}
+	}
+	if n != 7 || !strings.Contains(string(out), "; abc;") {
+		t.Errorf("%d were taken out: %s", n, out)
+	}
+	again, m := r.Redact(out)
+	if string(again) != string(out) || m != 0 {
+		t.Errorf("twice is not as once: %s", again)
+	}
+	marks := strings.Split(string(out), "; ")
+	if marks[5] != strings.TrimPrefix(marks[6], "again ") || marks[4] == marks[5] {
+		t.Errorf("the marks are %v", marks)
+	}
+}
+
+func TestGather(t *testing.T) {
+	stuck := make(chan bool)
+	defer close(stuck)
+	r := redactor(t)
+	r.Tell("hunter22")
+	pieces := []Piece{
+		{Name: "a/good.txt", Get: func(context.Context) ([]byte, error) { return []byte("all hunter22 well"), nil }},
+		{Name: "half.txt", Get: func(context.Context) ([]byte, error) { return []byte("half"), errors.New("hunter22 failed") }},
+		{Name: "stuck.txt", Limit: time.Millisecond, Get: func(context.Context) ([]byte, error) { <-stuck; return nil, nil }},
+		{Name: "panic.txt", Get: func(context.Context) ([]byte, error) { panic("hunter22") }},
+		{Name: "big.txt", Get: func(context.Context) ([]byte, error) {
+			return append(bytes.Repeat([]byte("x"), PieceSize), "hunter22 the end"...), nil
+		}},
+	}
+	m := Manifest{At: time.Unix(1e9, 0), Node: "node-1"}
+	archive, err := Gather(t.Context(), "dir", &m, pieces, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for files := tar.NewReader(zip); ; {
+		head, err := files.Next()
+		if err == io.EOF {
+			break
+		}
+		text, readErr := io.ReadAll(files)
+		if err := errors.Join(err, readErr); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "hunter22") || head.Mode != 0o600 {
+			t.Errorf("%s has mode %o: %.200s", head.Name, head.Mode, text)
+		}
+		got[head.Name] = string(text)
+	}
+	if len(got) != 4 || !strings.Contains(got["dir/manifest.json"], "it did not end within 1ms") || got["dir/half.txt"] != "half" || !strings.HasSuffix(got["dir/big.txt"], " the end") {
+		t.Errorf("in it: %.300v", got)
+	}
+	for i, want := range []string{"", "failed", "did not end", "panic: [redacted", ""} {
+		if e := m.Pieces[i]; (e.Error == "") != (want == "") || !strings.Contains(e.Error, want) {
+			t.Errorf("%s: %q, want %q", e.Name, e.Error, want)
+		}
+	}
+	if e := m.Pieces[4]; e.Cut == 0 || e.Bytes != PieceSize || e.Redacted != 1 {
+		t.Errorf("the big one is %+v", e)
+	}
+}
