@@ -15,7 +15,10 @@ import (
 )
 
 func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
-	log := logger(s, zapcore.InfoLevel)
+	if err := f.readConf(); err != nil {
+		return err
+	}
+	log := f.logger(s, zapcore.InfoLevel)
 	w, err := f.wire(log)
 	if err != nil {
 		return err

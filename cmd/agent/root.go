@@ -31,6 +31,7 @@ type flags struct {
 	probeWindow time.Duration
 	storeFiles  https.Settings
 	kubeconfig  string
+	logFormat   string // a flag of the daemon too
 
 	metrics, nodeStatus, statusGroup string // where the daemon tells how it is, and whom
 }
@@ -72,6 +73,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 				return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
 			case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
 				return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
+			case f.logFormat != "" && f.logFormat != config.LogText && f.logFormat != config.LogJSON:
+				return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)
 			case f.trust.older && !f.once && !f.dryRun:
 				return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
 			case f.sandbox && f.root != "/":
@@ -110,6 +113,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.trust.older, "accept-older-generation", false, "with --once: take a generation from the store that is older than the last")
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
+	l.StringVar(&f.logFormat, "log-format", "", "of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
+	complete(cmd, "log-format", config.LogText, config.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
 	cmd.AddCommand(statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),

@@ -32,7 +32,7 @@ func undoCommand(s streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
 			defer cancel()
-			p := agent.Pass{Host: host.Options{Root: "/"}, Log: logger(s, zapcore.InfoLevel), Checkpoint: checkpoint.Settings{Means: means()}}
+			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means()}}
 			return p.Undo(ctx)
 		},
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
 	"github.com/netwright/netwright/pkg/agent"
@@ -212,6 +211,7 @@ func (f *flags) readConf() error {
 	f.probeWindow = own.ProbeWindow
 	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
 	f.kubeconfig, f.statusGroup = own.Kubeconfig, own.StatusGroup
+	f.logFormat = cmp.Or(f.logFormat, own.LogFormat)
 	return nil
 }
 
@@ -238,18 +238,6 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer files.Close() // only read from
 	return files.ReadFile(full)
-}
-
-// logger writes to stderr: key and value for the journal, which has times of its own.
-func logger(s streams, level zapcore.Level) *zap.Logger {
-	enc := zapcore.EncoderConfig{
-		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
-		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder,
-	}
-	if os.Getenv("JOURNAL_STREAM") == "" {
-		enc.TimeKey, enc.EncodeTime = "time", zapcore.ISO8601TimeEncoder
-	}
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(s.err), level))
 }
 
 // isTerminal says whether a stream is one, so that colour and progress make sense.

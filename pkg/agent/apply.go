@@ -157,7 +157,7 @@ func (a *applier) started(n graph.Node) {
 
 func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Duration) {
 	key := n.Owns()[0]
-	a.log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Error(err))
+	a.log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Int64("generation", a.hooks.generation), zap.Error(err))
 	if a.hooks.OnRetry != nil {
 		a.hooks.OnRetry(key, err, pause)
 	}
@@ -171,7 +171,7 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 		if a.planned.repair(key) {
 			word = "repaired"
 		}
-		a.log.Info(word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took))
+		a.log.Info(word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
 	}
 	if a.hooks.OnDone != nil {
 		a.hooks.OnDone(key, res.State)

@@ -37,6 +37,8 @@ type Hooks struct {
 
 	guard   *guard // of the pass itself
 	refused map[graph.Key]error
+	// generation of the documents that the pass works towards, for the log.
+	generation int64
 }
 
 // onWait tells of another run.

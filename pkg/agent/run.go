@@ -204,7 +204,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
 		return before, errors.Join(err, guard.settle(ctx, nil))
 	}
-	p.Hooks.refused = r.refused
+	p.Hooks.refused, p.Hooks.generation = r.refused, r.desired.Snapshot.Generation
 	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
 	if err != nil {
 		return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))

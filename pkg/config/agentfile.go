@@ -47,8 +47,17 @@ type AgentFile struct {
 	// StatusGroup is the group whose members may read the node's status (agent status) besides root; "": nobody else may.
 	StatusGroup string `json:"statusGroup,omitempty"`
 
+	// LogFormat of the daemon, on stderr: text or json; "": the journal's own, with fields, where stderr is the journal, else text.
+	LogFormat string `json:"logFormat,omitempty"`
+
 	origins origins
 }
+
+// The values of AgentFile.LogFormat.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
 
 // Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and of ProbeWindow.
 const (
@@ -86,6 +95,7 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "kubeconfig", set: d.absolutePath(&a.Kubeconfig)},
 			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
 			{name: "probes", set: d.texts(&a.Probes, validProbe)},
+			{name: "logFormat", set: d.text(&a.LogFormat, validLogFormat)},
 			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
 			{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
 			{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
@@ -157,6 +167,13 @@ func validProbe(s string) string {
 		}
 	}
 	return "tcp:HOST:PORT, ping:ADDRESS or dns:ADDRESS, such as tcp:10.0.0.1:443"
+}
+
+func validLogFormat(s string) string {
+	if s == LogText || s == LogJSON {
+		return ""
+	}
+	return "text or json"
 }
 
 // validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key. https://jedisct1.github.io/minisign/#public-key-format

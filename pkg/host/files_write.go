@@ -199,6 +199,6 @@ func (h *Host) SetMeta(name string, spec FileSpec) error {
 // wrote logs an operation that wrote.
 func (h *Host) wrote(what, name string, fields ...zap.Field) {
 	if h.opt.Log != nil {
-		h.opt.Log.Info(what, append(fields, zap.String("path", name))...)
+		h.opt.Log.Debug(what, append(fields, zap.String("path", name))...)
 	}
 }

@@ -147,9 +147,9 @@ func (h *Host) DelLink(ctx context.Context, name string) error {
 	return nil
 }
 
-// changed logs one operation that changed the network.
+// changed logs one operation that changed the network. What a pass changed is logged where its task is known, a line each.
 func (h *Host) changed(what string, fields ...zap.Field) {
 	if h.opt.Log != nil {
-		h.opt.Log.Info(what, fields...)
+		h.opt.Log.Debug(what, fields...)
 	}
 }

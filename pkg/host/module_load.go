@@ -42,7 +42,7 @@ func (h *Host) LoadModule(ctx context.Context, name string) error {
 			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by, name)
 	}
 	if log := h.opt.Log; log != nil {
-		log.Info("module loaded", zap.String("module", name), zap.String("by", by))
+		log.Debug("module loaded", zap.String("module", name), zap.String("by", by))
 	}
 	return nil
 }

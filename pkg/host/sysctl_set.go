@@ -40,7 +40,7 @@ func (h *Host) SetSysctl(ctx context.Context, key, value string) error {
 			"it rounds or clamps this key, ask for a value that it can hold", key, value, got)
 	}
 	if log := h.opt.Log; log != nil {
-		log.Info("sysctl set", zap.String("key", key), zap.String("value", got))
+		log.Debug("sysctl set", zap.String("key", key), zap.String("value", got))
 	}
 	return nil
 }

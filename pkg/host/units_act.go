@@ -61,7 +61,7 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, h.lastResult(ctx, name), name)
 	}
 	if log := h.opt.Log; log != nil {
-		log.Info("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
+		log.Debug("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (h *Host) manage(ctx context.Context, verb string, call func(*bus) *dbus.Ca
 		return fmt.Errorf("%s: %w", verb, explainUnit(err))
 	}
 	if log := h.opt.Log; log != nil {
-		log.Info(verb)
+		log.Debug(verb)
 	}
 	return nil
 }
