@@ -29,11 +29,14 @@ var cases = []struct {
 		"none is scraped":    `other 0x20`,
 		"it answers already": `up` + one + `0x9 1x20`,
 	}},
-	{alert: "NetwrightFailing", at: 16 * time.Minute, fires: `netwright_node_state{state="failing", instance="node-1"} 1x30`, quiet: map[string]string{
-		"for 14 minutes": `netwright_node_state{state="failing", instance="node-1"} 0 0 1x30`,
-		"contested":      `netwright_node_state{state="contested", instance="node-1"} 1x30`,
-		"now and then":   `netwright_node_state{state="failing", instance="node-1"} 1x8 0 1x20`,
+	{alert: "NetwrightFailing", at: 16 * time.Minute, fires: `netwright_tasks{state="failing", kind="file", instance="node-1"} 1x30`, quiet: map[string]string{
+		"for 14 minutes": `netwright_tasks{state="failing", kind="file", instance="node-1"} 0 0 1x30`,
+		"contested":      `netwright_tasks{state="contested", kind="file", instance="node-1"} 1x30`,
+		"now and then":   `netwright_tasks{state="failing", kind="file", instance="node-1"} 1x8 0 1x20`,
+		"the store is away": `netwright_node_state{state="failing", instance="node-1"} 1x30
+			netwright_last_pass_failed{instance="node-1"} 0x30`,
 	}},
+	{alert: "NetwrightFailing", at: 16 * time.Minute, fires: `netwright_last_pass_failed` + one + `1x30`, quiet: map[string]string{"one pass": `netwright_last_pass_failed` + one + `1 0x30`}},
 	{alert: "NetwrightManyFailing", on: "-", at: 6 * time.Minute, fires: fleet(20, 3), says: "15% of the nodes of demo fail", quiet: map[string]string{
 		"two of twenty": fleet(20, 2), "two of three": fleet(3, 2), "none": fleet(20, 0), "three of forty": fleet(40, 3),
 	}},

@@ -100,7 +100,7 @@ func fleet(nodes, failing int) string {
 		if i < failing {
 			state = 1
 		}
-		fmt.Fprintf(&out, "netwright_node_info{instance=\"node-%d\", cluster=\"demo\"} 1x20\nnetwright_node_state{instance=\"node-%d\", state=\"failing\"} %dx20\n", i, i, state)
+		fmt.Fprintf(&out, "netwright_node_info{instance=\"node-%d\", cluster=\"demo\"} 1x20\nnetwright_tasks{instance=\"node-%d\", kind=\"file\", state=\"failing\"} %dx20\n", i, i, state)
 	}
 	return out.String()
 }

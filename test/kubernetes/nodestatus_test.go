@@ -35,7 +35,11 @@ func TestTheNodeIsTold(t *testing.T) {
 	go func() { n.Run(ctx); close(ended) }()
 
 	now := func(state report.NodeState, generation int64, reason string) *report.Status {
-		return &report.Status{Node: "node-1", State: state, Reason: reason, Configuration: report.Configuration{Generation: generation}}
+		s := &report.Status{Node: "node-1", State: state, Configuration: report.Configuration{Generation: generation}, Kinds: []report.KindStatus{{Kind: "file", Tasks: 3}}}
+		if key, text, bad := strings.Cut(reason, ": "); bad {
+			s.Keys = []report.KeyStatus{{Key: key, State: report.KeyState(state), Text: text}}
+		}
+		return s
 	}
 	n.Observe(now(report.NodeConverged, 7, ""), nil) // and there is no Node yet
 	s.Apply(node("node-1", "{}") + "---\n" + node("node-2", "{}"))

@@ -1,10 +1,10 @@
 package nodestatus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,42 +18,58 @@ const Type = "NetworkConverged"
 // maxMessage bounds what the condition's text and an Event's take in the API, in characters.
 const maxMessage = 300
 
-// verdict is what a state of the node means for the condition.
-type verdict struct{ status, reason string }
+// verdict is what is said of a node.
+type verdict struct{ status, reason, text string }
 
-// verdicts: the network is not converged where something that is wanted is not so. Paused is no verdict on what is: what is otherwise then is drifted.
-var verdicts = map[report.NodeState]verdict{
-	report.NodeFailing:   {kube.False, "Failing"},
-	report.NodeContested: {kube.False, "Contested"},
-	report.NodeDrifted:   {kube.False, "Drifted"},
-	report.NodeWaiting:   {kube.False, "Waiting"},
-	report.NodePaused:    {kube.True, "Paused"},
-	report.NodeConverged: {kube.True, "Converged"},
+// keyReasons are those of a network that is not converged because of a key, what matters most first.
+var keyReasons = []struct {
+	state  report.KeyState
+	reason string
+}{
+	{report.KeyFailing, "Failing"}, {report.KeyContested, "Contested"}, {report.KeyDrifted, "Drifted"}, {report.KeyWaiting, "Waiting"},
+}
+
+// judge says whether what is in force is so. A store that is away, a pause and a newer configuration that waits are told, but take nothing from it: else an
+// outage of the store would look like one of all networks.
+func judge(s *report.Status) verdict {
+	for _, of := range keyReasons {
+		for i := range s.Keys {
+			if k := &s.Keys[i]; k.State == of.state && k.Because == "" {
+				text := k.Key + ": " + k.Text
+				if k.Writer != "" {
+					text += "; " + k.Writer + " writes it too"
+				}
+				return verdict{kube.False, of.reason, text}
+			}
+		}
+	}
+	switch {
+	case s.Last != nil && s.Last.Error != "":
+		return verdict{kube.False, "Failing", s.Last.Error}
+	case len(s.Kinds) == 0: // nothing was planned yet: there is no configuration
+		return verdict{kube.False, "Failing", s.Reason}
+	case s.Paused != nil:
+		return verdict{kube.True, "Paused", "nothing is changed: " + s.Paused.String()}
+	case s.Waiting != nil:
+		return verdict{kube.True, "ConfigurationWaiting", fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)}
+	case s.Configuration.Error != "":
+		return verdict{kube.True, "ConfigurationError", "all is as wanted, and the store, or what it has, cannot be used: " + s.Configuration.Error}
+	case s.State == report.NodeWaiting:
+		return verdict{kube.False, "Waiting", cmp.Or(s.Reason, "something is held back: agent status on the node says what")}
+	}
+	return verdict{kube.True, "Converged", "all is as wanted"}
 }
 
 // conditionOf is the condition of a status. Of a daemon that has not looked yet it is nil: what another one said before stands.
 func conditionOf(s *report.Status) *kube.Condition {
-	v, known := verdicts[s.State]
-	if !known {
+	if s.State == report.NodeStarting {
 		return nil
 	}
-	text := s.Reason
-	if s.State == report.NodeWaiting && !slices.ContainsFunc(s.Keys, func(k report.KeyStatus) bool { return k.State == report.KeyWaiting }) {
-		v = verdict{kube.True, "ConfigurationWaiting"} // what is in force is as wanted
-		if s.Waiting != nil && text == "" {
-			text = fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)
-		}
-	}
-	if s.Paused != nil && v.status == kube.True {
-		v.reason, text = "Paused", fmt.Sprintf("nothing is changed until %s: %s", s.Paused.Until.UTC().Format(time.RFC3339), s.Paused.Reason)
-	}
-	if text == "" {
-		text = "all is as wanted"
-	}
+	v := judge(s)
 	if s.Held != "" {
-		text = s.Held + "; " + text
+		v.text = s.Held + "; " + v.text
 	}
-	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(fmt.Sprintf("generation %d: %s", s.Configuration.Generation, text))}
+	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(fmt.Sprintf("generation %d: %s", s.Configuration.Generation, v.text))}
 }
 
 // short is a text on one line of bounded length.

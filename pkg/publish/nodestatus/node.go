@@ -50,7 +50,7 @@ const (
 	spacing    = 10 * time.Second // between two changes of the condition
 	urgent     = 2 * time.Second  // at most until another status or reason is told: a fleet does not tell it at one moment
 	unhurried  = time.Minute      // at most until a new generation of the same status is
-	texts      = 5 * time.Minute  // between two that differ in their text alone
+	texts      = 30 * time.Minute // between two that differ in their text alone
 	heartbeat  = time.Hour        // between two signs of life, give or take a tenth
 	retryFirst = 5 * time.Second  // after a failure, doubled each time …
 	retryMax   = 5 * time.Minute  // … up to this,

@@ -130,8 +130,13 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
+// status is one of a node, with a key that is why.
 func status(state report.NodeState, generation int64) *report.Status {
-	return &report.Status{Node: "node-1", State: state, Configuration: report.Configuration{Generation: generation}, Reason: map[bool]string{true: "sysctl:x: is 0"}[state == report.NodeFailing]}
+	s := &report.Status{Node: "node-1", State: state, Configuration: report.Configuration{Generation: generation}, Kinds: []report.KindStatus{{Kind: "sysctl", Tasks: 1}}}
+	if state == report.NodeFailing || state == report.NodeContested {
+		s.Keys = []report.KeyStatus{{Key: "sysctl:x", State: report.KeyState(state), Text: "is 0"}}
+	}
+	return s
 }
 
 func TestConditionFollowsTheNode(t *testing.T) {
@@ -180,7 +185,7 @@ func TestTransitionsOutliveTheDaemon(t *testing.T) {
 	})
 }
 
-// A node that says the same for a day costs some thirty requests, one whose state flutters one in ten seconds, and one whose text changes all the time one in five minutes.
+// A node that says the same for a day costs some thirty requests, one whose state flutters one in ten seconds, and one whose text changes all the time one in half an hour.
 func TestRequestsAreFew(t *testing.T) {
 	for name, c := range map[string]struct {
 		every time.Duration
@@ -193,9 +198,9 @@ func TestRequestsAreFew(t *testing.T) {
 		}, 362},
 		"its text changes": {time.Second, func(i int) *report.Status {
 			s := status(report.NodeFailing, 3)
-			s.Reason = fmt.Sprintf("it took %d ms", i)
+			s.Keys[0].Text = fmt.Sprintf("it took %d ms", i)
 			return s
-		}, 14},
+		}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI()
@@ -314,4 +319,33 @@ func TestNotYetAndNever(t *testing.T) {
 			t.Errorf("%d requests in a day of an API that forbids it", asked-before)
 		}
 	})
+}
+
+func TestJudge(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	kinds := []report.KindStatus{{Kind: "file", Tasks: 3, Right: 3}}
+	drifted := report.KeyStatus{Key: "file:/x", State: report.KeyDrifted, Text: "content differs"}
+	for name, c := range map[string]struct {
+		s    report.Status
+		want string
+	}{
+		"begins":                  {report.Status{State: report.NodeStarting}, "nothing"},
+		"no configuration":        {report.Status{State: report.NodeFailing, Reason: "the store is away", Configuration: report.Configuration{Error: "the store is away"}}, "False Failing generation 0: the store is away"},
+		"the store is away":       {report.Status{State: report.NodeFailing, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route"}}, "True ConfigurationError generation 3: all is as wanted, and the store, or what it has, cannot be used: no route"},
+		"it contests, besides":    {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted, {Key: "link:y", State: report.KeyContested, Text: "given up"}}, Configuration: report.Configuration{Error: "no route"}}, "False Contested generation 0: link:y: given up"},
+		"a pass fails as a whole": {report.Status{Kinds: kinds, Last: &report.LastPass{Error: "two tasks own a key"}}, "False Failing generation 0: two tasks own a key"},
+		"drift in a pause":        {report.Status{State: report.NodePaused, Kinds: kinds, Keys: []report.KeyStatus{drifted}, Paused: &report.Paused{Until: at}}, "False Drifted generation 0: file:/x: content differs"},
+		"a pause":                 {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused generation 0: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
+		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Held: "held at 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting generation 0: held at 3 by root; generation 4 waits: auto is reload"},
+		"a switch is held back":   {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting generation 0: something is held back: agent status on the node says what"},
+		"fate is shared":          {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged generation 0: all is as wanted"},
+	} {
+		got := "nothing"
+		if v := conditionOf(&c.s); v != nil {
+			got = v.Status + " " + v.Reason + " " + v.Message
+		}
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+		}
+	}
 }
