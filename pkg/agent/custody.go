@@ -308,6 +308,7 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		}
 		c.describe(&e, t, key)
 		e.Pending, e.Again, e.Released = false, false, false
+		c.drift.nameIn(&e)
 		if fleeting(t, key) {
 			e.Boot = c.led.Boot()
 		}

@@ -102,18 +102,35 @@ func fleeting(t tasks.Task, key graph.Key) bool {
 // mark puts into the entry of a key that is about to change what the change is.
 func (d *drift) mark(e *ledger.Entry) {
 	if d != nil {
-		e.Drift = d.repairs[e.Key]
-		e.Again = e.Drift != nil
+		e.Drift, e.Again = nil, false
+		if note := d.repairs[e.Key]; note != nil {
+			now := *note // who else writes it is not known yet
+			e.Drift, e.Again = &now, true
+		}
 	}
+}
+
+// nameIn notes who else writes a key that was repaired, if that is known now.
+func (d *drift) nameIn(e *ledger.Entry) bool {
+	if d == nil || d.repairs[e.Key] == nil || e.Drift == nil || e.Drift.Writer == d.repairs[e.Key].Writer {
+		return false
+	}
+	e.Drift = d.repairs[e.Key]
+	return true
 }
 
 // undid notes of a change that was made, and was not there any more when it was looked at, that to make it again is a repair.
 func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *NotConvergedError
 	e, known := c.led.Entries()[res.Node.Owns()[0]]
-	if known && e.Pending && !e.Again && errors.As(res.Err, &gone) {
+	if !known || !e.Pending || !errors.As(res.Err, &gone) {
+		return
+	}
+	if was := e; c.drift.nameIn(&e) || !e.Again {
 		e.Again = true
-		b.Put = append(b.Put, e)
+		if !sameEntry(was, e) {
+			b.Put = append(b.Put, e)
+		}
 	}
 }
 

@@ -78,16 +78,19 @@ func (h *health) plan(plan *report.Plan) {
 	now := map[string]bool{}
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		if s.Because != "" || s.State != report.Failed && s.State != report.Waits {
+		if s.Because != "" || s.State != report.Failed && s.State != report.Waits && s.State != report.Contested && s.State != report.Drifted {
 			continue
 		}
 		now[s.Key] = true
 		if !h.news(s.Key, string(s.State)+s.Message) {
 			continue
 		}
-		if s.State == report.Failed {
+		switch s.State {
+		case report.Failed:
 			h.log.Error("failed", zap.String("key", s.Key), zap.String("error", s.Message), zap.String("origin", s.Origin))
-		} else {
+		case report.Contested, report.Drifted:
+			h.log.Warn(string(s.State), zap.String("key", s.Key), zap.String("reason", s.Message), zap.String("writer", s.Writer), zap.Int("repairs", s.Count))
+		default:
 			h.log.Info("waiting", zap.String("key", s.Key), zap.String("for", strings.TrimPrefix(s.Message, "waiting for ")))
 		}
 	}

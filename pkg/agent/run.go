@@ -239,6 +239,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 
 // end writes down how the pass ended. Its error is first that of the tasks.
 func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
+	r.custody.drift.nameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 		halfway: r.halfway,

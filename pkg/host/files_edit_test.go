@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,4 +109,73 @@ func errorsOf(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// Who writes between our reading and our writing is met for certain here: it is the edit itself that does.
+func TestAnEditIsMadeAgainOnWhatOthersWrote(t *testing.T) {
+	for name, theirs := range map[string]func(path string) error{
+		"appended": func(path string) error {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString("theirs\n")
+			return errorsOf(err, f.Close())
+		},
+		"replaced": func(path string) error {
+			return errorsOf(os.WriteFile(path+"~", []byte("was\ntheirs\n"), 0o644), os.Rename(path+"~", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, at := edited(t)
+			calls := 0
+			err := h.EditFile(t.Context(), "/etc/x", func(old []byte) ([]byte, error) {
+				if calls++; calls == 1 {
+					if err := theirs(at); err != nil {
+						return nil, err
+					}
+				}
+				return append(bytes.Clone(old), "ours\n"...), nil
+			})
+			if data, _ := os.ReadFile(at); err != nil || calls != 2 || string(data) != "was\ntheirs\nours\n" {
+				t.Errorf("after %d edits %q, %v", calls, data, err)
+			}
+		})
+	}
+}
+
+func TestAnEditLeavesAFileThatSomebodyIsWriting(t *testing.T) {
+	h, at := edited(t)
+	f, err := os.OpenFile(at, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(old []byte) ([]byte, error) { return append(bytes.Clone(old), "ours\n"...), nil }
+	err = h.EditFile(t.Context(), "/etc/x", edit)
+	if data, _ := os.ReadFile(at); !errors.Is(err, ErrWrittenMeanwhile) || string(data) != "was\n" {
+		t.Errorf("while it is open: %q, %v", data, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.EditFile(t.Context(), "/etc/x", edit); err != nil {
+		t.Error(err)
+	}
+	names, err := os.ReadDir(filepath.Dir(at))
+	if err != nil || len(names) != 1 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+func edited(t *testing.T) (*Host, string) {
+	t.Helper()
+	h, err := Open(t.Context(), Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	if err := h.WriteFile(t.Context(), "/etc/x", []byte("was\n"), FileSpec{Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	return h, filepath.Join(h.opt.Root, "/etc/x")
 }

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// maxSought bounds how many keys one pass looks for the writers of.
+const maxSought = 16
+
+// nameWriters looks who else writes the keys that this pass repaired not for the first time. It costs a look at all processes, which a quarrel
+// has a few times, until its key is given up.
+func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
+	if d == nil {
+		return
+	}
+	sought := map[graph.Key]string{}
+	for key, note := range d.repairs {
+		if (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
+			sought[key] = thingOf(key)
+		}
+	}
+	if len(sought) == 0 {
+		return
+	}
+	var things []string
+	for _, thing := range sought {
+		things = append(things, thing)
+	}
+	slices.Sort(things)
+	found := h.Writers(ctx, things)
+	for key, thing := range sought {
+		if who := found[thing]; who != "" {
+			d.repairs[key].Writer = strings.TrimSuffix(who, ",")
+		} else if who := supposed(key, h.Facts()); who != "" {
+			d.repairs[key].Writer = who
+		}
+	}
+}
+
+// thingOf is a key as a command would name it.
+func thingOf(key graph.Key) string {
+	switch key.Kind() {
+	case tasks.KindFile, tasks.KindTOML:
+		return fileOf(key)
+	case tasks.KindRoute: // TABLE/PREFIX
+		_, prefix, _ := strings.Cut(key.Name(), "/")
+		return "route " + prefix
+	case tasks.KindAddr: // LINK/PREFIX
+		link, prefix, _ := strings.Cut(key.Name(), "/")
+		return link + " " + prefix
+	case tasks.KindLink:
+		return "link " + key.Name()
+	case tasks.KindTable:
+		return "nft " + path.Base(key.Name())
+	}
+	return key.Name()
+}
+
+// supposed is who writes such a key on hosts like this one, where nothing that runs names it.
+func supposed(key graph.Key, f *host.Facts) string {
+	switch key.Kind() {
+	case tasks.KindSysctl:
+		for _, line := range f.LateSysctls {
+			if line.Key == key.Name() {
+				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)", line.File, line.Value)
+			}
+		}
+		if slices.Contains(ofKubeProxy, key.Name()) {
+			return "probably kube-proxy, which sets it"
+		}
+	case tasks.KindFile:
+		for _, n := range network.All() {
+			if n.Conf.File != "" && n.Conf.File == path.Base(key.Name()) && n.Conf.Writer == network.WriterDaemonSet {
+				return "probably the DaemonSet of " + n.Name + ", whose file it is"
+			}
+		}
+	case tasks.KindLink, tasks.KindAddr:
+		link, _, _ := strings.Cut(key.Name(), "/")
+		for _, l := range f.Links {
+			if l.Name == link && l.Manager != "" {
+				return "probably " + l.Manager + ", which manages " + link
+			}
+		}
+	}
+	return ""
+}
+
+// ofKubeProxy are the sysctls that kube-proxy sets (pkg/proxy/ipvs, cmd/kube-proxy/app/conntrack.go, https://github.com/kubernetes/kubernetes).
+var ofKubeProxy = []string{
+	"net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_tcp_timeout_established", "net.netfilter.nf_conntrack_tcp_timeout_close_wait",
+	"net.ipv4.conf.all.route_localnet", "net.ipv4.vs.conntrack", "net.ipv4.vs.conn_reuse_mode", "net.ipv4.vs.expire_nodest_conn", "net.ipv4.vs.expire_quiescent_template",
+}

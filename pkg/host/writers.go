@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of one look for who else writes.
+const (
+	writersLimit  = time.Second // a node with thousands of processes is not held up for it
+	maxScript     = 64 << 10
+	maxScriptArgs = 4
+)
+
+// Writers looks for who else may write each of some things, in one look at all processes: a process that has the file open, and one whose command
+// line or script names it. A thing is the path of a file, the key of a sysctl, or words that all stand in the command ("10.1.0.0/24 dev x"). What is said
+// begins with "probably" where it is only named there: nothing of what /proc tells proves who wrote last (fanotify would, and needs CAP_SYS_ADMIN). Nothing is
+// said of who was not found. It only reads, for a second at most.
+func (l *Live) Writers(ctx context.Context, things []string) map[string]string {
+	found := map[string]string{}
+	if !l.opt.live() || len(things) == 0 {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, writersLimit)
+	defer cancel()
+	list, _ := filepath.Glob("/proc/[0-9]*") // a /proc that cannot be read names nobody
+	for _, dir := range list {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() || len(found) == len(things) || ctx.Err() != nil {
+			continue
+		}
+		for _, thing := range things {
+			if found[thing] != "" {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(thing, "/") && holdsOpen(dir, thing):
+				found[thing] = l.whoIs(ctx, dir, pid) + " has it open"
+			case commandNames(dir, thing):
+				found[thing] = "probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,"
+			}
+		}
+	}
+	return found
+}
+
+// holdsOpen says that a process has a file open for writing.
+func holdsOpen(proc, path string) bool {
+	fds, _ := filepath.Glob(proc + "/fd/*")
+	for _, fd := range fds {
+		if at, err := os.Readlink(fd); err != nil || at != path {
+			continue
+		}
+		info, err := readKernelFile(proc + "/fdinfo/" + filepath.Base(fd))
+		if m := openFlags.FindSubmatch(info); err == nil && m != nil {
+			flags, err := strconv.ParseUint(string(m[1]), 8, 64)
+			return err == nil && flags&(uint64(os.O_WRONLY)|uint64(os.O_RDWR)) != 0
+		}
+	}
+	return false
+}
+
+var openFlags = regexp.MustCompile(`(?m)^flags:\s*(\d+)`)
+
+// commandNames says that the command of a process has a thing in it, or a script that it runs.
+func commandNames(proc, thing string) bool {
+	text, err := readKernelFile(proc + "/cmdline")
+	if err != nil || len(text) == 0 {
+		return false // a thread of the kernel, or it ended
+	}
+	if mentions(strings.ReplaceAll(string(text), "\x00", " "), thing) {
+		return true
+	}
+	args := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	for _, arg := range args[:min(len(args), maxScriptArgs)] {
+		if !filepath.IsAbs(arg) {
+			continue
+		}
+		script := proc + "/root" + arg // as the process sees it
+		info, err := os.Stat(script)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
+			continue
+		}
+		if text, err := os.ReadFile(script); err == nil && !strings.HasPrefix(string(text), "\x7fELF") && mentions(string(text), thing) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions says that all words of a thing stand in a text; of a sysctl, either form of its key.
+func mentions(text, thing string) bool {
+	if strings.Contains(text, thing) || !strings.HasPrefix(thing, "/") && strings.Contains(text, strings.ReplaceAll(thing, ".", "/")) {
+		return true
+	}
+	words := strings.Fields(thing)
+	if len(words) < 2 {
+		return false
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// containerOf finds the id of a container in a control group: cri-containerd-ID.scope, crio-ID.scope, docker-ID.scope, …/ID.
+var containerOf = regexp.MustCompile(`([0-9a-f]{64})(\.scope)?$`)
+
+// whoIs names a process by its pod and image, or by its unit, and by its program.
+func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
+	comm, _ := readKernelFile(proc + "/comm")
+	program := fmt.Sprintf("%s, process %d", strings.TrimSpace(string(comm)), pid)
+	group, _ := readKernelFile(proc + "/cgroup")
+	unit := ""
+	for line := range strings.Lines(string(group)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		if id := containerOf.FindStringSubmatch(parts[2]); id != nil {
+			return l.containerNamed(ctx, id[1]) + " (" + program + ")"
+		}
+		for _, part := range strings.Split(parts[2], "/") {
+			if strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope") {
+				unit = part
+			}
+		}
+	}
+	if unit == "" {
+		return program
+	}
+	return "unit " + unit + " (" + program + ")"
+}
+
+// containerNamed is the pod and the image of a container, if the runtime knows them.
+func (l *Live) containerNamed(ctx context.Context, id string) string {
+	name := "container " + id[:12]
+	_ = l.cri(ctx, writersLimit, func(ctx context.Context, c criClient) error { // without the runtime it is the number alone
+		answer, err := c.call(ctx, "ListContainers", nil)
+		if err != nil {
+			return err
+		}
+		if known := containerIn(answer, id); known != "" {
+			name = known
+		}
+		return nil
+	})
+	return name
+}
+
+// containerIn finds a container in a ListContainersResponse: "container NAME, image IMAGE".
+func containerIn(answer []byte, want string) (out string) {
+	one := func(data []byte, at int) (text string) {
+		_ = eachField(data, func(field int, _ uint64, data []byte) error {
+			if field == at {
+				text = string(data)
+			}
+			return nil
+		})
+		return text
+	}
+	_ = eachField(answer, func(field int, _ uint64, data []byte) error { // what cannot be read names nobody
+		if field == 1 && one(data, 1) == want {
+			out = fmt.Sprintf("container %s, image %s", one([]byte(one(data, 3)), 1), one([]byte(one(data, 4)), 1))
+		}
+		return nil
+	})
+	return out
+}

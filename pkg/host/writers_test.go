@@ -1,0 +1,89 @@
+package host
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// running has a program of the test's own run until the test is over.
+func running(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait() // what it says when its input ends does not matter
+	})
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it runs
+		t.Fatal(err)
+	}
+}
+
+func TestWritersAreNamed(t *testing.T) {
+	view, err := OpenView(t.Context(), Options{Root: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	dir := t.TempDir()
+	open, script := filepath.Join(dir, "open.conf"), filepath.Join(dir, "fight.sh")
+	if err := os.WriteFile(script, []byte("# sysctl -w net.ipv4.conf.by_script.rp_filter=0\necho up\nread end\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	running(t, "sh", script)
+	running(t, "sh", "-c", "exec 3>>"+open+"; echo up; read end")
+	running(t, "sh", "-c", "echo up; read end; : ip route del 192.0.2.0/24 dev nw-none")
+	running(t, "sh", "-c", "echo up; read end; : > /proc/sys/net/ipv4/conf/by_path/rp_filter")
+
+	things := map[string]string{
+		"net.ipv4.conf.by_script.rp_filter": "probably ", "net.ipv4.conf.by_path.rp_filter": "probably ", "route 192.0.2.0/24": "probably ",
+		open: "sh, process ", "net.ipv4.conf.by_nobody.rp_" + "filter": "",
+	}
+	var list []string
+	for thing := range things {
+		list = append(list, thing)
+	}
+	found := view.Writers(t.Context(), list)
+	for thing, want := range things {
+		if got := found[thing]; want == "" && got != "" || want != "" && (!strings.Contains(got, "sh, process ") || !strings.Contains(got, strings.TrimSuffix(want, "sh, process "))) {
+			t.Errorf("%s: %q, want %q", thing, got, want)
+		}
+	}
+	if who := found[open]; strings.HasPrefix(who, "probably") || !strings.HasSuffix(who, "has it open") {
+		t.Errorf("who has a file open is %q", who)
+	}
+}
+
+func TestContainersAreNamedByTheirImage(t *testing.T) {
+	field := func(n int, data []byte) []byte {
+		return append(binary.AppendUvarint([]byte{byte(n<<3 | 2)}, uint64(len(data))), data...)
+	}
+	id := strings.Repeat("ab", 32)
+	one := bytes.Join([][]byte{field(1, []byte(id)), field(3, field(1, []byte("agent"))), field(4, field(1, []byte("registry.example/net:1")))}, nil)
+	answer := append(field(1, field(1, []byte("other"))), field(1, one)...)
+	if got := containerIn(answer, id); got != "container agent, image registry.example/net:1" {
+		t.Errorf("%q", got)
+	}
+	if got := containerIn(answer, "none"); got != "" {
+		t.Errorf("of one that is not there %q", got)
+	}
+	group := "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"
+	if m := containerOf.FindStringSubmatch(group); m == nil || m[1] != id {
+		t.Errorf("%s: %v", group, m)
+	}
+}
