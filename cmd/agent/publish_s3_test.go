@@ -2,6 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +64,18 @@ func TestPublishToS3(t *testing.T) {
 	says(0, "which is trusted", "store", "verify", dest, "--cluster", cluster, "--public-key", key+".pub")
 	says(0, "signed generation 1", "store", "sign", dest, "--cluster", cluster, "--key", key+".key")
 
+	// Behind a CA of our own it takes what the agent's own file says of stores.
+	front := tlsFront(t, server.URL)
+	ca, own := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "agent.yaml")
+	if err := errors.Join(os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o644),
+		os.WriteFile(own, []byte("cluster: another.example.com\nstoreCA: "+ca+"\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	secure := dest + "?endpoint=" + front.URL
+	says(1, "install the server's CA", "store", "sign", secure, "--cluster", cluster, "--key", key+".key")
+	says(0, "signed generation 1", "store", "sign", secure, "--cluster", cluster, "--key", key+".key", "--conf", own)
+	says(0, "nothing to publish", "store", "publish", dir, secure, "--key", key+".key", "--conf", own)
+
 	pub, err := os.ReadFile(key + ".pub")
 	if err != nil {
 		t.Fatal(err)
@@ -84,4 +101,19 @@ func TestPublishToS3(t *testing.T) {
 		}
 		t.Setenv("S3_ENDPOINT", "http://127.0.0.1:1")
 	}
+}
+
+// tlsFront speaks TLS for a server that does not.
+func tlsFront(t *testing.T, behind string) *httptest.Server {
+	t.Helper()
+	to, err := url.Parse(behind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host // it is signed
+	}})
+	t.Cleanup(front.Close)
+	return front
 }

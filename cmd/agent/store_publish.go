@@ -14,9 +14,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
-	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 )
 
 // publishing is what the flags of publish and sign say.
@@ -65,12 +63,16 @@ first: you vouch for it.`,
 			if key == nil {
 				return errors.New("sign needs a key: give --key; `agent store keygen` makes one")
 			}
+			options, err := f.publisherOptions()
+			if err != nil {
+				return err
+			}
 			dest, clusters, err := clustersOf(f, args[0])
 			if err != nil {
 				return err
 			}
 			for _, cluster := range clusters {
-				to, err := statestore.OpenSink(dest, cluster, publisherOptions())
+				to, err := statestore.OpenSink(dest, cluster, options)
 				if err != nil {
 					return err
 				}
@@ -110,6 +112,10 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	if err != nil {
 		return err
 	}
+	options, err := f.publisherOptions()
+	if err != nil {
+		return err
+	}
 	if from, err := filepath.Abs(dir); err == nil {
 		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, f.cluster)) {
 			return fmt.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
@@ -131,7 +137,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		if err != nil {
 			return err
 		}
-		to, err := statestore.OpenSink(dest, cluster, publisherOptions())
+		to, err := statestore.OpenSink(dest, cluster, options)
 		if err != nil {
 			return err
 		}
@@ -149,13 +155,22 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	return nil
 }
 
-// publisherOptions are how a person's own machine publishes: to Kubernetes as kubectl would.
-func publisherOptions() statestore.Options {
-	kubeconfig := os.Getenv("KUBECONFIG")
-	if home, err := os.UserHomeDir(); err == nil && kubeconfig == "" {
-		kubeconfig = filepath.Join(home, ".kube", "config")
+// publisherOptions are how a person's own machine publishes: with the settings for stores of the agent's own file, as the daemon would, and without one to Kubernetes
+// as kubectl would. What the file says of clusters is of the node that it is on.
+func (f *flags) publisherOptions() (statestore.Options, error) {
+	named := f.cluster
+	if err := f.readConf(); err != nil {
+		return statestore.Options{}, err
 	}
-	return statestore.Options{Kubernetes: kubernetes.Options{Kubeconfig: kubeconfig, Options: kube.Options{Version: version}}}
+	f.cluster = named
+	o := f.storeOptions(nil)
+	if o.Kubernetes.Kubeconfig == "" {
+		o.Kubernetes.Kubeconfig = os.Getenv("KUBECONFIG")
+	}
+	if home, err := os.UserHomeDir(); err == nil && o.Kubernetes.Kubeconfig == "" {
+		o.Kubernetes.Kubeconfig = filepath.Join(home, ".kube", "config")
+	}
+	return o, nil
 }
 
 // clustersOf are the clusters that a command is about: the named one, or all of a directory.
