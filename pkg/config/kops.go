@@ -10,9 +10,28 @@ import (
 // https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/cluster.go
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go
 
-// kopsClusters are the cluster's documents, the one to read first. The first two have all defaults filled in, as they were when the cluster was last
+// KopsClusters are the cluster's documents, the one to read first. The first two have all defaults filled in, as they were when the cluster was last
 // updated; config is what the user writes.
-var kopsClusters = [...]string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, to 1.21, all
+var KopsClusters = []string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, to 1.21, all
+
+// KopsGroup is the name of a node group's document, as users write it.
+func KopsGroup(group string) string { return "instancegroup/" + group }
+
+// KopsNodeup is the name of a node group's document as nodeup reads it (from 1.22), in the directory of a role.
+func KopsNodeup(dir, group string) string {
+	return path.Join("igconfig", dir, group, "nodeupconfig.yaml")
+}
+
+// KopsNodeups are the names that a group's may have whose role is not known.
+func KopsNodeups(group string) []string {
+	var out []string
+	for _, role := range []string{RoleNode, RoleControlPlane, RoleAPIServer, RoleBastion} {
+		for _, dir := range nodeupDirs[role] {
+			out = append(out, KopsNodeup(dir, group))
+		}
+	}
+	return out
+}
 
 // kindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
 const kindNodeup = "NodeupConfig"
@@ -37,11 +56,11 @@ var nodeup = dialect{
 func kindOfKops(file string) (kind, name string) {
 	parts := strings.Split(file, "/")
 	switch {
-	case slices.Contains(kopsClusters[:], file):
+	case slices.Contains(KopsClusters, file):
 		return KindCluster, ""
-	case len(parts) == 2 && parts[0] == "instancegroup":
+	case len(parts) == 2 && file == KopsGroup(parts[1]):
 		return KindNodeGroup, parts[1]
-	case len(parts) == 4 && parts[0] == "igconfig" && parts[3] == "nodeupconfig.yaml":
+	case len(parts) == 4 && file == KopsNodeup(parts[1], parts[2]):
 		return kindNodeup, parts[2]
 	}
 	return "", ""
@@ -61,7 +80,7 @@ var nodeupDirs = map[string][]string{
 // nodeupOf is the NodeupConfig of a group; nil: there is none.
 func (l *loader) nodeupOf(group, role string) *document {
 	for _, dir := range nodeupDirs[role] {
-		if doc := l.docs[path.Join("igconfig", dir, group, "nodeupconfig.yaml")]; doc != nil {
+		if doc := l.docs[KopsNodeup(dir, group)]; doc != nil {
 			return doc
 		}
 	}

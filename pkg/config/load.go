@@ -103,7 +103,7 @@ func newLoader(sources []Source, files []host.Named) *loader {
 
 // before is the one of two documents of a cluster that is read. The first may be nil.
 func before(a, b *document) *document {
-	order := append([]string{"cluster.yaml"}, kopsClusters[:]...)
+	order := append([]string{"cluster.yaml"}, KopsClusters...)
 	if a == nil || slices.Index(order, b.path) < slices.Index(order, a.path) {
 		return b
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -32,9 +32,6 @@ type kopsStore struct {
 
 // kopsLooks is how often documents that change while they are read are read again.
 const kopsLooks = 5
-
-// kopsRoles are the directories of igconfig/. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/instancegroup.go
-var kopsRoles = []string{"node", "control-plane", "master", "apiserver", "bastion"}
 
 // Fetch is that of [Store].
 func (k *kopsStore) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
@@ -90,11 +87,7 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 func (k *kopsStore) choices() [][]string {
 	choices := [][]string{slices.Clone(clusterDocuments[1:])}
 	if k.group != "" {
-		var nodeup []string
-		for _, role := range kopsRoles {
-			nodeup = append(nodeup, path.Join("igconfig", role, k.group, "nodeupconfig.yaml"))
-		}
-		choices = append(choices, []string{path.Join("instancegroup", k.group)}, nodeup)
+		choices = append(choices, []string{config.KopsGroup(k.group)}, config.KopsNodeups(k.group))
 	}
 	if k.have == nil || k.all {
 		return choices

@@ -1,19 +1,17 @@
 package statestore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+)
 
 // kopsLayout is what kOps itself keeps of a cluster and concerns a node, since 1.18: what its update filled in (from 1.22, to 1.21), what a user writes, node groups
 // as users write them, and as nodeup reads them (from 1.22). Its pki files have the names of [Layout]. https://kops.sigs.k8s.io/state/
-var kopsLayout = []string{
-	"cluster-completed.spec",
-	"cluster.spec",
-	"config",
-	"instancegroup/*",
-	"igconfig/*/*/nodeupconfig.yaml",
-}
+var kopsLayout = append(slices.Clone(config.KopsClusters), config.KopsGroup("*"), config.KopsNodeup("*", "*"))
 
 // clusterDocuments are the names of the cluster's document, of which one must be there, in the order in which they are looked for.
-var clusterDocuments = append([]string{clusterDocument}, kopsLayout[:3]...)
+var clusterDocuments = append([]string{clusterDocument}, config.KopsClusters...)
 
 // kopsApart are the other names of a store of kOps: its control plane's.
 var kopsApart = []string{"addons", "backups", "manifests", "secrets", "pki/ssh"}
