@@ -26,12 +26,14 @@ import (
 type Options struct {
 	Netns   string // path of a network namespace; default one of its own, which nobody else reaches
 	Address string // default 127.0.0.1
+	// Authorities are those whose clients are let in; the first has signed the server's own certificate. Default: a new one.
+	Authorities []*pki.Authority
 }
 
 // Server is an etcd that answers.
 type Server struct {
 	Endpoint  string         // https://10.77.0.1:2379
-	Authority *pki.Authority // of the server and of all clients: Authority.Client("calico-client") is let in
+	Authority *pki.Authority // of the server and of clients: Authority.Client("calico-client") is let in
 	Ctl       string         // path of etcdctl, which runs anywhere
 
 	t     testing.TB
@@ -52,11 +54,18 @@ func Start(t testing.TB, o Options) *Server {
 	if o.Netns == "" { // a port that was free on the machine's own may be taken before etcd is there
 		o.Netns = netns.New(t).Path()
 	}
-	s := &Server{Authority: pki.New(t, "etcd-clients-ca"), Ctl: filepath.Join(bin, "etcdctl"), t: t, netns: o.Netns, dir: t.TempDir()}
+	if len(o.Authorities) == 0 {
+		o.Authorities = []*pki.Authority{pki.New(t, "etcd-clients-ca")}
+	}
+	var trusted string
+	for _, a := range o.Authorities {
+		trusted += a.PEM
+	}
+	s := &Server{Authority: o.Authorities[0], Ctl: filepath.Join(bin, "etcdctl"), t: t, netns: o.Netns, dir: t.TempDir()}
 	s.Endpoint = "https://" + net.JoinHostPort(o.Address, "2379")
 	server := s.Authority.Server("etcd", o.Address)
 	cert, key := s.write("server.crt", server.Cert), s.write("server.key", server.Key)
-	ca := s.write("ca.crt", s.Authority.PEM)
+	ca := s.write("ca.crt", trusted)
 	s.log = filepath.Join(s.dir, "log")
 	log, err := os.Create(s.log)
 	if err != nil {
@@ -106,9 +115,12 @@ func (s *Server) await(process *child.Process) {
 }
 
 // Health asks the server how it is, over TLS as the client of the given certificate, nil for none. Who is not let in has an error at once.
-func (s *Server) Health(as *pki.Pair) error {
+func (s *Server) Health(as *pki.Pair) error { return s.HealthBy(s.Authority.PEM, as) }
+
+// HealthBy is [Server.Health] for who trusts these authorities, as PEM.
+func (s *Server) HealthBy(trusted string, as *pki.Pair) error {
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(s.Authority.PEM))
+	pool.AppendCertsFromPEM([]byte(trusted))
 	config := &tls.Config{RootCAs: pool}
 	if as != nil {
 		pair, err := tls.X509KeyPair([]byte(as.Cert), []byte(as.Key))
