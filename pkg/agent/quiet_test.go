@@ -210,3 +210,15 @@ func BenchmarkQuietPass10000(b *testing.B) {
 		}
 	}
 }
+
+// A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not decoded, no content is read.
+// The lines that keep it: pass.go, unfinished; pkg/statestore/own.go, foreign.
+func TestQuietPassAllocates(t *testing.T) {
+	const files, most = 1000, 50
+	q := newQuiet(t, files)
+	q.pass(t)
+	q.pass(t)
+	if each := testing.AllocsPerRun(3, func() { q.pass(t) }) / files; each > most {
+		t.Errorf("%.1f allocations for each file, want at most %d", each, most)
+	}
+}

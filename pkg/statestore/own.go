@@ -3,6 +3,7 @@ package statestore
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,24 +28,25 @@ func ownIDs(caller int, behindSudo string) []uint32 {
 // access is who may change a file or a directory, as stat(2) says it.
 type access struct{ mode, uid, gid uint32 }
 
-// foreign says who else may change what is called name; nil: nobody. within is of a directory on the way to it, where a sticky bit keeps others from
-// all but names of their own.
-func (a access) foreign(name string, within bool) error {
+// foreign says who else may change what has this path, in parts; nil: nobody. within is of a directory on the way to it, where a sticky bit keeps others from
+// all but names of their own. Of ten thousand files of root's it asks and makes nothing.
+func (a access) foreign(within bool, parts ...string) error {
 	switch {
-	case !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
-		return notOwn(name, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")
+	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
+		return notOwn(parts, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")
 	case within && a.mode&unix.S_ISVTX != 0, a.mode&unix.S_IFMT == unix.S_IFLNK:
 		return nil
 	case a.mode&0o002 != 0:
-		return notOwn(name, fmt.Sprintf("can be written by everybody (%04o)", a.mode&0o7777), "chmod o-w it")
+		return notOwn(parts, fmt.Sprintf("can be written by everybody (%04o)", a.mode&0o7777), "chmod o-w it")
 	case a.mode&0o020 != 0 && !slices.Contains(ownIDs(os.Getegid(), "SUDO_GID"), a.gid):
-		return notOwn(name, fmt.Sprintf("can be written by group %d (%04o)", a.gid, a.mode&0o7777), "chmod g-w it")
+		return notOwn(parts, fmt.Sprintf("can be written by group %d (%04o)", a.gid, a.mode&0o7777), "chmod g-w it")
 	}
 	return nil
 }
 
-func notOwn(name, why, remedy string) error {
-	return fmt.Errorf("%s %s, and whoever can write there rules this node: %s, or publish with a signature (`agent store publish --key`), or take what is there with --insecure-unsigned", name, why, remedy)
+func notOwn(parts []string, why, remedy string) error {
+	return fmt.Errorf("%s %s, and whoever can write there rules this node: %s, or publish with a signature (`agent store publish --key`), or take what is there with --insecure-unsigned",
+		path.Join(parts...), why, remedy)
 }
 
 // policy is what a published manifest is held against. The host's own directory vouches for one that nobody signed.
@@ -68,15 +70,15 @@ func (d *Directory) foreign(l *listing) error {
 		paths = append(paths, real)
 	}
 	for _, at := range paths {
-		for path := at; ; path = filepath.Dir(path) {
-			e := seenAs(os.Stat(path))
+		for dir := at; ; dir = filepath.Dir(dir) {
+			e := seenAs(os.Stat(dir))
 			if e.err != nil {
-				return explainDir(path, e.err)
+				return explainDir(dir, e.err)
 			}
-			if why := e.foreign(path, path != at); why != nil {
+			if why := e.foreign(dir != at, dir); why != nil {
 				return why
 			}
-			if path == filepath.Dir(path) {
+			if dir == filepath.Dir(dir) {
 				break
 			}
 		}

@@ -20,7 +20,7 @@ func scanManifest(_ context.Context, root *os.Root, cluster string, _ *listing) 
 		return nil, explain("read", manifestName, err)
 	}
 	e := seenAs(info, nil)
-	return &listing{objects: []listed{{manifestName, e.stamp}}, foreign: e.foreign(path.Join(cluster, manifestName), false)}, nil
+	return &listing{objects: []listed{{manifestName, e.stamp}}, foreign: e.foreign(false, cluster, manifestName)}, nil
 }
 
 // readPublished reads the manifest and the objects that it names, and verifies each.

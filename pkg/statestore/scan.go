@@ -207,7 +207,7 @@ func typeOf(mode uint32) fs.FileMode {
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	leads := e.mode.IsDir() && leadsToObjects(name)
 	if l.foreign == nil && (leads || l.takes(name)) {
-		l.foreign = e.foreign(path.Join(cluster, name), false)
+		l.foreign = e.foreign(false, cluster, name)
 	}
 	switch {
 	case leads:
