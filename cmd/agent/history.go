@@ -67,6 +67,26 @@ func historyText(w io.Writer, h *agent.History) {
 		row(mark, strconv.Itoa(r.Number), r.Time, r.Generation, r.Digest, r.Network, len(r.Tasks), r.By)
 	}
 	undone(time.Unix(1<<40, 0))
+	repairedText(w, h.Repaired)
+}
+
+// repairedText lists what others changed: it made no revision.
+func repairedText(w io.Writer, list []agent.Repaired) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  %-9s%-22s%-22s%s\n", "REPAIRED", "FIRST", "LAST", "KEY")
+	for _, r := range list {
+		last := "-"
+		if at := r.Last(); !at.IsZero() {
+			last = at.UTC().Format(time.RFC3339)
+		}
+		who := ""
+		if r.Writer != "" {
+			who = " (" + r.Writer + " writes it too)"
+		}
+		fmt.Fprintf(w, "  %-9d%-22s%-22s%s%s\n", r.Repairs, r.First.UTC().Format(time.RFC3339), last, r.Key, who)
+	}
 }
 
 // withoutTasks is the history for programs: the tasks of a revision name contents, and are long.

@@ -19,8 +19,9 @@ import (
 type History struct {
 	Current   int               `json:"current"` // revision that the node is at
 	Held      *ledger.Pin       `json:"held,omitempty"`
-	Revisions []ledger.Revision `json:"revisions"`        // oldest first
-	Undone    []ledger.Undone   `json:"undone,omitempty"` // what was applied and taken back, oldest first
+	Revisions []ledger.Revision `json:"revisions"`          // oldest first
+	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
+	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
 	Damage    []string          `json:"damage,omitempty"`
 }
 
@@ -40,6 +41,7 @@ func (p Pass) History() (*History, error) {
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
+	h.Repaired = repaired(led)
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
