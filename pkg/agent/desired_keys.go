@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -29,13 +30,26 @@ func (d *Desired) bring() error {
 	if err != nil {
 		d.Damage = append(d.Damage, err.Error())
 	}
-	for name, p := range pairs {
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		p := pairs[name]
 		if !slices.Contains(wanted, name) {
+			d.misplaced(name, p)
 			p.Key = nil
 		}
 		d.Keypairs[name] = model.Keypair(p)
 	}
 	return nil
+}
+
+// misplaced says of a CA's private key that it has no place on this node. It is no reason to stop the node's network: the key is not used, and only people can take it away.
+func (d *Desired) misplaced(name string, p statestore.Keypair) {
+	if p.Key == nil || d.Node.ControlPlane() {
+		return
+	}
+	if chain, err := certs.Parse(p.Cert); err == nil && chain[0].IsCA {
+		d.Damage = append(d.Damage, fmt.Sprintf("%s hands out the private key of the CA %s, and this node's role is %s: whoever reads it here signs for the whole cluster; it is not used; "+
+			"take pki/private/%s away from what workers can read, and change the CA", d.Snapshot.Origin, name, d.Node.Role, name))
+	}
 }
 
 // toKeep are the objects that the node keeps of a snapshot for when the store is away: no private key but those that it installs. That of a CA it signs
