@@ -49,8 +49,11 @@ func (p Pass) paused(r ledger.Reader) *report.Paused {
 	if err != nil && p.Log != nil {
 		p.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
 	}
+	if z == nil {
+		return nil
+	}
 	now := ledger.ClockOf(r, time.Now().UTC())
-	if z == nil || !now.Now.Before(z.Ends(now)) {
+	if !now.Now.Before(z.Ends(now)) {
 		return nil
 	}
 	return pausedAs(z, now)

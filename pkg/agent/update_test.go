@@ -119,30 +119,71 @@ func TestADryRunForetellsTheWait(t *testing.T) {
 	}
 }
 
-// A fleet takes a change node by node, within the splay, each at the same moment whoever restarts; raising the percent admits more and throws nobody out.
+// A fleet takes a change node by node, each at its own moment within the splay.
 func TestSplay(t *testing.T) {
+	moments := map[time.Duration]string{}
+	for _, name := range []string{"n", "another"} {
+		t.Run(name, func(t *testing.T) {
+			b, publish := fleetNode(t)
+			b.daemon.Select.Node = name
+			own := strings.Replace(read(t, b.store, "/demo/nodes/n.yaml"), "name: n}", "name: "+name+"}", 1)
+			if err := os.Remove(filepath.Join(b.store, "demo/nodes/n.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			b.write(t, "nodes/"+name+".yaml", own)
+			publish(t, "{splay: 1h}", "one")
+			b.live(t, func(t *testing.T) {
+				publish(t, "{splay: 1h}", "two")
+				later(11 * time.Minute)
+				u := b.waits(t)
+				if u == nil || u.Class != "reload" {
+					t.Fatalf("it did not wait: %+v", u)
+				}
+				until := u.Free.Add(time.Duration(float64(time.Hour) * fraction(name))).Truncate(time.Second)
+				moments[until.Sub(u.Free)] = name
+				later(time.Until(until) - time.Second)
+				if got := read(t, b.root, "/etc/hello"); got != "one" {
+					t.Errorf("it was taken before its moment: %q", got)
+				}
+				later(2 * time.Second)
+				if got := read(t, b.root, "/etc/hello"); got != "two" || b.waits(t) != nil {
+					t.Errorf("it was not taken at its moment, %s: %q", until, got)
+				}
+				publish(t, "{splay: 0s}", "three")
+				later(11 * time.Minute)
+				if got := read(t, b.root, "/etc/hello"); got != "three" {
+					t.Errorf("without a splay it was not taken at once: %q", got)
+				}
+			})
+		})
+	}
+	if len(moments) != 2 {
+		t.Errorf("the nodes go together: %v", moments)
+	}
+}
+
+// What was let go is brought to its end, whatever would hold it back by now: a run that was killed in the middle leaves nothing half, and does not go
+// back. Of another generation that says nothing.
+func TestWhatWasLetGoGoesOn(t *testing.T) {
 	b, publish := fleetNode(t)
-	publish(t, "{splay: 1h}", "one")
+	publish(t, "{auto: live}", "one")
 	b.live(t, func(t *testing.T) {
-		publish(t, "{splay: 1h}", "two")
-		later(10*time.Minute + time.Minute)
-		u := b.waits(t)
-		if u == nil || u.Class != "reload" {
-			t.Fatalf("it did not wait: %+v", u)
-		}
-		until := u.Free.Add(time.Duration(float64(time.Hour) * fraction("n"))).Truncate(time.Second)
-		later(time.Until(until) - time.Second)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
-			t.Errorf("it was taken before its moment: %q", got)
-		}
-		later(2 * time.Second)
-		if got := read(t, b.root, "/etc/hello"); got != "two" || b.waits(t) != nil {
-			t.Errorf("it was not taken at its moment, %s: %q", until, got)
-		}
-		publish(t, "{splay: 0s}", "three")
+		publish(t, "{auto: live}", "two")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "three" {
-			t.Errorf("without a splay it was not taken at once: %q", got)
+		u := b.waits(t)
+		if u == nil {
+			t.Fatal("it did not wait")
+		}
+		put(t, b.root, ledger.Dir+"/update.json", strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
+		put(t, b.root, "/etc/hello", "two") // as far as it came
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
+			t.Errorf("it was not brought to its end: %q", got)
+		}
+		publish(t, "{auto: live}", "three")
+		later(11 * time.Minute)
+		if u := b.waits(t); u == nil || u.LetGo != "" || read(t, b.root, "/etc/hello") != "two" {
+			t.Errorf("the next one was let go with it: %+v", u)
 		}
 	})
 }
