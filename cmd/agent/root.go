@@ -56,29 +56,10 @@ tells systemd when kubelet may start, and looks again every interval.`,
 			return f.checkOutput()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.checkRun(); err != nil {
+				return err
+			}
 			switch {
-			case f.dryRun && f.once:
-				return errors.New("--dry-run and --once exclude each other: the first shows what the second would do")
-			case f.wait != 0 && !f.once:
-				return errors.New("--wait needs --once: the daemon waits by itself")
-			case f.wait < 0:
-				return fmt.Errorf("--wait %s: expected a time such as 5m", f.wait)
-			case f.interval != 0 && (f.once || f.dryRun || f.sandbox):
-				return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
-			case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
-				return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
-			case f.metrics != "" && config.ValidMetrics(f.metrics) != "":
-				return fmt.Errorf("--metrics %s: expected %s", f.metrics, config.ValidMetrics(f.metrics))
-			case f.nodeStatus != "" && config.ValidNodeStatus(f.nodeStatus) != "":
-				return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
-			case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
-				return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
-			case f.logFormat != "" && f.logFormat != config.LogText && f.logFormat != config.LogJSON:
-				return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)
-			case f.trust.older && !f.once && !f.dryRun:
-				return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
-			case f.sandbox && f.root != "/":
-				return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
 			case f.sandbox:
 				return runSandbox(cmd.Context(), f, s)
 			case f.dryRun:
@@ -128,6 +109,35 @@ func (f *flags) addTelling(cmd *cobra.Command) {
 	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", config.On, config.Off)
+}
+
+// checkRun refuses flags of the agent itself that do not go together.
+func (f *flags) checkRun() error {
+	switch {
+	case f.dryRun && f.once:
+		return errors.New("--dry-run and --once exclude each other: the first shows what the second would do")
+	case f.wait != 0 && !f.once:
+		return errors.New("--wait needs --once: the daemon waits by itself")
+	case f.wait < 0:
+		return fmt.Errorf("--wait %s: expected a time such as 5m", f.wait)
+	case f.interval != 0 && (f.once || f.dryRun || f.sandbox):
+		return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
+	case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
+		return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
+	case f.metrics != "" && config.ValidMetrics(f.metrics) != "":
+		return fmt.Errorf("--metrics %s: expected %s", f.metrics, config.ValidMetrics(f.metrics))
+	case f.nodeStatus != "" && config.ValidNodeStatus(f.nodeStatus) != "":
+		return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
+	case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
+		return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
+	case f.logFormat != "" && f.logFormat != config.LogText && f.logFormat != config.LogJSON:
+		return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)
+	case f.trust.older && !f.once && !f.dryRun:
+		return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
+	case f.sandbox && f.root != "/":
+		return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
+	}
+	return nil
 }
 
 // addDisruptive gives a command the flag that lets a switch of networks happen.
