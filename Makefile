@@ -5,7 +5,7 @@ CACHE := .cache
 # A linter is built once for each Go and each pin.
 TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
 # Where goroutines share memory of ours.
-RACE := ./pkg/graph/... ./pkg/statestore/...
+RACE := ./pkg/graph/... ./pkg/publish/... ./pkg/statestore/...
 TESTFLAGS ?=
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
