@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -31,6 +34,10 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	d := agent.Daemon{
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
 	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	d.Reload = reload
 	end := f.observe(ctx, &d, w)
 	defer end()
 	observers, told := f.tell(ctx, w.pass.Host, s, log)

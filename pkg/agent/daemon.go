@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,10 @@ type Manager interface {
 	Ready(status string) error
 	Status(status string) error
 	Stopping() error
+	// Reloading says that a changed configuration is taken; Ready ends it.
+	Reloading() error
+	// Extend asks for so much more time to start or to stop, from now.
+	Extend(by time.Duration) error
 	Watchdog(ctx context.Context, alive func() bool) error
 }
 
@@ -29,9 +34,10 @@ type Daemon struct {
 	Select   config.Select
 	Interval time.Duration // between passes, give or take a tenth
 	Manager  Manager
-	Control  *control.Server // where commands come in; nil: nowhere
-	Target   control.Target  // where Store and Select come from, as a command's flags name them
-	Version  string          // of the agent
+	Control  *control.Server  // where commands come in; nil: nowhere
+	Target   control.Target   // where Store and Select come from, as a command's flags name them
+	Version  string           // of the agent
+	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
 	// Observers are told how the node stands, in this order.
 	Observers []Observer
 }
@@ -57,6 +63,7 @@ type life struct {
 	unread   bool      // the last pass could not read the store
 	over     bool      // somebody asked the daemon to end
 	standing standing
+	notify   notifying
 }
 
 // wake is why the daemon stopped waiting.
@@ -79,6 +86,11 @@ func (d Daemon) Run(ctx context.Context) error {
 			d.Pass.Log.Warn("the watchdog is not petted", zap.Error(err))
 		}
 	}()
+
+	ended := make(chan struct{})
+	patient := make(chan struct{})
+	go func() { defer close(patient); l.patience(ctx, ended) }()
+	defer func() { close(ended); <-patient }()
 
 	recoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
 	l.beginTelling()
@@ -115,6 +127,8 @@ func (l *life) wait(ctx context.Context) wake {
 		return wake{cause: what + " changed"}
 	case job := <-l.Control.Jobs():
 		return asked(job)
+	case <-l.Reload:
+		return wake{cause: "a reload was asked for"}
 	}
 	switch {
 	case l.standing.now.Totals.Passes == 0:
@@ -146,11 +160,12 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	tell := l.Manager.Status
 	if !l.ready && prepared(out.plan) {
 		tell, l.ready = l.Manager.Ready, true
+		l.notify.ready.Store(true)
 		l.Pass.Log.Info("prepared: kubelet may start")
 	}
-	if err := tell(out.status(l.desired)); err != nil {
-		l.Pass.Log.Warn("systemd was not told", zap.Error(err))
-	}
+	status := out.status(l.desired)
+	l.notify.last.Store(&status)
+	l.told(tell(status))
 	wait := l.delay(l.failures)
 	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, trialLook)
@@ -185,6 +200,7 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	if l.desired == nil && !pass.Held() {
 		return out
 	}
+	defer l.reloading()(&out)
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	if ctx.Err() == nil {
 		l.health.pass(out.err)

@@ -47,7 +47,9 @@ func (c *counter) Status(status string) error {
 	return nil
 }
 
-func (c *counter) Stopping() error { return nil }
+func (c *counter) Stopping() error            { return nil }
+func (c *counter) Reloading() error           { return nil }
+func (c *counter) Extend(time.Duration) error { return nil }
 
 func (c *counter) Watchdog(ctx context.Context, _ func() bool) error {
 	<-ctx.Done()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"golang.org/x/sys/unix"
 )
 
 // Systemd tells the service manager how the daemon is. Without NOTIFY_SOCKET
@@ -24,6 +25,20 @@ func (Systemd) Status(status string) error { return notify("STATUS=" + oneLine(s
 
 // Stopping says that the daemon is on its way out.
 func (Systemd) Stopping() error { return notify(daemon.SdNotifyStopping) }
+
+// Reloading says that a changed configuration is taken; Ready ends it. The time is for Type=notify-reload, and no harm to others.
+func (Systemd) Reloading() error {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return fmt.Errorf("read the clock: %w", err)
+	}
+	return notify(fmt.Sprintf("%s\nMONOTONIC_USEC=%d", daemon.SdNotifyReloading, now.Nano()/int64(time.Microsecond)))
+}
+
+// Extend asks for so much more time to start or to stop, from now.
+func (Systemd) Extend(by time.Duration) error {
+	return notify(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", by.Microseconds()))
+}
 
 // oneLine keeps a status from being more than one: a line of its own is another message to systemd.
 func oneLine(status string) string { return strings.Join(strings.Fields(status), " ") }
