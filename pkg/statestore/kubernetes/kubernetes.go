@@ -16,10 +16,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -61,20 +62,17 @@ const (
 // label marks what we make, for people and for kubectl.
 var label = map[string]string{"app.kubernetes.io/managed-by": "netwright"}
 
-// A namespace's name (RFC 1123 label), and a cluster's whose name must lead the name of an object (RFC 1123 subdomain).
-var (
-	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	clusterName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
-
 const maxCluster = 253 - len(".0123456789012345678901234567890123456789012345678901234567890123.999")
+
+// leads says that the name of an API object may begin with this one.
+func leads(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
 // New names a cluster's part of a namespace. It asks nobody, and the kubeconfig need not be there yet.
 func New(namespace, cluster string, o Options) (*Namespace, error) {
 	switch {
-	case !namespaceName.MatchString(namespace):
+	case len(validation.IsDNS1123Label(namespace)) > 0:
 		return nil, fmt.Errorf("%q is no name of a Kubernetes namespace: write k8s://NAMESPACE, in lower case", namespace)
-	case !clusterName.MatchString(cluster) || len(cluster) > maxCluster:
+	case !leads(cluster) || len(cluster) > maxCluster:
 		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, digits, dots and hyphens, at most %d", cluster, maxCluster)
 	}
 	o.Kubeconfig = cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig)
@@ -107,7 +105,7 @@ func (n *Namespace) named(name string) (string, error) {
 	switch {
 	case name == manifest:
 		return n.cluster + "." + manifest, nil
-	case isObject && clusterName.MatchString(hash) && !strings.Contains(hash, "."):
+	case isObject && leads(hash) && !strings.Contains(hash, "."):
 		return n.cluster + "." + hash, nil
 	}
 	return "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
