@@ -98,9 +98,18 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	complete(cmd, "log-format", config.LogText, config.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
-	cmd.AddCommand(statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s), explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s),
-		historyCommand(f, s), rollbackCommand(f, s), resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s), userDataCommand(f, s))
+	cmd.AddCommand(f.commands(s)...)
 	return cmd
+}
+
+// commands are all others.
+func (f *flags) commands(s streams) []*cobra.Command {
+	return []*cobra.Command{
+		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s),
+		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s), rollbackCommand(f, s),
+		resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s),
+		userDataCommand(f, s),
+	}
 }
 
 // addTelling gives the daemon the flags of how it tells how it is.
