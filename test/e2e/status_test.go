@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/node"
+)
+
+// A node tells how it is: to root, to a member of statusGroup, to nobody else; while it is watched, when its daemon is killed, and when it is switched off. What goes
+// into a bug report holds no secret that is on the node.
+func TestStatusOfANode(t *testing.T) {
+	ctx := t.Context()
+	s := bridgeStore(t)
+	secret := "  fileAssets:\n  - {name: password, path: /etc/demo/password, mode: \"0400\", content: \"password is S3CRET-of-a-file\"}\n"
+	s.write(t, "cluster.yaml", document("Cluster", cluster, bridgeSpec+s.pluginSpec(t)+secret))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nstatusGroup: watchers\n",
+	}}))
+	n.Shell(ctx, "groupadd --system watchers; useradd --system --groups watchers member; useradd --system stranger")
+
+	// before a daemon was ever started
+	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: netwright-agent.service is disabled") {
+		t.Errorf("without a daemon: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	until(t, n, "the node is right", "netwright status")
+	if got, want := n.Shell(ctx, "cd /run/netwright && stat -c '%a %U:%G' . agent.sock status.sock status.json daemon.lock"), "710 root:watchers\n600 root:root\n660 root:watchers\n640 root:watchers\n600 root:root"; strings.TrimSpace(got) != want {
+		t.Errorf("/run/netwright is\n%s\nwant\n%s", got, want)
+	}
+	console := n.Shell(ctx, "journalctl -b -u netwright-agent -o cat | grep '^netwright: '")
+	if !strings.HasPrefix(console, "netwright: prepared, kubelet may start; node-1: converged; ") || strings.Count(console, "\n") > 1 {
+		t.Errorf("the console's line is %q", console)
+	}
+
+	// who may read it
+	as := func(user, command string) node.Result {
+		return n.Run(ctx, "runuser", "-u", user, "--", "sh", "-c", command)
+	}
+	var view report.StatusView
+	if r := as("member", "netwright status -o json"); r.Code != 0 || json.Unmarshal([]byte(r.Stdout), &view) != nil || view.Status == nil || view.State != report.NodeConverged || !view.Daemon.Running {
+		t.Errorf("to a member: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	if r := as("stranger", "netwright status"); r.Code != 1 || !strings.Contains(r.Stderr, "root and the group watchers") || r.Stdout != "" {
+		t.Errorf("to somebody else: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	for user, commands := range map[string][]string{
+		"member": {"netwright --once", "netwright resume", "ls /run/netwright", "cat /run/netwright/daemon.lock", "test -w /run/netwright/agent.sock"}, "stranger": {"cat /run/netwright/status.json", "test -w /run/netwright/status.sock"},
+	} {
+		for _, command := range commands {
+			if r := as(user, command); r.Code == 0 {
+				t.Errorf("%s may do `%s`:\n%s", user, command, r.Stdout)
+			}
+		}
+	}
+
+	// who watches sees a repair, the daemon's death, and the next one
+	n.Start(ctx, "watch", "/bin/sh", "-c", "exec netwright status --watch >/run/watch 2>&1")
+	n.Start(ctx, "watch-json", "/bin/sh", "-c", "exec netwright status --watch -o json >/run/watch.json 2>&1")
+	n.Start(ctx, "reader", "/bin/sh", "-c", "netwright status --watch -o json | sleep infinity") // it does not read
+	until(t, n, "the watchers watch", "grep -q ^converged /run/watch && grep -q '\"state\":\"converged\"' /run/watch.json")
+	n.Shell(ctx, "rm /etc/sysctl.d/99-netwright.conf && netwright --once")
+	until(t, n, "the repair is told", "grep -q ' repaired file:/etc/sysctl.d/99-netwright.conf: absent' /run/watch")
+	n.Must(ctx, "systemctl", "kill", "--signal=KILL", "netwright-agent")
+	until(t, n, "the death is told", "grep -q ' no daemon: ' /run/watch && grep -q '\"running\":false' /run/watch.json")
+	until(t, n, "the next daemon is told", "tail -n 1 /run/watch.json | grep -q '\"running\":true.*' && netwright status")
+	n.Shell(ctx, "systemctl stop watch watch-json reader")
+
+	// a bug report
+	n.Shell(ctx, "logger --tag netwright -- nothing; systemd-run --wait --unit=netwright-undo.service echo 'token=S3CRET-of-the-journal and Bearer S3CRETS3CRET' || true")
+	n.Shell(ctx, "cd /root && NETWRIGHT_KEY_PASSWORD=S3CRET-of-the-environment netwright support --file /root/bundle.tar.gz && tar xzf bundle.tar.gz && mv netwright-support-* bundle")
+	if got := n.Shell(ctx, "stat -c %a /root/bundle.tar.gz; grep -rail -e S3CRET -e UzNDUkVU /root/bundle || true; grep -l cbr0 /root/bundle/host/ip-link.txt; grep -lF '[redacted' /root/bundle/host/journal.txt; test -s /root/bundle/host/nft.txt && echo nft"); strings.Fields(got)[0] != "600" ||
+		strings.Join(strings.Fields(got)[1:], " ") != "/root/bundle/host/ip-link.txt /root/bundle/host/journal.txt nft" {
+		t.Errorf("the archive: %s\n%s", got, n.Shell(ctx, "cat /root/bundle/manifest.json"))
+	}
+
+	// switched off, and stopped
+	n.Shell(ctx, "touch /etc/netwright/disabled && systemctl restart netwright-agent; systemctl stop netwright-agent")
+	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: it is switched off") || !strings.Contains(r.Stdout, "rm /etc/netwright/disabled") ||
+		!strings.Contains(r.Stdout, "below is how it was") {
+		t.Errorf("switched off: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+}
