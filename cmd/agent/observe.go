@@ -6,9 +6,12 @@ import (
 	"errors"
 	"sync"
 
+	"go.uber.org/zap"
+
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
@@ -27,6 +30,13 @@ func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end fun
 		n := &nodestatus.Node{As: asItself(d.Pass.API), Log: d.Pass.Log}
 		d.Observers = append(d.Observers, n)
 		running.Go(func() { n.Run(ctx) })
+	}
+	if put, err := f.statusPlace(w); err != nil {
+		d.Pass.Log.Warn("no status object is written", zap.Error(err))
+	} else if put != nil {
+		o := &publish.Object{Put: put, Log: d.Pass.Log}
+		d.Observers = append(d.Observers, o)
+		running.Go(func() { o.Run(ctx) })
 	}
 	return func() {
 		stop(errors.New("the daemon stops"))

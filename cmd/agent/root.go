@@ -33,7 +33,7 @@ type flags struct {
 	kubeconfig  string
 	logFormat   string // a flag of the daemon too
 
-	metrics, nodeStatus, statusGroup string // where the daemon tells how it is, and whom
+	metrics, nodeStatus, statusGroup, statusObject string // where the daemon tells how it is, and whom
 }
 
 func rootCommand(s streams) *cobra.Command {

@@ -212,6 +212,7 @@ func (f *flags) readConf() error {
 	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
 	f.kubeconfig, f.statusGroup = own.Kubeconfig, own.StatusGroup
 	f.logFormat = cmp.Or(f.logFormat, own.LogFormat)
+	f.statusObject = own.StatusObject
 	return nil
 }
 

@@ -46,6 +46,8 @@ type AgentFile struct {
 	NodeStatus string `json:"nodeStatus,omitempty"`
 	// StatusGroup is the group whose members may read the node's status (agent status) besides root; "": nobody else may.
 	StatusGroup string `json:"statusGroup,omitempty"`
+	// StatusObject is where the daemon puts the node's status as status/<node>.json below the cluster: [On] is the store itself, else a directory or URL; "": nowhere.
+	StatusObject string `json:"statusObject,omitempty"`
 
 	// LogFormat of the daemon, on stderr: text or json; "": the journal's own, with fields, where stderr is the journal, else text.
 	LogFormat string `json:"logFormat,omitempty"`
@@ -100,6 +102,7 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 			{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
 			{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
 			{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
+			{name: "statusObject", set: d.statusObject(&a.StatusObject)},
 		})
 	}
 	if doc.diags.HasErrors() {
@@ -139,6 +142,20 @@ func validStore(s string) string {
 		return ""
 	}
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
+}
+
+// statusObject takes true for the store itself, or a place of its own.
+func (d *decoder) statusObject(to *string) set {
+	return func(v *value, at string) {
+		if v.kind != kindBool {
+			d.text(to, validStore)(v, at)
+			return
+		}
+		var on bool
+		if d.boolean(&on)(v, at); on {
+			*to = On
+		}
+	}
 }
 
 // validGroup accepts a group's name, or its number. https://man7.org/linux/man-pages/man8/groupadd.8.html

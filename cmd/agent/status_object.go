@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// maxStatusObject is more than a status has.
+const maxStatusObject = 8 << 20
+
+// statusPlace is how the status object is written, nil where none is wanted.
+func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, error) {
+	place := f.statusObject
+	switch {
+	case place == "":
+		return nil, nil
+	case place == config.On:
+		place = f.store
+	}
+	if strings.HasPrefix(place, "k8s://") {
+		return nil, errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory or s3:// as statusObject in " + defaultConf)
+	}
+	sink, err := statestore.OpenSink(place, f.cluster, f.storeOptions(nil))
+	if err != nil {
+		return nil, err
+	}
+	name := "status/" + w.sel.Node + ".json"
+	return func(ctx context.Context, data []byte) error {
+		known := ""
+		switch got, err := sink.Get(ctx, name, "", maxStatusObject); {
+		case err == nil:
+			known = got.ETag
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("look at %s of %s: %w", name, sink, err)
+		}
+		if err := sink.Replace(ctx, name, data, known); err != nil {
+			return fmt.Errorf("write %s of %s: %w", name, sink, err)
+		}
+		return nil
+	}, nil
+}
