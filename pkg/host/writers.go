@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]string {
 	if !l.opt.live() || len(things) == 0 {
 		return found
 	}
-	ctx, cancel := context.WithTimeout(ctx, writersLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the look for who else writes took too long"))
 	defer cancel()
 	list, _ := filepath.Glob("/proc/[0-9]*") // a /proc that cannot be read names nobody
 	for _, dir := range list {
