@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/node"
+)
+
+// Three units fight for a sysctl, a file and a route, each changing it back at once, for as long as they run. Each is given up after three repairs; meanwhile
+// the rest is repaired; the log says so once, and names the unit. A restart of the agent does not begin again. When the units are gone, whoever asks has it repaired.
+func TestFightsAreGivenUp(t *testing.T) {
+	t.Parallel() // it waits for what is due
+	ctx := t.Context()
+	const key, peerRoute = "net.ipv4.conf.all.accept_redirects", "10.244.2.0/24"
+	loop := func(what string) string {
+		return "[Service]\nExecStart=/bin/sh -c 'while :; do " + what + "; sleep 0.2; done'\n"
+	}
+	s := bridgeStore(t)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, bridgeSpec+s.pluginSpec(t)+"  sysctlParameters: [\""+key+"=0\"]\n  fileAssets:\n"+
+		"  - {path: /etc/fought, content: ours, mode: \"0644\"}\n  - {path: /etc/calm, content: ours, mode: \"0644\"}\n  drift: {contested: {after: 3, within: 60s}}\n"))
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+		Files: map[string]string{
+			"/etc/netwright/agent.yaml":                "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\ninterval: 5s\n",
+			"/etc/systemd/system/fight-sysctl.service": loop("echo 1 >/proc/sys/" + strings.ReplaceAll(key, ".", "/")),
+			"/etc/systemd/system/fight-file.service":   loop("echo theirs >/etc/fought"),
+			"/etc/systemd/system/fight-route.service":  loop("ip route del " + peerRoute + " 2>/dev/null"),
+		},
+	}))
+	n.Must(ctx, "netwright", "--once")
+	n.Must(ctx, "systemctl", "restart", "netwright-agent")
+	n.Must(ctx, "systemctl", "start", "fight-sysctl", "fight-file", "fight-route")
+
+	fought := []string{"sysctl:" + key, "file:/etc/fought", "route:254/" + peerRoute}
+	// The command must not name the keys: it would be taken for the writer.
+	until(t, n, "all three are given up", "[ $(journalctl -b -o cat -u netwright-agent | grep -c ^contested) -ge 3 ]")
+	log := n.Shell(ctx, "journalctl -b -o cat -u netwright-agent")
+	for i, k := range fought {
+		told, made := 0, 0
+		for line := range strings.Lines(log) {
+			if !strings.Contains(line, `"key": "`+k+`"`) {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(line, "contested"):
+				told++
+				if unit := []string{"fight-sysctl", "fight-file", "fight-route"}[i]; !strings.Contains(line, unit+".service") {
+					t.Errorf("%s is not named: %s", unit, line)
+				}
+			case strings.HasPrefix(line, "repaired"), strings.Contains(line, "applied, but still"):
+				made++
+			}
+		}
+		if told != 1 || made > 3 {
+			t.Errorf("%s: told %d times, repaired %d times:\n%s", k, told, made, log)
+		}
+	}
+	n.Shell(ctx, "echo theirs >/etc/calm")
+	until(t, n, "the rest is kept right", "grep -q ours /etc/calm")
+
+	n.Must(ctx, "systemctl", "restart", "netwright-agent")
+	p := planOfDrift(t, n.Must(ctx, "cat", "/run/netwright/status.json"))
+	for _, k := range p.Keys {
+		if k.State == report.KeyRepaired {
+			t.Errorf("after a restart of the agent %s was repaired again", k.Key)
+		}
+	}
+	n.Must(ctx, "systemctl", "stop", "fight-sysctl", "fight-file", "fight-route")
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Shell(ctx, "cat /etc/fought; sysctl -n "+key+"; ip route show "+peerRoute); !strings.HasPrefix(got, "ours0\n") || !strings.Contains(got, " via ") {
+		t.Errorf("after the fight: %q", got)
+	}
+}
+
+func planOfDrift(t *testing.T, text string) (s report.Status) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
