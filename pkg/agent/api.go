@@ -97,7 +97,26 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	if own == nil {
 		return fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
 	}
-	return a.as(ctx, own, do)
+	var errs []error
+	var none error
+	for _, path := range own {
+		c, err := a.client(path)
+		if errors.Is(err, fs.ErrNotExist) { // it says nothing of what the others meet
+			none = err
+			continue
+		}
+		if err == nil {
+			err = do(c)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		return none
+	}
+	return errors.Join(errs...)
 }
 
 // node reads the node's own Node.
