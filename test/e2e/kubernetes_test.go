@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/kubeapi"
@@ -218,5 +219,56 @@ func TestKubernetesFlannel(t *testing.T) {
 	talk(ctx, t, nodes, pods)
 	if got := s.Must("GET", "/api/v1/nodes/"+nodes[0].Name(), ""); !strings.Contains(got, "flannel.alpha.coreos.com/public-ip") {
 		t.Errorf("flanneld has written nothing to its Node: %s", got)
+	}
+}
+
+// The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API that is gone holds nothing back.
+func TestKubernetesIsToldOfTheNode(t *testing.T) {
+	kubeapi.Tier(t)
+	ctx := t.Context()
+	fabric := node.NewFabric(t)
+	s := kubeapi.Start(t, kubeapi.Options{Netns: fabric.Netns(), Address: node.Gateway4})
+	n := fabric.Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{
+		Files: map[string]string{
+			"/etc/netwright/agent.yaml":           "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\ninterval: 5s\n",
+			"/etc/systemd/system/kubelet.service": standIn,
+		},
+	}))
+	join(s, n, "{}")
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	told(s, n.Name(), "True Converged")
+
+	n.Must(ctx, "sysctl", "-qw", "net.ipv4.ip_forward=0")
+	for !strings.Contains(s.Must("GET", "/api/v1/namespaces/default/events", ""), `"reason":"NetworkRepaired"`) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.Down()
+	n.Must(ctx, "ip", "route", "del", podRange(1))
+	for n.Must(ctx, "ip", "route", "show", podRange(1)) == "" {
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.Up()
+	for !strings.Contains(s.Must("GET", "/api/v1/namespaces/default/events", ""), "route:") { // it tells later what it could not
+		time.Sleep(100 * time.Millisecond)
+	}
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	told(s, n.Name(), "Unknown AgentStopped")
+}
+
+// told waits until a Node's condition is as wanted; the test's own deadline ends what hangs.
+func told(s *kubeapi.Server, name, want string) {
+	for {
+		var n struct {
+			Status struct {
+				Conditions []struct{ Type, Status, Reason string }
+			}
+		}
+		s.Get("/api/v1/nodes/"+name, &n)
+		for _, c := range n.Status.Conditions {
+			if c.Type == "NetworkConverged" && c.Status+" "+c.Reason == want {
+				return
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
