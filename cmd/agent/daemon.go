@@ -33,6 +33,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	defer unlock() // last: until then nobody else may replace the socket
 	d := agent.Daemon{
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
+		Watcher: host.Watch(w.pass.Host),
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)

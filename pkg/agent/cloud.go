@@ -42,7 +42,10 @@ func (p Pass) askEC2(ctx context.Context, d *Desired, f *host.Facts, found *mode
 	if p.EC2 == nil || !p.live() || d.held != nil || !wantsEC2(d.Node) {
 		return
 	}
-	d.ec2 = p.EC2
+	if d.ec2 = p.EC2; p.Known {
+		d.ec2 = nil // what it says is no part of this host, and in no ledger
+		return
+	}
 	if countsRoutes(d.Node) && f.Cloud == "aws" {
 		found.Routes = routes(ctx, p.EC2, f.Instance)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -38,6 +39,8 @@ type Daemon struct {
 	Target   control.Target   // where Store and Select come from, as a command's flags name them
 	Version  string           // of the agent
 	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
+	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval. Run closes it.
+	Watcher *host.Watcher
 	// Observers are told how the node stands, in this order.
 	Observers []Observer
 }
@@ -63,6 +66,7 @@ type life struct {
 	unread   bool      // the last pass could not read the store
 	over     bool      // somebody asked the daemon to end
 	standing standing
+	drift    *hostWatch
 	notify   notifying
 }
 
@@ -76,7 +80,7 @@ type wake struct {
 // Run converges until ctx ends, and then returns nil: to be stopped is no
 // error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now()}
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d)}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
@@ -87,6 +91,7 @@ func (d Daemon) Run(ctx context.Context) error {
 		}
 	}()
 
+	defer l.drift.close()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
 	go func() { defer close(patient); l.patience(ctx, ended) }()
@@ -119,16 +124,31 @@ func (l *life) wait(ctx context.Context) wake {
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
-	select {
-	case <-ctx.Done():
-		return wake{cause: "the end"}
-	case <-t.C:
-	case what := <-l.watch(watched):
-		return wake{cause: what + " changed"}
-	case job := <-l.Control.Jobs():
-		return asked(job)
-	case <-l.Reload:
-		return wake{cause: "a reload was asked for"}
+	changed, woken, due := l.watch(watched), l.drift.woken(), (<-chan time.Time)(nil)
+	poll := time.NewTimer(l.drift.ahead())
+	defer poll.Stop()
+	for waits := true; waits; {
+		select {
+		case <-ctx.Done():
+			return wake{cause: "the end"}
+		case <-t.C:
+			waits = false
+		case what := <-changed:
+			return wake{cause: what + " changed"}
+		case job := <-l.Control.Jobs():
+			return asked(job)
+		case <-l.Reload:
+			return wake{cause: "a reload was asked for"}
+		case <-woken:
+			woken, due = nil, l.drift.due()
+		case <-due:
+			return l.drift.take()
+		case <-poll.C:
+			if l.drift.look(ctx) {
+				return l.drift.take()
+			}
+			poll.Reset(l.drift.ahead())
+		}
 	}
 	switch {
 	case l.standing.now.Totals.Passes == 0:
@@ -153,9 +173,16 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		return
 	}
 	defer l.ended(w, out, clock)
-	l.unread = out.load != nil
-	if l.failures++; out.load == nil && out.err == nil {
-		l.failures = 0
+	l.drift.ended(out.plan)
+	switch {
+	case w.known && out.err == nil: // what else was wrong still is
+	case w.known:
+		l.failures++
+	default:
+		l.unread = out.load != nil
+		if l.failures++; out.load == nil && out.err == nil {
+			l.failures = 0
+		}
 	}
 	tell := l.Manager.Status
 	if !l.ready && prepared(out.plan) {
@@ -167,6 +194,9 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	l.notify.last.Store(&status)
 	l.told(tell(status))
 	wait := l.delay(l.failures)
+	if w.known { // the store is asked when it was to be asked
+		wait = min(wait, max(time.Until(l.next), 0))
+	}
 	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, trialLook)
 	}

@@ -67,6 +67,7 @@ func (s *standing) working(what string, plan *report.Plan) {
 // observed is a pass that tells how it goes on.
 func (l *life) observed(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
 	clock := newPhases()
+	l.drift.hear(&pass)
 	enter, planned := pass.Hooks.OnPhase, pass.Hooks.OnPlan
 	pass.Hooks.OnPhase = func(name string) {
 		clock.enter(name)

@@ -35,7 +35,8 @@ type Hooks struct {
 	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
 	OnPhase func(name string)
 
-	guard   *guard // of the pass itself
+	guard   *guard                               // of the pass itself
+	built   func(list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 	refused map[graph.Key]error
 	// generation of the documents that the pass works towards, for the log.
 	generation int64

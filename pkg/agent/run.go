@@ -54,6 +54,9 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if r.graph, r.notes, err = d.Graph(v.Facts(), found, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)
 	}
+	if p.Hooks.built != nil {
+		p.Hooks.built(r.graph.Order(), v)
+	}
 	r.notes = append(r.notes, heard...)
 	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {
 		return nil, err

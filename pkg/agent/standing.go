@@ -29,6 +29,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	changed, repaired := s.count(out.plan)
 	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
+	next.Wakes = l.drift.heard()
 	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)), Phases: clock.list(), Changed: changed, Repairs: repaired}
 	if out.err != nil {
 		next.Last.Error = oneLine(out.err)

@@ -35,6 +35,9 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	l.kernel = openKernel(opt, f)
 	l.network = openNetwork(opt)
 	l.units = openUnits(opt)
+	if l.facts = opt.Facts; l.facts != nil {
+		return l, nil
+	}
 	l.facts, err = gatherFacts(ctx, l)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -14,6 +14,8 @@ type Options struct {
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
 	Stamps Stamps
+	// Facts are those of an earlier look at the same host, taken for true again: to gather them costs most of a look. Nil: they are gathered.
+	Facts *Facts
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }
