@@ -28,7 +28,8 @@ func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
 		return n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", "containerd")
 	}
 
-	spec := strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {binDir: BIN, confDir: /srv/cni/net.d}", 1) + s.pluginSpec(t) + `  hooks:
+	spec := strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    cni: {binDir: BIN, confDir: /srv/cni/net.d}", 1) + s.pluginSpec(t) + `  update: {auto: restart, splay: 0s}
+  hooks:
   - name: late.service
     manifest: |
       [Unit]
