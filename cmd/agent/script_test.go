@@ -208,18 +208,18 @@ func access(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// await waits for a file that another process makes.
+// await waits for a file that another process makes, and for a text in it: await FILE [TEXT].
 func await(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: await FILE")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: await FILE [TEXT]")
 	}
 	for range 1200 { // only so that a broken test ends
-		if _, err := os.Lstat(ts.MkAbs(args[0])); err == nil {
+		if _, err := os.Lstat(ts.MkAbs(args[0])); err == nil && (len(args) == 1 || strings.Contains(ts.ReadFile(args[0]), args[1])) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("%s did not appear", args[0])
+	ts.Fatalf("%s did not appear", strings.Join(args, ": "))
 }
 
 // jsonkeys prints the paths of all keys in a JSON file, sorted: jsonkeys FILE. Lists are [].
