@@ -10,7 +10,7 @@ TESTFLAGS ?=
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-kubernetes lint bench storm e2e torture clean houselint
+.PHONY: build run test test-kubernetes lint bench storm e2e drift torture clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -58,6 +58,11 @@ storm:
 e2e: build
 	test/setup.sh
 	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
+
+# What `make test` changes by hand on a booted node once by each hand, 20 times, with how soon it is right again.
+drift:
+	test/setup.sh
+	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
 
 # Against a real Kubernetes API server, which is built once: 12 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes:

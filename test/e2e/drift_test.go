@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// inDriftNode is set where this test program runs inside of the node.
+const inDriftNode = "NETWRIGHT_DRIFT_IN_NODE"
+
+// driftRounds is how often each thing is changed, by each hand: 20 times in the full run.
+func driftRounds() int {
+	if os.Getenv("NETWRIGHT_DRIFT") == "full" {
+		return 20
+	}
+	return 1
+}
+
+// driftStore is a node with a key of every kind that its kernel can have.
+func driftStore(t testing.TB) store {
+	t.Helper()
+	s := bridgeStore(t)
+	doc, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "cluster.yaml", string(doc)+`  drift: {contested: {after: 1000, within: 10s}} # it is one and the same hand that changes a thing again and again, and no fight
+  sysctlParameters: [net.ipv4.conf.all.rp_filter=2, net.ipv4.conf.all.arp_ignore=1]
+  fileAssets:
+  - {name: mine, path: /srv/deep/down/mine, content: one, mode: "0440"}
+  hooks:
+  - name: sleeper.service
+    manifest: |
+      Type=simple
+      ExecStart=/bin/sleep 1000000
+`)
+	return s
+}
+
+// driftNode boots a node whose agent has made it right.
+func driftNode(t *testing.T) *node.Node {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node.NewFabric(t).Node(t, options(t, driftStore(t), "node-1", "10.77.0.11", node.Options{
+		Enable: []string{"netwright-agent.service"}, Copies: map[string]string{"/drift.test": self},
+	}))
+}
+
+// took is how long it was until something was right again.
+type took struct {
+	Kind, By string
+	Took     []time.Duration
+}
+
+// What anybody changes by hand on a node is right again, whoever does it: a shell of the host, and a privileged container with its own process and mount namespaces on
+// the host's network. How soon is printed, for people.
+func TestDriftIsRepaired(t *testing.T) {
+	if os.Getenv(inDriftNode) != "" {
+		driftInNode(t)
+		return
+	}
+	n := driftNode(t)
+	res := n.Run(t.Context(), "env", inDriftNode+"="+fmt.Sprint(driftRounds()), "/drift.test", "-test.run=^TestDriftIsRepaired$", "-test.v", "-test.timeout=30m")
+	if res.Code != 0 {
+		t.Errorf("exit %d\n%s\n%s\n%s", res.Code, res.Stdout, res.Stderr, n.Must(t.Context(), "journalctl", "-u", "netwright-agent", "-n", "60", "--no-pager"))
+	}
+	t.Log("\n" + latencies(t, res.Stdout))
+	checkBridgeNode(t, n)
+}
+
+// latencies is a table of what driftInNode printed.
+func latencies(t *testing.T, out string) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-22s %-10s %4s %9s %9s %9s\n", "kind", "by", "n", "median", "p90", "worst")
+	for line := range strings.Lines(out) {
+		text, ok := strings.CutPrefix(line, "took ")
+		if !ok {
+			continue
+		}
+		var k took
+		if err := json.Unmarshal([]byte(text), &k); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(k.Took)
+		at := func(share float64) string {
+			return k.Took[int(share*float64(len(k.Took)-1))].Round(100 * time.Microsecond).String()
+		}
+		fmt.Fprintf(&b, "%-22s %-10s %4d %9s %9s %9s\n", k.Kind, k.By, len(k.Took), at(0.5), at(0.9), at(1))
+	}
+	return b.String()
+}
