@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,42 +14,49 @@ import (
 
 // A place that cannot be had is asked ever more seldom, then gets the newest, and is not asked again before something changes. The lines that keep it: object.go, Run.
 func TestObject(t *testing.T) {
+	later := func(d time.Duration) { // and all are at rest
+		time.Sleep(d)
+		synctest.Wait()
+	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
-		down, attempts, written := true, 0, ""
+		var down atomic.Bool
+		var attempts atomic.Int32
+		var written atomic.Value
+		down.Store(true)
 		o := &Object{Log: zap.NewNop(), Put: func(_ context.Context, data []byte) error {
-			attempts++
-			if down {
+			attempts.Add(1)
+			if down.Load() {
 				return errors.New("no route")
 			}
-			written = string(data)
+			written.Store(string(data))
 			return nil
 		}}
 		go o.Run(ctx)
 		o.Observe(status("a"), nil)
 		synctest.Wait()
-		if attempts != 1 {
-			t.Errorf("%d attempts in the first moment", attempts)
+		if n := attempts.Load(); n != 1 {
+			t.Errorf("%d attempts in the first moment", n)
 		}
-		time.Sleep(time.Hour)
-		if attempts < 5 || attempts > 25 {
-			t.Errorf("%d attempts in an hour in which the place was away", attempts)
+		later(time.Hour)
+		if n := attempts.Load(); n < 5 || n > 25 {
+			t.Errorf("%d attempts in an hour in which the place was away", n)
 		}
+		down.Store(false)
 		o.Observe(status("b"), nil)
-		down = false
-		time.Sleep(2 * objectMax)
-		if !strings.Contains(written, `"reason":"b"`) {
-			t.Errorf("written was %q", written)
+		later(2 * objectMax)
+		if text, _ := written.Load().(string); !strings.Contains(text, `"reason":"b"`) {
+			t.Errorf("written was %q", text)
 		}
-		attempts = 0
-		time.Sleep(time.Hour)
+		attempts.Store(0)
+		later(time.Hour)
 		for range 100 {
 			o.Observe(status("b"), nil)
 		}
-		time.Sleep(time.Hour)
-		if attempts > 1 {
-			t.Errorf("%d writings of what had not changed", attempts)
+		later(time.Hour)
+		if n := attempts.Load(); n > 1 {
+			t.Errorf("%d writings of what had not changed", n)
 		}
 		cancel(errors.New("the test ends"))
 		synctest.Wait()
