@@ -59,9 +59,18 @@ func (w *hostWatch) hear(pass *Pass) {
 	}
 	pass.Hooks.built = func(list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts()
-		w.watcher.Set(tasks.InterestOf(list))
+		w.watcher.Set(w.interest())
 		w.tellDeaf()
 	}
+}
+
+// interest is what the tasks own, and the services that have a say in the host's network: that one of them begins to run asks for other tasks.
+func (w *hostWatch) interest() host.Interest {
+	i := tasks.InterestOf(w.list)
+	if w.facts != nil {
+		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
+	}
+	return i
 }
 
 // tellDeaf logs what cannot be heard, once.
@@ -99,6 +108,9 @@ func (w *hostWatch) take() wake {
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
 		sources = append(sources, string(e.Source))
+		if e.Source == host.WakeUnits {
+			w.facts = nil // who runs is one of them
+		}
 		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)), zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
 	}
 	return drifted(sources)
@@ -130,7 +142,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	w.poll = time.Now().Add(pollEvery)
 	deaf := w.watcher.Deaf()
 	if len(deaf) > 0 { // another try
-		w.watcher.Set(tasks.InterestOf(w.list))
+		w.watcher.Set(w.interest())
 		w.tellDeaf()
 		deaf = w.watcher.Deaf()
 	}

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// usage is what the agent of a node has used, as the kernel and its own metrics say.
+type usage struct {
+	cpu                    time.Duration
+	rss, peak              int // kB
+	written                int // bytes that went to a disk
+	files, threads, passes int
+	goroutines             int
+}
+
+func usageOf(t *testing.T, n *node.Node) usage {
+	t.Helper()
+	out := n.Must(t.Context(), "bash", "-euc", `p=$(systemctl show --value -p MainPID netwright-agent)
+		cat /proc/$p/task/*/schedstat | awk '{n+=$1} END{print "nanoseconds", n}'
+		awk '/^VmRSS/{print "rss", $2} /^VmHWM/{print "peak", $2} /^Threads/{print "threads", $2}' /proc/$p/status
+		awk '/^write_bytes/{print "written", $2}' /proc/$p/io
+		echo files $(ls /proc/$p/fd | wc -l)
+		exec 3<>/dev/tcp/127.0.0.1/19870
+		printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+		awk '/^go_goroutines /{print "goroutines", $2} /^netwright_passes_total/{n+=$2} END{print "passes", n}' <&3`)
+	is := map[string]int{}
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", out, err)
+		}
+		is[name] = int(number)
+	}
+	return usage{
+		cpu: time.Duration(is["nanoseconds"]), rss: is["rss"], peak: is["peak"], written: is["written"], files: is["files"], threads: is["threads"],
+		passes: is["passes"], goroutines: is["goroutines"],
+	}
+}
+
+// What the daemon costs when nothing happens, when everything does, and after many passes. The figures are printed, for people; what is asserted is that
+// a quiet node is not written to, that the host is right after the storm, and that no pass leaves a file or a goroutine behind.
+func TestDaemonCosts(t *testing.T) {
+	idle, converges := 15*time.Second, 50
+	if os.Getenv("NETWRIGHT_DRIFT") == "full" {
+		idle, converges = 10*time.Minute, 1000
+	}
+	n, ctx := driftNode(t), t.Context()
+	until(t, n, "all is right", "netwright --dry-run")
+	time.Sleep(5 * time.Second) // what came with the boot is looked at
+
+	before := usageOf(t, n)
+	time.Sleep(idle)
+	after := usageOf(t, n)
+	t.Logf("idle for %s: CPU %s (%.3f %% of a core), RSS %d kB, %d bytes written, %d passes", idle, after.cpu-before.cpu,
+		100*float64(after.cpu-before.cpu)/float64(idle), after.rss, after.written-before.written, after.passes-before.passes)
+	if after.passes == before.passes && after.written != before.written {
+		t.Errorf("%d bytes were written on a quiet node", after.written-before.written)
+	}
+
+	n.Write("/tmp/links", strings.Repeat("link set dev cbr0 mtu 1400\nlink set dev cbr0 mtu 1500\n", 25), 0o644)
+	before = usageOf(t, n)
+	began := time.Now()
+	n.Shell(ctx, `for i in $(seq 100); do
+			ip -batch /tmp/links &
+			for j in $(seq 100); do echo theirs >`+conflistPath+`; done
+			wait; sleep 0.03
+		done; ip link set cbr0 mtu 1400`)
+	storm := time.Since(began)
+	until(t, n, "all is right after the storm", "netwright --dry-run")
+	right := time.Since(began) - storm
+	after = usageOf(t, n)
+	t.Logf("a storm of 10000 writes and 5000 changes of a link in %s: CPU %s, %d passes, peak of RSS %d kB; right %s after it", storm.Round(time.Millisecond),
+		after.cpu-before.cpu, after.passes-before.passes, after.peak, right.Round(time.Millisecond))
+
+	many := func(count int) {
+		n.Shell(ctx, fmt.Sprintf("for i in $(seq %d); do netwright --once >/dev/null; done", count))
+	}
+	many(10)
+	before = usageOf(t, n)
+	many(converges)
+	after = usageOf(t, n)
+	t.Logf("%d converges: descriptors %d -> %d, goroutines %d -> %d, threads %d -> %d, RSS %d -> %d kB", converges, before.files, after.files,
+		before.goroutines, after.goroutines, before.threads, after.threads, before.rss, after.rss)
+	for range 100 { // one or two of a connection that is just closing
+		if after.files <= before.files && after.goroutines <= before.goroutines {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+		after = usageOf(t, n)
+	}
+	t.Errorf("%d converges left descriptors %d -> %d, goroutines %d -> %d", converges, before.files, after.files, before.goroutines, after.goroutines)
+}
+
+// What changes much at once: the host's own tools, run by people who mean well. The lines that keep it: pkg/agent, watch_host.go.
+func TestDriftWholesale(t *testing.T) {
+	n, ctx := driftNode(t), t.Context()
+	until(t, n, "all is right", "netwright --dry-run")
+	for _, c := range []struct{ what, shell string }{
+		{"systemd-networkd begins to run", "systemctl start systemd-networkd"},
+		{"systemd-networkd is restarted", "systemctl restart systemd-networkd"},
+		{"all sysctls are set anew", "echo net.ipv4.ip_forward=0 >/etc/sysctl.d/zz-theirs.conf; sysctl --system || true"},
+		{"the packet filter is flushed", "nft flush ruleset"},
+		{"the CNI configuration is removed", "rm -rf /etc/cni"},
+		{"the plugins are removed", "rm -rf /opt/cni/bin"},
+		{"a plugin is overwritten", "cp /bin/true " + pluginPath},
+	} {
+		began := time.Now()
+		n.Shell(ctx, c.shell)
+		until(t, n, "it is right again after: "+c.what, "netwright --dry-run")
+		t.Logf("%-36s right %s later", c.what, time.Since(began).Round(10*time.Millisecond))
+		checkBridgeNode(t, n)
+	}
+	if drop := n.Must(ctx, "cat", "/etc/systemd/networkd.conf.d/99-netwright.conf"); !strings.Contains(drop, "ManageForeignRoutes=no") {
+		t.Errorf("systemd-networkd, which began to run, takes foreign routes: %s", drop)
+	}
+}
