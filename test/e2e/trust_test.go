@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -12,7 +13,13 @@ import (
 // The lines that keep it: pkg/statestore/trust/trust.go, Check; pkg/agent/lastgood.go; pkg/agent/daemon.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
 	ctx := t.Context()
-	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
+	s := bridgeStore(t)
+	doc, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 1000, within: 10s}}\n") // the same keys drift at each attack
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	n.Shell(ctx, `cd /srv; netwright store keygen --out listed; netwright store keygen --out stolen
 netwright store publish netwright published --key listed.key --expires 720h
 cp -r netwright/`+cluster+`/assets published/`+cluster+`/assets
