@@ -63,7 +63,7 @@ type life struct {
 	ready    bool
 	failures int
 	next     time.Time // when to look again
-	unread   bool      // the last pass could not read the store
+	unread   error     // why the store could not be read when it was last asked
 	over     bool      // somebody asked the daemon to end
 	standing standing
 	drift    *hostWatch
@@ -179,7 +179,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	case w.known:
 		l.failures++
 	default:
-		l.unread = out.load != nil
+		l.unread = out.load
 		if l.failures++; out.load == nil && out.err == nil {
 			l.failures = 0
 		}
@@ -190,7 +190,9 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		l.notify.ready.Store(true)
 		l.Pass.Log.Info("prepared: kubelet may start")
 	}
-	status := out.status(l.desired)
+	said := out
+	said.load = l.unread // a pass that did not ask the store knows nothing better
+	status := said.status(l.desired)
 	l.notify.last.Store(&status)
 	l.told(tell(status))
 	wait := l.delay(l.failures)

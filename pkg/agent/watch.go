@@ -24,7 +24,7 @@ func (l *life) watch(ctx context.Context) <-chan string {
 	if !time.Now().Before(l.next) {
 		return changed // it does not wait
 	}
-	if w, ok := l.Store.(statestore.Watcher); ok && !l.unread { // after a pass that could not read it, the pauses between passes decide
+	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil { // after a pass that could not read it, the pauses between passes decide
 		go l.follow(ctx, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {
