@@ -17,6 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
+// watchVariable is "off" in the environment of a daemon that looks at its host every interval only, and does not listen to it.
+const watchVariable = "NETWRIGHT_WATCH"
+
 func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	if err := f.readConf(); err != nil {
 		return err
@@ -33,7 +36,9 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	defer unlock() // last: until then nobody else may replace the socket
 	d := agent.Daemon{
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
-		Watcher: host.Watch(w.pass.Host),
+	}
+	if os.Getenv(watchVariable) != "off" {
+		d.Watcher = host.Watch(w.pass.Host)
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)

@@ -102,7 +102,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 	g.shut()()
 	n := fabric.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
 		Enable: []string{"netwright-agent.service"},
-		Files:  map[string]string{"/etc/systemd/system/netwright-agent.service.d/dead.conf": "[Service]\nRestart=no\n"}, // who is killed stays dead
+		Files:  map[string]string{"/etc/systemd/system/netwright-agent.service.d/dead.conf": "[Service]\nRestart=no\nEnvironment=NETWRIGHT_WATCH=off\n"}, // who is killed stays dead, and drift is left to the commands
 	}))
 	checkBridgeNode(t, n)
 	if got := n.Must(ctx, "stat", "-c", "%F %a %U", "/run/netwright/agent.sock"); got != "socket 600 root\n" {
