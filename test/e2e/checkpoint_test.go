@@ -326,7 +326,7 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	}}))
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
-	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  update: {splay: 0s}\n  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
 	// The outage begins when the probes were taken: after the first connection the server refuses all, so that the checkpoint stays open
 	// until the store is gone.
 	nft(t, f, "add table inet once; add counter inet once refused; add chain inet once in { type filter hook input priority 0; }; "+
