@@ -360,7 +360,8 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	}
 	log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent")
 	for _, text := range []string{"the change was undone", "whether it was the change is not known", "the configuration could not be loaded"} {
-		if got := strings.Count(log, text); got != 1 {
+		// Who looks because something happened may tell it a second time; nobody tells it at each pass.
+		if got := strings.Count(log, text); got < 1 || got > 2 {
 			t.Errorf("%q is logged %d times:\n%s", text, got, log)
 		}
 	}
