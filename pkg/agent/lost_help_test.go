@@ -3,7 +3,6 @@ package agent
 import (
 	"archive/tar"
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -61,6 +60,6 @@ func tarOf(t *testing.T, name, content string) []byte {
 }
 
 func archiveOf(shelf *oneShelf) tasks.Archive {
-	return tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"assets/tools.tar"}, SHA256: sha256.Sum256(shelf.body), Dir: "/opt/bin",
+	return tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"assets/tools.tar"}, Sum: host.ChecksumOf(shelf.body), Dir: "/opt/bin",
 		Members: []string{"tool"}, Mode: 0o755, Fetch: shelf}
 }

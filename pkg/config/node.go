@@ -113,7 +113,7 @@ type Sysctl struct {
 	Origin Origin `json:"origin"`
 }
 
-// Asset is a download that a network may name, and the sha256 that it must have.
+// Asset is a download that a network may name, and the hash that it must have.
 type Asset struct {
 	Name    string               `json:"name"`
 	Version string               `json:"version,omitempty"`
@@ -124,8 +124,10 @@ type Asset struct {
 
 // AssetFile is an asset for one architecture.
 type AssetFile struct {
-	SHA256 string   `json:"sha256"` // 64 lower-case hex digits, of the file as downloaded
-	URLs   []string `json:"urls"`   // tried in order; without a scheme: relative to the store
+	// One of the two is set: lower-case hex digits, of the file as downloaded.
+	SHA256 string   `json:"sha256,omitempty"`
+	SHA512 string   `json:"sha512,omitempty"`
+	URLs   []string `json:"urls"` // tried in order; without a scheme: relative to the store
 }
 
 // Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A nil or zero value means: not said.

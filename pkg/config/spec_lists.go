@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"path"
 	"strings"
 )
 
@@ -141,94 +139,4 @@ func sysctlKey(key string) (canonical, hint string) {
 		hint = fmt.Sprintf("did you mean %q?", near+key[i:])
 	}
 	return "", hint
-}
-
-func (d *decoder) assets(n *Node) set {
-	return func(v *value, at string) {
-		seen := make(keys)
-		put := merging(&n.Assets, func(a Asset) string { return a.Name })
-		d.list(func(v *value, item string) {
-			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.origin(v.pos)}
-			d.mapping(v, item, []field{
-				{name: "name", set: d.text(&a.Name, validName)},
-				{name: "version", set: d.text(&a.Version, nil)},
-				{name: "members", set: d.texts(&a.Members, validMember)},
-				{name: "arch", set: d.into(func() []field {
-					return []field{{name: "amd64", set: d.assetFile(a.Arch, "amd64")}, {name: "arm64", set: d.assetFile(a.Arch, "arm64")}}
-				})},
-			})
-			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {
-				return
-			}
-			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
-			put(a)
-		})(v, at)
-	}
-}
-
-func (d *decoder) assetFile(to map[string]AssetFile, arch string) set {
-	return func(v *value, at string) {
-		var f AssetFile
-		d.mapping(v, at, []field{{name: "sha256", set: d.text(&f.SHA256, validSHA256)}, {name: "urls", set: d.texts(&f.URLs, validURL)}})
-		if d.required(v, at, "sha256", "urls") && len(f.URLs) == 0 {
-			d.bad(v.get("urls"), at+".urls", "at least one URL", "")
-		}
-		to[arch] = f
-	}
-}
-
-func validSHA256(s string) string {
-	if len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" {
-		return ""
-	}
-	if len(s) == 64 {
-		return "64 lower-case hex digits"
-	}
-	return fmt.Sprintf("64 lower-case hex digits, and this is %d characters", len(s))
-}
-
-// validMember accepts the name of a file in an archive: relative, clean, not leaving the archive.
-func validMember(s string) string {
-	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") || !printable(s) {
-		return "a file's name in the archive, such as bridge or bin/bridge"
-	}
-	return ""
-}
-
-// validURL accepts what a state store can fetch. A sha256 guards the content, so plain http is allowed.
-func validURL(s string) string {
-	const expected = "an https, http, s3 or file URL, or a path relative to the store such as assets/cni-plugins.tgz"
-	u, err := url.Parse(s)
-	if err != nil || s == "" || strings.ContainsAny(s, " \t\n") || u.Fragment != "" {
-		return expected
-	}
-	if u.User != nil {
-		return "a URL without a user and password"
-	}
-	switch u.Scheme {
-	case "https", "http", "s3":
-		if u.Host != "" && u.Path != "" {
-			return ""
-		}
-	case "file":
-		if u.Host == "" && path.IsAbs(u.Path) && path.Clean(u.Path) == u.Path {
-			return ""
-		}
-	case "":
-		if u.Host == "" && u.RawQuery == "" && validMember(s) == "" {
-			return ""
-		}
-	}
-	return expected
-}
-
-func validMirror(s string) string {
-	u, err := url.Parse(s)
-	if err == nil && u.User != nil {
-		return "a URL without a user and password"
-	}
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "s3" {
-		return "the base URL of a mirror such as https://mirror.example.com/netwright"
-	}
-	return ""
 }

@@ -54,7 +54,7 @@ func BenchmarkUnpack(b *testing.B) {
 			h, _ := image(b)
 			for b.Loop() {
 				batch := h.Batch()
-				p := newPacked(context.Background(), bytes.NewReader(archive))
+				p := newPacked(context.Background(), bytes.NewReader(archive), unpacking(archive).Sum.hash())
 				r, err := batch.inflate(p, unpacking(archive))
 				must(b, err)
 				_, err = io.Copy(io.Discard, r)

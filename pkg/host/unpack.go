@@ -14,7 +14,7 @@ import (
 // Unpacking says what an archive must be and which of its members go where.
 type Unpacking struct {
 	Name    string   // for messages: "cni-plugins v1.9.1"
-	SHA256  Digest   // of the archive as it is fetched
+	Sum     Checksum // of the archive as it is fetched
 	Dir     string   // where the members go
 	Members []string // base names; a member is found by its path's last element
 	Spec    FileSpec // of every member
@@ -54,7 +54,7 @@ func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[str
 			return nil, &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
 		}
 	}
-	p := newPacked(ctx, src)
+	p := newPacked(ctx, src, u.Sum.hash())
 	defer p.stop()
 	x := &extraction{b: b, u: u, got: map[string]Member{}}
 	err := x.run(p)

@@ -56,8 +56,8 @@ func (b *Batch) inflateXZ(r io.Reader, p *packed, u Unpacking) (io.Reader, error
 	if _, err := io.Copy(diskWriter{file, u.Dir}, r); err != nil {
 		return nil, err
 	}
-	if p.sum() != u.SHA256 {
-		return nil, errors.New("not inflated, since its sha256 is wrong")
+	if p.sum() != u.Sum {
+		return nil, errors.New("not inflated, since its hash is wrong")
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, &diskError{err}

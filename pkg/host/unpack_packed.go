@@ -2,7 +2,7 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -24,8 +24,8 @@ type source struct {
 	err     error // why reading failed, if it did
 }
 
-func newPacked(ctx context.Context, r io.Reader) *packed {
-	src := &source{stopped: func() error { return context.Cause(ctx) }, r: r, hash: sha256.New()}
+func newPacked(ctx context.Context, r io.Reader, by hash.Hash) *packed {
+	src := &source{stopped: func() error { return context.Cause(ctx) }, r: r, hash: by}
 	return &packed{ahead: readAhead(src), src: src}
 }
 
@@ -45,11 +45,11 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sum reads the archive to its end and returns its digest.
-func (p *packed) sum() Digest {
+// sum reads the archive to its end and returns its checksum.
+func (p *packed) sum() Checksum {
 	_, _ = io.Copy(io.Discard, p.ahead) // its error is source.err
 	p.stop()
-	return digestOf(p.src.hash)
+	return Checksum(hex.EncodeToString(p.src.hash.Sum(nil)))
 }
 
 // verdict says what is wrong with an archive, if anything, when found is what
@@ -63,8 +63,8 @@ func (p *packed) verdict(u Unpacking, found error) error {
 		return &SourceError{Name: u.Name, Bytes: p.src.n, Err: p.src.err}
 	case errors.As(p.err, &refused): // too large to be read to its end
 		return &ArchiveError{Name: u.Name, Problem: refused.Problem}
-	case sum != u.SHA256:
-		bad := &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("sha256 is %s of %d bytes, wanted %s", sum, p.src.n, u.SHA256)}
+	case sum != u.Sum:
+		bad := &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", u.Sum.Algorithm(), sum, p.src.n, u.Sum)}
 		if errors.Is(found, io.ErrUnexpectedEOF) {
 			bad.Problem = "is truncated: " + bad.Problem
 		}

@@ -6,8 +6,11 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -67,7 +70,7 @@ func pack(t testing.TB, how string, plain []byte) []byte {
 }
 
 func unpacking(archive []byte, members ...string) Unpacking {
-	return Unpacking{Name: "plugins v1", SHA256: sha256.Sum256(archive), Dir: "/opt/bin", Members: members, Spec: self(0o755)}
+	return Unpacking{Name: "plugins v1", Sum: ChecksumOf(archive), Dir: "/opt/bin", Members: members, Spec: self(0o755)}
 }
 
 // unpack unpacks and commits, as a task does.
@@ -105,6 +108,35 @@ func TestUnpackNamedMembersOfEveryFormat(t *testing.T) {
 	}
 }
 
+// By a sha512 an archive is refused as by a sha256, and taken; half of one, which is as long as a sha256, is another hash.
+func TestUnpackBySHA512(t *testing.T) {
+	for how := range packings {
+		archive := pack(t, how, tarOf(t, entry{name: "bridge", content: "good"}))
+		u := unpacking(archive, "bridge")
+		sum := sha512.Sum512(archive)
+		right := Checksum(hex.EncodeToString(sum[:]))
+		for _, wrong := range []Checksum{"0000" + right[4:], right[:64]} {
+			h, root := image(t)
+			u.Sum = wrong
+			_, err := unpack(h, bytes.NewReader(archive), u)
+			var bad *ArchiveError
+			if !errors.As(err, &bad) || bad.Right || !strings.Contains(err.Error(), "wanted "+string(wrong)) || !strings.Contains(err.Error(), wrong.Algorithm()+" is ") {
+				t.Errorf("%s: %v", how, err)
+			}
+			if _, err := os.Lstat(root + "/opt/bin/bridge"); err == nil {
+				t.Errorf("%s: a member is visible", how)
+			}
+		}
+		h, root := image(t)
+		u.Sum = right
+		_, err := unpack(h, bytes.NewReader(archive), u)
+		must(t, err)
+		if got, err := os.ReadFile(root + "/opt/bin/bridge"); string(got) != "good" {
+			t.Errorf("%s: %q, %v", how, got, err)
+		}
+	}
+}
+
 func TestUnpackRefuses(t *testing.T) {
 	good := entry{name: "bridge", content: "good"}
 	zeros := strings.Repeat("\x00", freeUnpacked+(1<<20))
@@ -133,10 +165,10 @@ func TestUnpackRefuses(t *testing.T) {
 		"half a gzip":       {archive: random[:len(random)/2], want: "damaged as published"},
 		"bad checksum":      {archive: append(bytes.Clone(right[:len(right)-8]), 1, 2, 3, 4, 5, 6, 7, 8), want: "damaged as published"},
 		"bad member name":   {archive: right, u: func(u *Unpacking) { u.Members = []string{"../bridge"} }, want: "base name"},
-		"wrong hash":        {archive: right, u: func(u *Unpacking) { u.SHA256 = Digest{1} }, want: "sha256 is " + Digest(sha256.Sum256(right)).String(), mirror: true},
-		"wrong hash of xz":  {archive: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.SHA256 = Digest{1} }, want: "wanted 0100", mirror: true},
-		"truncated":         {archive: random[:len(random)/2], u: func(u *Unpacking) { u.SHA256 = sha256.Sum256(random) }, want: "is truncated: sha256", mirror: true},
-		"hostile and wrong": {archive: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.SHA256 = Digest{1} }, want: "wanted 0100", mirror: true},
+		"wrong hash":        {archive: right, u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "sha256 is " + string(ChecksumOf(right)), mirror: true},
+		"wrong hash of xz":  {archive: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
+		"truncated":         {archive: random[:len(random)/2], u: func(u *Unpacking) { u.Sum = ChecksumOf(random) }, want: "is truncated: sha256", mirror: true},
+		"hostile and wrong": {archive: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, root := image(t)

@@ -69,7 +69,7 @@ func details(t tasks.Task) []string {
 	case tasks.UnitState:
 		return []string{fmt.Sprintf("enabled %s active %s masked %s noblock %v", tristate(t.Enabled), tristate(t.Active), tristate(t.Masked), t.NoBlock)}
 	case tasks.Archive:
-		return append([]string{fmt.Sprintf("%s sha256 %s mode %04o owner %s", t.Name, t.SHA256, t.Mode, t.Owner)}, t.URLs...)
+		return append([]string{fmt.Sprintf("%s %s %s mode %04o owner %s", t.Name, t.Sum.Algorithm(), t.Sum, t.Mode, t.Owner)}, t.URLs...)
 	case tasks.CertificateSet:
 		var out []string
 		for _, f := range []tasks.CertFile{t.CA, t.Cert, t.Key} {

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"encoding/hex"
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -73,7 +73,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	if err != nil {
 		return tasks.Archive{}, err
 	}
-	sum, err := digest(file.SHA256)
+	sum, err := host.ParseChecksum(cmp.Or(file.SHA256, file.SHA512))
 	if err != nil {
 		return tasks.Archive{}, fmt.Errorf("asset %s (%s): %w", name, asset.Origin, err)
 	}
@@ -83,7 +83,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	}
 	return tasks.Archive{
 		Meta: tasks.Meta{From: asset.Origin.String(), Why: "plugins of " + b.net.Name},
-		Name: strings.TrimSpace(name + " " + asset.Version), URLs: urls, SHA256: sum,
+		Name: strings.TrimSpace(name + " " + asset.Version), URLs: urls, Sum: sum,
 		Dir: b.view.BinDir, Members: members, Mode: 0o755, Owner: "root:root", Fetch: b.in.Assets}, nil
 }
 
@@ -149,16 +149,6 @@ func mirrored(raw, mirror string) string {
 		out += "?" + u.RawQuery
 	}
 	return out
-}
-
-func digest(text string) (host.Digest, error) {
-	var d host.Digest
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != len(d) {
-		return d, fmt.Errorf("sha256 %q is not 64 hex digits: copy it from the release's checksum file", text)
-	}
-	copy(d[:], raw)
-	return d, nil
 }
 
 // pluginKeys are the keys of the archive's members.

@@ -26,7 +26,7 @@ type Fetcher interface {
 }
 
 // Archive is the named members of a tar archive (gzip, xz, zstd or plain) in
-// a directory. Nothing of it is visible before the archive's sha256 is known
+// a directory. Nothing of it is visible before the archive's hash is known
 // to be right; all members then appear by rename.
 //
 // What the members are is kept in a receipt, so that a later plan can check them
@@ -34,11 +34,11 @@ type Fetcher interface {
 // fetched again. A plan never fetches.
 type Archive struct {
 	Meta
-	Name    string   // for messages: "cni-plugins v1.9.1"
-	URLs    []string // tried in order
-	SHA256  host.Digest
-	Dir     string   // where the members go
-	Members []string // base names in Dir; a member is found by its path's last element
+	Name    string        // for messages: "cni-plugins v1.9.1"
+	URLs    []string      // tried in order
+	Sum     host.Checksum `json:"SHA256"` // as ledgers have it since there was no other
+	Dir     string        // where the members go
+	Members []string      // base names in Dir; a member is found by its path's last element
 	Mode    fs.FileMode
 	Owner   string
 	Fetch   Fetcher
@@ -129,7 +129,7 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
 		b := h.Batch()
 		defer b.Discard()
-		_, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: receiptDir, Members: rest, Spec: keptSpec})
+		_, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
 		return err
 	})
 }

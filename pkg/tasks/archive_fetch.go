@@ -39,15 +39,15 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		}
 		failed = append(failed, err)
 	}
-	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with sha256 %s at one of them, or correct its entry in spec.assets",
-		t.Name, errors.Join(failed...), t.SHA256)
+	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with %s %s at one of them, or correct its entry in spec.assets",
+		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }
 
 // install fetches the archive from one URL and puts the members and the receipt in place, as one batch.
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
 	b := h.Batch()
 	defer b.Discard()
-	got, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, SHA256: t.SHA256, Dir: t.Dir, Members: members, Spec: want.spec()})
+	got, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
 	if err != nil {
 		return err
 	}

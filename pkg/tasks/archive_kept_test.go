@@ -123,7 +123,7 @@ func TestForgetArchives(t *testing.T) {
 	a, _ := plugins(t)
 	b, s := plugins(t)
 	body := tgz(t, map[string]string{"bridge": "newer", "loopback": "loopback"})
-	b.SHA256, s.bodies["assets/plugins.tgz"] = host.ContentOf(body).Sum, body
+	b.Sum, s.bodies["assets/plugins.tgz"] = host.ChecksumOf(body), body
 	for _, v := range []Archive{a, b} {
 		converge(t, h, v)
 		ok(t, v.Keep(t.Context(), h))

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// receiptDir keeps a receipt for each archive that was installed, named by the archive's sha256.
+// receiptDir keeps a receipt for each archive that was installed, named by the archive's checksum.
 const receiptDir = "/var/lib/netwright/assets"
 
 // receipt says what an archive has, as far as it was unpacked. It is a fact about the archive, not about the host: it stays
@@ -19,7 +19,7 @@ type receipt struct {
 	Members map[string]host.Member `json:"members"`
 }
 
-func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receiptDir, t.SHA256) }
+func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receiptDir, t.Sum) }
 
 // readReceipt returns the members that are known. A receipt that is absent or damaged knows none: the archive is fetched again.
 func (t Archive) readReceipt(v host.View) (map[string]host.Member, error) {

@@ -5,7 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func plugins(t *testing.T) (Archive, *shelf) {
 	body := tgz(t, map[string]string{"./bridge": strings.Repeat("bridge", 5000), "./loopback": "loopback", "./LICENSE": "free"})
 	s := &shelf{t: t, bodies: map[string][]byte{"assets/plugins.tgz": body}, breaks: map[string]error{}}
 	return Archive{
-		Name: "cni-plugins v1", URLs: []string{"assets/plugins.tgz"}, SHA256: sha256.Sum256(body), Dir: "/opt/cni/bin",
+		Name: "cni-plugins v1", URLs: []string{"assets/plugins.tgz"}, Sum: host.ChecksumOf(body), Dir: "/opt/cni/bin",
 		Members: []string{"bridge", "loopback"}, Mode: 0o755, Fetch: s,
 	}, s
 }
@@ -145,6 +146,34 @@ func TestArchiveTriesTheNextURL(t *testing.T) {
 	}
 }
 
+// An archive that is known by its sha512 has a receipt, is restored from what was kept, and comes back from the ledger.
+func TestArchiveBySHA512(t *testing.T) {
+	h, root := onDisk(t)
+	a, s := plugins(t)
+	sum := sha512.Sum512(s.bodies["assets/plugins.tgz"])
+	a.Sum = host.Checksum(hex.EncodeToString(sum[:]))
+	converge(t, h, a)
+	ok(t, a.Keep(t.Context(), h))
+	if _, err := os.Stat(root + "/var/lib/netwright/assets/" + string(a.Sum) + ".json"); err != nil {
+		t.Error(err)
+	}
+	r, _, err := Record(a)
+	ok(t, err)
+	again, err := Rebuild(r, nil)
+	ok(t, err)
+	back, _ := again.(Archive)
+	if back.Sum != a.Sum {
+		t.Errorf("rebuilt with %q", back.Sum)
+	}
+	back.URLs = []string{"assets/gone"}
+	ok(t, os.Remove(root+"/opt/cni/bin/bridge"), ForgetArchives(h, []Archive{back}))
+	converge(t, h, back)
+	r.Params = bytes.Replace(r.Params, []byte(a.Sum), []byte("../../../../etc/x"), 1)
+	if _, err := Rebuild(r, nil); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a ledger with another file's name for a checksum: %v", err)
+	}
+}
+
 func TestArchiveSaysWhatIsWrong(t *testing.T) {
 	half := func(b []byte) []byte { return b[:len(b)/2] }
 	for name, c := range map[string]struct {
@@ -152,7 +181,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 		want      []string
 		transient bool
 	}{
-		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.SHA256[0] ^= 1 },
+		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.Sum = host.ChecksumOf([]byte("another")) },
 			[]string{"from assets/plugins.tgz", "sha256 is", "wanted", "correct its entry in spec.assets"}, false},
 		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) {
 			s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"])
@@ -162,7 +191,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			[]string{`no member "flannel"`, "it has LICENSE, bridge, loopback"}, false},
 		"dot dot": {func(t *testing.T, a *Archive, s *shelf) {
 			s.bodies["assets/plugins.tgz"] = tgz(t, map[string]string{"bridge": "x", "loopback": "x", "../evil": "x"})
-			a.SHA256 = sha256.Sum256(s.bodies["assets/plugins.tgz"])
+			a.Sum = host.ChecksumOf(s.bodies["assets/plugins.tgz"])
 			a.URLs = append(a.URLs, "assets/not-asked")
 		}, []string{`"../evil" that leads out`}, false},
 		"no URL": {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = nil }, []string{"add urls"}, false},
@@ -170,7 +199,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			s.breaks["assets/plugins.tgz"] = errors.New("connection reset")
 		}, []string{"connection reset", "after"}, true},
 		"all of several": {func(_ *testing.T, a *Archive, _ *shelf) {
-			a.URLs, a.SHA256 = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), host.Digest{}
+			a.URLs, a.Sum = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), host.ChecksumOf(nil)
 		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,13 +5,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -55,7 +55,7 @@ var tarball = sync.OnceValue(func() []byte {
 
 func archive(w *world, state string) []tasks.Task {
 	dir := path.Dir(w.path())
-	t := tasks.Archive{Meta: meta(), Name: w.name("plugins"), URLs: []string{"assets/x.tgz"}, SHA256: sha256.Sum256(tarball()), Dir: dir, Members: members, Mode: 0o755, Fetch: w.fetch}
+	t := tasks.Archive{Meta: meta(), Name: w.name("plugins"), URLs: []string{"assets/x.tgz"}, Sum: host.ChecksumOf(tarball()), Dir: dir, Members: members, Mode: 0o755, Fetch: w.fetch}
 	at := dir + "/" + members[0]
 	switch state {
 	case absent:
