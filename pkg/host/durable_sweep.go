@@ -51,7 +51,9 @@ func (h *Host) clearLeftovers(dir int, name string) {
 	if !h.files.sweep.first(name) {
 		return
 	}
-	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := Quietly(func(more int) (int, error) {
+		return unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|more, 0)
+	})
 	if err != nil {
 		return
 	}

@@ -23,6 +23,13 @@ func clean(op, name string) (string, error) {
 // absolute one in an image means below the image's root, as it will when the
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
 func (f *files) open(name string, flags int, mode uint32) (int, error) {
+	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
+		return Quietly(func(more int) (int, error) { return f.openIn(name, flags|more, mode) })
+	}
+	return f.openIn(name, flags, mode)
+}
+
+func (f *files) openIn(name string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC
 	fd := -1
 	var err error

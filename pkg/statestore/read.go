@@ -161,11 +161,14 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 		}
 		r.in, r.at = in, dir
 	}
-	const flags = os.O_RDONLY | unix.O_NONBLOCK
-	f, err := r.at.OpenFile(base, flags, 0)
-	if escapes(err) { // a link out of this directory may stay within the store
-		f, err = r.root.OpenFile(full, flags, 0)
-	}
+	f, err := host.Quietly(func(more int) (*os.File, error) {
+		flags := os.O_RDONLY | unix.O_NONBLOCK | more
+		f, err := r.at.OpenFile(base, flags, 0)
+		if escapes(err) { // a link out of this directory may stay within the store
+			return r.root.OpenFile(full, flags, 0)
+		}
+		return f, err
+	})
 	if err != nil {
 		return nil, stamp{}, err
 	}
