@@ -88,18 +88,25 @@ func Flanneld(t testing.TB) string {
 	}), "flannel")
 }
 
-// KubeAPIServer is Kubernetes' API server. To build it takes minutes and 2 GB of memory: only suites that are asked for by name use it.
-func KubeAPIServer(t testing.TB) string {
+// Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build them takes minutes and 2 GB of memory: only suites that are
+// asked for by name use it.
+func Kubernetes(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
+	return built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
 		version, err := required(source, "k8s.io/kubernetes")
 		if err != nil {
 			return err
 		}
-		// It judges by its own version which parts of the API it has.
+		// They judge by their own version which parts of the API they have.
 		named := " -X k8s.io/component-base/version.gitVersion=" + version
 		return build(source, dir, small+named)
-	}), "kube-apiserver")
+	})
+}
+
+// CoreDNS is CoreDNS with the plugins that answer for a cluster, and no others.
+func CoreDNS(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(built(t, "coredns", "test/assets/coredns", func(source, dir string) error { return build(source, dir, small) }, "main.go"), "coredns")
 }
 
 // Plugins is a directory with the programs of a module below test/plugins/modules.
@@ -114,10 +121,11 @@ func Tools(t testing.TB, name, module string) string {
 	return built(t, name, module, func(source, dir string) error { return build(source, dir, small) })
 }
 
-func built(t testing.TB, name, module string, build func(source, dir string) error) string {
+// built is what build makes of a module; sources are the files that decide of it beside go.mod and go.sum.
+func built(t testing.TB, name, module string, build func(source, dir string) error, sources ...string) string {
 	t.Helper()
 	source := filepath.Join(repository(t), module)
-	return cache.Built(t, name, key(t, source, "go.mod", "go.sum"), func(dir string) error { return build(source, dir) })
+	return cache.Built(t, name, key(t, source, append([]string{"go.mod", "go.sum"}, sources...)...), func(dir string) error { return build(source, dir) })
 }
 
 // small are the linker's flags for a program without symbols.

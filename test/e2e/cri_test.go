@@ -1,17 +1,8 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"net/netip"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -20,71 +11,6 @@ import (
 
 	"github.com/netwright/netwright/test/node"
 )
-
-// pauseImage is the image that containerd makes a pod's sandbox from, as an OCI archive.
-// https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
-func pauseImage(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/pause", "./testdata/pause")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build pause: %v\n%s", err, out)
-	}
-	program, err := os.ReadFile(dir + "/pause")
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer := tarOf(t, map[string][]byte{"pause": program}, "pause")
-	files := map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`)}
-	blob := func(kind string, data []byte, annotations map[string]string) map[string]any {
-		sum := sha256.Sum256(data)
-		files["blobs/sha256/"+hex.EncodeToString(sum[:])] = data
-		return map[string]any{"mediaType": "application/vnd.oci.image." + kind, "digest": "sha256:" + hex.EncodeToString(sum[:]), "size": len(data), "annotations": annotations}
-	}
-	inner := sha256.Sum256(layer)
-	config := blob("config.v1+json", text(t, map[string]any{"architecture": runtime.GOARCH, "os": "linux", "config": map[string]any{"Entrypoint": []string{"/pause"}},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(inner[:])}}}), nil)
-	manifest := blob("manifest.v1+json", text(t, map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-		"config": config, "layers": []any{blob("layer.v1.tar", layer, nil)}}), map[string]string{"io.containerd.image.name": "localhost/pause:1"})
-	files["index.json"] = text(t, map[string]any{"schemaVersion": 2, "manifests": []any{manifest}})
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	path := filepath.Join(dir, "pause.tar")
-	if err := os.WriteFile(path, tarOf(t, files, names...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func text(t *testing.T, v any) []byte {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func tarOf(t *testing.T, files map[string][]byte, names ...string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, name := range names {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(files[name]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
 
 // criPod is a pod as kubelet has the runtime make it: its network is that of the conf that containerd has loaded.
 type criPod struct {

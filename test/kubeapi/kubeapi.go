@@ -46,6 +46,8 @@ const (
 	patience = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
 	// Services is the range of the cluster's services.
 	Services = "10.96.0.0/16"
+	// ServiceAddress is where pods find the server: the first of them, of the service that the server makes itself.
+	ServiceAddress = "10.96.0.1"
 )
 
 // Tier skips a test of this tier where the tier was not asked for, and says how to. CI asks for it.
@@ -61,7 +63,7 @@ func Tier(t testing.TB) {
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	Tier(t)
-	bin := assets.KubeAPIServer(t)
+	bin := filepath.Join(assets.Kubernetes(t), "kube-apiserver")
 	if o.Address == "" {
 		o.Address = "127.0.0.1"
 	}
@@ -89,7 +91,7 @@ func Start(t testing.TB, o Options) *Server {
 // commandLine is the server's, with its files written. Nobody dials kubelets through it unless a test brings one.
 func (s *Server) commandLine(bin string, store *etcd.Server) func() *exec.Cmd {
 	s.t.Helper()
-	toStore, server := store.Authority.Client("kube-apiserver"), s.Authority.Server("kube-apiserver", s.address, "127.0.0.1", "kubernetes.default.svc")
+	toStore, server := store.Authority.Client("kube-apiserver"), s.Authority.Server("kube-apiserver", s.address, "127.0.0.1", ServiceAddress, "kubernetes.default.svc")
 	accounts := pki.New(s.t, "service-accounts").Client("tokens") // of which the key alone is used
 	args := []string{
 		"--etcd-servers=" + store.Endpoint, "--etcd-cafile=" + s.write("etcd-ca.crt", store.Authority.PEM),
