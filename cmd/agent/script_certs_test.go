@@ -41,8 +41,8 @@ func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	text, err := certs.EncodeKey(key)
 	ts.Check(err)
 	for path, data := range map[string][]byte{
-		"issued/" + args[1] + "/1.crt": caCert, "private/" + args[1] + "/1.key": caKey,
-		"issued/" + args[2] + "/1.crt": certs.Encode(leaf), "private/" + args[2] + "/1.key": text,
+		"issued/" + args[1] + "/1.crt": caCert, "private/" + args[1] + "/1.key": []byte(caKey.Reveal()),
+		"issued/" + args[2] + "/1.crt": certs.Encode(leaf), "private/" + args[2] + "/1.key": []byte(text.Reveal()),
 	} {
 		file := filepath.Join(ts.MkAbs(args[0]), "pki", path)
 		ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))

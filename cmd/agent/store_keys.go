@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -40,8 +41,8 @@ without it. No file is replaced.`,
 				return fmt.Errorf("make a key: %w", err)
 			}
 			text, err := private.MarshalText()
-			if password != "" {
-				text, err = minisign.EncryptKey(password, private)
+			if !password.IsZero() {
+				text, err = minisign.EncryptKey(password.Reveal(), private)
 			}
 			if err != nil {
 				return fmt.Errorf("encode the key: %w", err)
@@ -75,20 +76,20 @@ func addPasswordFile(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "password-file", "", "file whose first line is the key's password (or set "+keyPassword+")")
 }
 
-// readPassword returns "" where none is given.
-func readPassword(file string) (string, error) {
+// readPassword returns none where none is given.
+func readPassword(file string) (secret.Text, error) {
 	if file == "" {
-		return os.Getenv(keyPassword), nil
+		return secret.New(os.Getenv(keyPassword)), nil
 	}
 	data, err := readFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read the key's password: %w", err)
+		return secret.Text{}, fmt.Errorf("read the key's password: %w", err)
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	if len(line) == 0 {
-		return "", fmt.Errorf("%s has no password in its first line: write it there", file)
+		return secret.Text{}, fmt.Errorf("%s has no password in its first line: write it there", file)
 	}
-	return string(line), nil
+	return secret.Of(line), nil
 }
 
 // readKey reads a private key. No error shows any of it.
@@ -109,10 +110,10 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if password == "" {
+	if password.IsZero() {
 		return nil, fmt.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
 	}
-	key, err := minisign.DecryptKey(password, text)
+	key, err := minisign.DecryptKey(password.Reveal(), text)
 	if err != nil {
 		return nil, errors.New("the password does not open " + file + ": give the one that it was made with")
 	}

@@ -48,7 +48,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 			}
 		}
 		for i := range d.Node.Hooks {
-			environment(d.Node.Hooks[i].Manifest, r)
+			environment(d.Node.Hooks[i].Manifest.Reveal(), r)
 		}
 	}
 	led := ledger.Load(g.view)

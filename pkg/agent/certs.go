@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -158,7 +159,8 @@ func (c *CertStatus) tell(cert *x509.Certificate, life certs.Life, now time.Time
 
 // onNode are the files of a set as they are on the node.
 type onNode struct {
-	ca, cert, key   []byte
+	ca, cert        []byte
+	key             secret.Text
 	caAt, at, keyAt string
 }
 
@@ -166,16 +168,18 @@ func inPlace(r ledger.Reader, set tasks.CertificateSet) (out onNode, err error) 
 	if set.Dir == "" {
 		return inKubeconfig(r, set.Kubeconfig.Path)
 	}
+	var key []byte
 	for _, f := range []struct {
 		to   *[]byte
 		at   *string
 		name string
-	}{{&out.ca, &out.caAt, set.CA.Name}, {&out.cert, &out.at, set.Cert.Name}, {&out.key, &out.keyAt, set.Key.Name}} {
+	}{{&out.ca, &out.caAt, set.CA.Name}, {&out.cert, &out.at, set.Cert.Name}, {&key, &out.keyAt, set.Key.Name}} {
 		*f.at = path.Join(set.Dir, f.name)
 		if *f.to, err = r.ReadFile(*f.at); err != nil {
 			return out, err
 		}
 	}
+	out.key = secret.Of(key)
 	return out, nil
 }
 
@@ -195,7 +199,7 @@ func inKubeconfig(r ledger.Reader, file string) (onNode, error) {
 		case "client-certificate":
 			out.cert = data
 		case "client-key":
-			out.key = data
+			out.key = secret.Of(data)
 		}
 	}
 	return out, err

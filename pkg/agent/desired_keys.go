@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -34,7 +35,7 @@ func (d *Desired) bring() error {
 		p := pairs[name]
 		if !slices.Contains(wanted, name) {
 			d.misplaced(name, p)
-			p.Key = nil
+			p.Key = secret.Text{}
 		}
 		d.Keypairs[name] = model.Keypair(p)
 	}
@@ -43,7 +44,7 @@ func (d *Desired) bring() error {
 
 // misplaced says of a CA's private key that it has no place on this node. It is no reason to stop the node's network: the key is not used, and only people can take it away.
 func (d *Desired) misplaced(name string, p statestore.Keypair) {
-	if p.Key == nil || d.Node.ControlPlane() {
+	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
 	}
 	if chain, err := certs.Parse(p.Cert); err == nil && chain[0].IsCA {
@@ -54,7 +55,7 @@ func (d *Desired) misplaced(name string, p statestore.Keypair) {
 
 // toKeep are the objects that the node keeps of a snapshot for when the store is away: no private key but those that it installs. That of a CA it signs
 // with is read from the store each time.
-func (d *Desired) toKeep() map[string][]byte {
+func (d *Desired) toKeep() secret.Contents {
 	objects := maps.Clone(d.Snapshot.Objects)
 	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)
 	maps.DeleteFunc(objects, func(name string, _ []byte) bool {

@@ -14,7 +14,7 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 	client := ca.Client("own")
 	put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
 	put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
-	if d := b.load(); len(d.Damage) > 0 || d.Keypairs["etcd-ca"].Key == nil {
+	if d := b.load(); len(d.Damage) > 0 || d.Keypairs["etcd-ca"].Key.IsZero() {
 		t.Errorf("on a control plane: %q", d.Damage)
 	}
 	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
@@ -23,7 +23,7 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 		t.Errorf("on a worker: %q", said)
 	}
 	for name, p := range d.Keypairs {
-		if p.Key != nil {
+		if !p.Key.IsZero() {
 			t.Errorf("the key of %s is still there", name)
 		}
 	}

@@ -80,7 +80,7 @@ func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 	case have == nil || have.Cert == "":
 		set.Failure = fmt.Errorf("the certificate %s was issued to this node and is not kept any more: let the node follow the store (`agent resume`), which has it issued again", set.Name)
 	default:
-		set.CA.PEM, set.Cert.PEM, set.Key.PEM = []byte(have.CA), []byte(have.Cert), []byte(have.Key)
+		set.CA.PEM, set.Cert.PEM, set.Key.PEM = []byte(have.CA), []byte(have.Cert), []byte(have.Key.Reveal())
 	}
 	return set
 }

@@ -227,7 +227,7 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	switch {
 	case !ok || len(pair.Cert) == 0:
 		return graph.Permanent(fmt.Errorf("the store has no CA %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, or its keyset.yaml", name, name, name))
-	case len(pair.Key) == 0:
+	case pair.Key.IsZero():
 		return graph.Permanent(fmt.Errorf("the store has no private key of the CA %s, or this node may not read it: put pki/private/%s/<id>.key there, or its keyset.yaml", name, name))
 	}
 	authority, err := certs.ParseAuthority(pair.Cert, pair.Key)
@@ -250,7 +250,7 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return err
 	}
-	return i.keep(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: string(text)})
+	return i.keep(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
 }
 
 // keep puts what was issued in the place of what was.

@@ -106,7 +106,7 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 	}
 	sum := sha256.Sum256(public)
 	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name, hex.EncodeToString(sum[:6])), Request: i.digest(),
-		Since: i.now.UTC().Truncate(time.Second), CSR: string(csr), Key: string(text)}
+		Since: i.now.UTC().Truncate(time.Second), CSR: string(csr), Key: text}
 	if err := s.save(ctx, h); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 	if err != nil {
 		return graph.Permanent(fmt.Errorf("the request %s has a certificate that cannot be read: %w", asked.Name, err))
 	}
-	key, err := certs.ParseKey([]byte(asked.Key))
+	key, err := certs.ParseKey(asked.Key)
 	if err != nil {
 		return graph.Permanent(fmt.Errorf("the key of the request %s cannot be read: %w", asked.Name, err))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -68,7 +69,7 @@ func (a *approver) approve(r *kube.SigningRequest) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	authority, err := certs.ParseAuthority([]byte(a.ca.PEM), []byte(a.ca.Key()))
+	authority, err := certs.ParseAuthority([]byte(a.ca.PEM), secret.New(a.ca.Key()))
 	if err != nil {
 		a.t.Fatal(err)
 	}

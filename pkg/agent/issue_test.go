@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -96,7 +97,7 @@ func TestIssueByCA(t *testing.T) {
 	if got := certs.Subject(first) + " " + strings.Join(certs.Names(first), " "); got != "CN=own m-1 10.0.0.1" {
 		t.Errorf("it is %s", got)
 	}
-	key, err := certs.ParseKey([]byte(read(t, b.root, "/etc/own/own.key")))
+	key, err := certs.ParseKey(secret.New(read(t, b.root, "/etc/own/own.key")))
 	if err != nil || !certs.Fits(key, first) {
 		t.Errorf("its key does not fit: %v", err)
 	}
@@ -236,7 +237,7 @@ func rm(t *testing.T, path string) {
 func TestIssueByTheClock(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	entry := &config.Certificate{Name: "own", Source: config.SourceCA, CA: "etcd-ca", Lifetime: config.Duration(time.Hour), Usages: []string{"client"}}
-	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: []byte(ca.Key())}}
+	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
 	signed := func(at time.Time, life time.Duration) *issuing {
 		t.Helper()
 		e := *entry
@@ -252,7 +253,7 @@ func TestIssueByTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := certs.EncodeKey(key)
-		i.have = &issued{Name: "own", Cert: string(certs.Encode(c)), Key: string(text), CA: ca.PEM, Request: i.digest(), Issued: at}
+		i.have = &issued{Name: "own", Cert: string(certs.Encode(c)), Key: text, CA: ca.PEM, Request: i.digest(), Issued: at}
 		return i
 	}
 	now := time.Now()

@@ -13,13 +13,14 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // issuedDir has a file for each certificate that is issued to this node: key, certificate and CA in one, so that they are of one piece at
 // any moment. From there the tasks install them where they are wanted.
 const issuedDir = ledger.Dir + "/issued"
 
-// issued is such a file.
+// issued is what such a file has.
 type issued struct {
 	Name    string    `json:"name"`
 	Source  string    `json:"source"`
@@ -28,7 +29,8 @@ type issued struct {
 	Issued  time.Time `json:"issued"`
 	CA      string    `json:"ca"` // PEM, as the other two
 	Cert    string    `json:"cert"`
-	Key     string    `json:"key"`
+	// Key is in the file alone: see issuedFile.
+	Key secret.Text `json:"-"`
 	// Superseded is when the CA was first seen to have another certificate than the one that signed.
 	Superseded time.Time `json:"superseded,omitzero"`
 	Pending    *pending  `json:"pending,omitempty"`
@@ -41,7 +43,38 @@ type pending struct {
 	Request string    `json:"request"`
 	Since   time.Time `json:"since"`
 	CSR     string    `json:"csr"`
-	Key     string    `json:"key"`
+	// Key is in the file alone.
+	Key secret.Text `json:"-"`
+}
+
+// issuedFile is the file: the one place where the keys are written out. It is root's alone.
+type issuedFile struct {
+	issued
+	Key     string       `json:"key"`
+	Pending *pendingFile `json:"pending,omitempty"`
+}
+
+type pendingFile struct {
+	pending
+	Key string `json:"key"`
+}
+
+func (s *issued) file() issuedFile {
+	f := issuedFile{issued: *s, Key: s.Key.Reveal()}
+	if p := s.Pending; p != nil {
+		f.Pending = &pendingFile{*p, p.Key.Reveal()}
+	}
+	return f
+}
+
+func (f issuedFile) content() *issued {
+	s := f.issued
+	s.Key = secret.New(f.Key)
+	if f.Pending != nil {
+		s.Pending = &f.Pending.pending
+		s.Pending.Key = secret.New(f.Pending.Key)
+	}
+	return &s
 }
 
 // readIssued reads one; nil if there is none. One that does not read is an error, and issued anew by whoever may write.
@@ -54,11 +87,11 @@ func readIssued(r ledger.Reader, name string) (*issued, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the issued certificate %s: %w", name, err)
 	}
-	var s issued
-	if err := json.Unmarshal(data, &s); err != nil || s.Name != name {
+	var f issuedFile
+	if err := json.Unmarshal(data, &f); err != nil || f.Name != name {
 		return nil, fmt.Errorf("read the issued certificate %s: %s is damaged: it is issued anew", name, file)
 	}
-	return &s, nil
+	return f.content(), nil
 }
 
 // listIssued names those that there are.
@@ -78,7 +111,7 @@ func listIssued(r ledger.Reader) ([]string, error) {
 
 // save writes it, durably and whole.
 func (s *issued) save(ctx context.Context, h *host.Host) error {
-	data, err := json.MarshalIndent(s, "", " ")
+	data, err := json.MarshalIndent(s.file(), "", " ")
 	for _, dir := range []string{ledger.Dir, issuedDir} {
 		if err == nil {
 			err = h.Mkdir(dir, 0o700, 0, 0)
@@ -98,7 +131,7 @@ func (s *issued) pair() model.Keypair {
 	if s == nil || s.Cert == "" {
 		return model.Keypair{}
 	}
-	return model.Keypair{CA: []byte(s.CA), Cert: []byte(s.Cert), Key: []byte(s.Key), Origin: s.By}
+	return model.Keypair{CA: []byte(s.CA), Cert: []byte(s.Cert), Key: s.Key, Origin: s.By}
 }
 
 // life is how long it lives, and when this node renews it.
@@ -107,7 +140,7 @@ func (s *issued) life(node string) (certs.Life, error) {
 	if err != nil {
 		return certs.Life{}, fmt.Errorf("read the issued certificate %s: %w", s.Name, err)
 	}
-	key, err := certs.ParseKey([]byte(s.Key))
+	key, err := certs.ParseKey(s.Key)
 	if err != nil || !certs.Fits(key, all[0]) {
 		return certs.Life{}, fmt.Errorf("read the issued certificate %s: its key is not there, or not its own", s.Name)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // The PEM types that are written.
@@ -37,8 +39,8 @@ func Parse(text []byte) ([]*x509.Certificate, error) {
 }
 
 // ParseKey reads the private key of a PEM text. Its errors say nothing of the content.
-func ParseKey(text []byte) (crypto.Signer, error) {
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+func ParseKey(text secret.Text) (crypto.Signer, error) {
+	for block, rest := pem.Decode([]byte(text.Reveal())); block != nil; block, rest = pem.Decode(rest) {
 		var key any
 		var err error
 		switch block.Type {
@@ -78,12 +80,12 @@ func Encode(all ...*x509.Certificate) []byte {
 }
 
 // EncodeKey writes a private key as PEM (PKCS #8).
-func EncodeKey(key crypto.Signer) ([]byte, error) {
+func EncodeKey(key crypto.Signer) (secret.Text, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("write a private key: %w", err)
+		return secret.Text{}, fmt.Errorf("write a private key: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der}), nil
+	return secret.Of(pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der})), nil
 }
 
 // Subject is whose a certificate is.

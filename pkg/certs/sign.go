@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Authority is a CA that can sign.
@@ -21,7 +23,7 @@ type Authority struct {
 var ErrNotYet = errors.New("the clock is before the CA's first moment")
 
 // ParseAuthority reads a CA, the first of the certificates, and its key.
-func ParseAuthority(cert, key []byte) (*Authority, error) {
+func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	all, err := Parse(cert)
 	if err != nil {
 		return nil, fmt.Errorf("read its certificate: %w", err)

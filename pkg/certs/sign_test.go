@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // ca makes an authority that lives from start on.
-func ca(t *testing.T, life time.Duration, change func(*x509.Certificate)) (*Authority, []byte, []byte) {
+func ca(t *testing.T, life time.Duration, change func(*x509.Certificate)) (*Authority, []byte, secret.Text) {
 	t.Helper()
 	key, err := NewKey(ECDSA)
 	if err != nil {
@@ -102,14 +104,17 @@ func TestParseAuthority(t *testing.T) {
 	_, cert, key := ca(t, time.Hour, nil)
 	_, leaf, leafKey := ca(t, time.Hour, func(c *x509.Certificate) { c.IsCA = false })
 	_, mute, muteKey := ca(t, time.Hour, func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageCRLSign })
-	for want, in := range map[string][2][]byte{
+	for want, in := range map[string]struct {
+		cert []byte
+		key  secret.Text
+	}{
 		"is no CA":                 {leaf, leafKey},
 		"may not sign":             {mute, muteKey},
 		"its key is not that of":   {cert, leafKey},
-		"no private key in it":     {cert, nil},
+		"no private key in it":     {cert, secret.Text{}},
 		"read its certificate: no": {nil, key},
 	} {
-		if _, err := ParseAuthority(in[0], in[1]); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseAuthority(in.cert, in.key); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}

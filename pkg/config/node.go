@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Select names the node whose configuration is wanted. Group may be empty when the node's own document names it
@@ -166,11 +167,11 @@ type FileAsset struct {
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).
 type Hook struct {
-	Name           string   `json:"name"` // with a unit suffix: ".service" is added when there is none
-	Enabled        bool     `json:"enabled"`
-	Manifest       string   `json:"-"` // may hold secrets (Environment=): never printed
-	UseRawManifest bool     `json:"useRawManifest,omitempty"`
-	Before         []string `json:"before,omitempty"`
-	Requires       []string `json:"requires,omitempty"`
-	Origin         Origin   `json:"origin"`
+	Name           string      `json:"name"` // with a unit suffix: ".service" is added when there is none
+	Enabled        bool        `json:"enabled"`
+	Manifest       secret.Text `json:"-"` // it may hold secrets: Environment=
+	UseRawManifest bool        `json:"useRawManifest,omitempty"`
+	Before         []string    `json:"before,omitempty"`
+	Requires       []string    `json:"requires,omitempty"`
+	Origin         Origin      `json:"origin"`
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -142,12 +143,23 @@ func maskURLs(s string) string {
 	}
 }
 
-// MarshalJSON leaves the credentials of URLs out.
-func (f AssetFile) MarshalJSON() ([]byte, error) {
-	type plain AssetFile
+// shown is the file without the credentials of its URLs.
+func (f AssetFile) shown() AssetFile {
 	f.URLs = slices.Clone(f.URLs)
 	for i, u := range f.URLs {
 		f.URLs[i] = maskURLs(u)
 	}
-	return json.Marshal(plain(f))
+	return f
+}
+
+// MarshalJSON leaves the credentials of URLs out.
+func (f AssetFile) MarshalJSON() ([]byte, error) {
+	type plain AssetFile
+	return json.Marshal(plain(f.shown()))
+}
+
+// Format implements [fmt.Formatter], for every verb: as JSON has it.
+func (f AssetFile) Format(s fmt.State, _ rune) {
+	shown := f.shown()
+	fmt.Fprintf(s, "{%s %s}", shown.SHA256, shown.URLs)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 const (
@@ -223,11 +224,11 @@ func (d *decoder) hooks(n *Node) set {
 func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	h := Hook{Enabled: true, Origin: d.doc.origin(v.pos)}
 	var roles []string
-	container := false
+	manifest, container := "", false
 	d.mapping(v, at, []field{
 		{name: "name", set: d.text(&h.Name, validUnit)},
 		{name: "enabled", set: d.boolean(&h.Enabled)},
-		{name: "manifest", set: d.text(&h.Manifest, nil)},
+		{name: "manifest", set: d.text(&manifest, nil)},
 		{name: "useRawManifest", set: d.boolean(&h.UseRawManifest)},
 		{name: "before", set: d.texts(&h.Before, validUnit)},
 		{name: "requires", set: d.texts(&h.Requires, validUnit)},
@@ -243,6 +244,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		}
 		return h, false
 	}
+	h.Manifest = secret.New(manifest)
 	if !d.required(v, at, "name", "manifest") {
 		return h, false
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 )
 
 // Content is bytes that are known by their size and digest, and that may stay where they are until somebody wants them: a store of ten
@@ -11,9 +12,16 @@ type Content struct {
 	Size int64
 	Sum  Digest
 
-	held []byte
+	// Behind functions, for nothing that prints a struct prints what is behind one: a content may be secret.
+	held func() []byte
 	read func() ([]byte, error)
 }
+
+// String is "12 bytes".
+func (c Content) String() string { return fmt.Sprintf("%d bytes", c.Size) }
+
+// Format implements [fmt.Formatter], for every verb.
+func (c Content) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
 // Named is a content and its path where it is kept.
 type Named struct {
@@ -23,7 +31,7 @@ type Named struct {
 
 // ContentOf is the content that these bytes are. The caller does not change them any more.
 func ContentOf(b []byte) Content {
-	return Content{Size: int64(len(b)), Sum: sha256.Sum256(b), held: b}
+	return Content{Size: int64(len(b)), Sum: sha256.Sum256(b), held: func() []byte { return b }}
 }
 
 // StoredContent is a content that read gets when it is wanted.
@@ -34,8 +42,12 @@ func StoredContent(size int64, sum Digest, read func() ([]byte, error)) Content 
 // Bytes returns the content, and nothing else under its name: what has changed where it is kept is an error. It may be called any number of times and
 // from any goroutine; the bytes are not to be changed.
 func (c Content) Bytes() ([]byte, error) {
-	if c.read == nil {
-		return c.held, nil
+	switch {
+	case c.read != nil:
+	case c.held != nil:
+		return c.held(), nil
+	default:
+		return nil, nil
 	}
 	b, err := c.read()
 	if err != nil {

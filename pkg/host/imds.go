@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // imdsBases are where EC2 tells an instance of itself: by IPv4, and by IPv6 where the instance has that switched on.
@@ -32,7 +34,7 @@ type imdsClient struct {
 
 	mu    sync.Mutex
 	base  string // that answered; "": none yet
-	token string
+	token secret.Text
 }
 
 // errNoMetadata says that nobody answers: there is no service, it is switched off, or the answer does not come through.
@@ -61,7 +63,7 @@ func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		body, status, err := m.ask(ctx, http.MethodGet, base+"/latest/"+path, "X-aws-ec2-metadata-token", token)
+		body, status, err := m.ask(ctx, http.MethodGet, base+"/latest/"+path, "X-aws-ec2-metadata-token", token.Reveal())
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("ask the instance's metadata for %s: %w", path, err)
@@ -78,10 +80,10 @@ func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 }
 
 // session is the service that answers, and a token of it.
-func (m *imdsClient) session(ctx context.Context) (base, token string, err error) {
+func (m *imdsClient) session(ctx context.Context) (base string, token secret.Text, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.token != "" {
+	if !m.token.IsZero() {
 		return m.base, m.token, nil
 	}
 	var errs []error
@@ -89,24 +91,24 @@ func (m *imdsClient) session(ctx context.Context) (base, token string, err error
 		body, status, err := m.ask(ctx, http.MethodPut, base+"/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", imdsToken)
 		switch {
 		case err == nil && status == http.StatusOK && body != "" && !strings.ContainsAny(body, "\r\n"):
-			m.base, m.token = base, body
-			return base, body, nil
+			m.base, m.token = base, secret.New(body)
+			return base, m.token, nil
 		case err == nil && status == http.StatusForbidden:
-			return "", "", fmt.Errorf("ask %s for a token: it refuses: metadata is switched off for this instance (HttpEndpoint)", base)
+			return "", secret.Text{}, fmt.Errorf("ask %s for a token: it refuses: metadata is switched off for this instance (HttpEndpoint)", base)
 		case err == nil:
 			err = fmt.Errorf("status %d", status)
 		}
 		errs = append(errs, fmt.Errorf("ask %s for a token: %w", base, err))
 	}
-	return "", "", fmt.Errorf("%w: %w", errNoMetadata, errors.Join(errs...))
+	return "", secret.Text{}, fmt.Errorf("%w: %w", errNoMetadata, errors.Join(errs...))
 }
 
 // forget drops a token that was refused, unless another goroutine has a new one already.
-func (m *imdsClient) forget(token string) {
+func (m *imdsClient) forget(token secret.Text) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.token == token {
-		m.token = ""
+	if m.token.Equal(token) {
+		m.token = secret.Text{}
 	}
 }
 

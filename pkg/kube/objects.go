@@ -7,13 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Object is a ConfigMap or a Secret: names with their bytes.
 type Object struct {
 	Name    string
 	Labels  map[string]string
-	Data    map[string][]byte
+	Data    secret.Contents
 	Fixed   bool   // it never changes: the server refuses it, and need not watch it
 	Version string // resourceVersion: changes with every change of the object, and means nothing else
 }

@@ -73,7 +73,7 @@ func details(t tasks.Task) []string {
 	case tasks.CertificateSet:
 		var out []string
 		for _, f := range []tasks.CertFile{t.CA, t.Cert, t.Key} {
-			out = append(out, fmt.Sprintf("%s/%s mode %04o %s", t.Dir, f.Name, f.Mode, f.PEM))
+			out = append(out, fmt.Sprintf("%s/%s mode %04o %s", t.Dir, f.Name, f.Mode, []byte(f.PEM)))
 		}
 		if k := t.Kubeconfig; k != nil {
 			out = append(out, fmt.Sprintf("%s mode %04o for %s", k.Path, k.Mode, k.Server))

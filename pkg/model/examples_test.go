@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // TestExamples: every node of every example gets a plan, without an error and without a warning.
@@ -33,7 +34,7 @@ func TestExamples(t *testing.T) {
 				if len(diags) > 0 {
 					t.Fatal(diags)
 				}
-				pair := Keypair{CA: []byte("CA"), Cert: []byte("CERT"), Key: []byte("KEY")}
+				pair := Keypair{CA: []byte("CA"), Cert: []byte("CERT"), Key: secret.New("KEY")}
 				facts := aHost()
 				facts.Links[1].Addresses = nil // an example does not say which subnet the reader is in
 				in := Input{Node: n, Facts: facts}

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -75,16 +76,16 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 		case "keypairs":
 			in.Keypairs = map[string]Keypair{}
 			for name := range strings.FieldsSeq(value) {
-				in.Keypairs[name] = Keypair{CA: []byte("CA of " + name), Cert: []byte("CERT of " + name), Key: []byte("KEY"), Origin: "pki/issued/" + name}
+				in.Keypairs[name] = Keypair{CA: []byte("CA of " + name), Cert: []byte("CERT of " + name), Key: secret.New("KEY"), Origin: "pki/issued/" + name}
 			}
 		case "authority":
-			in.Keypairs = map[string]Keypair{value: {CA: authority(t), Cert: authority(t), Key: []byte("KEY")}}
+			in.Keypairs = map[string]Keypair{value: {CA: authority(t), Cert: authority(t), Key: secret.New("KEY")}}
 		case "issued", "pending", "planned":
 			if in.Discovered.Issued == nil {
 				in.Discovered.Issued = map[string]Issued{}
 			}
 			in.Discovered.Issued[value] = map[string]Issued{
-				"issued":  {Pair: Keypair{CA: []byte("CA of " + value), Cert: []byte("CERT of " + value), Key: []byte("KEY")}},
+				"issued":  {Pair: Keypair{CA: []byte("CA of " + value), Cert: []byte("CERT of " + value), Key: secret.New("KEY")}},
 				"pending": {Wait: "somebody who approves it"},
 				"planned": {Plan: "would be issued by somebody"},
 			}[key]

@@ -13,7 +13,7 @@ func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
 		meta := tasks.Meta{From: h.Origin.String(), Why: "hooks"}
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
-		if h.Manifest != "" && h.Enabled {
+		if !h.Manifest.IsZero() && h.Enabled {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
 			unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
 			state.After = append(state.After, tasks.Restart(h.Name))
@@ -28,7 +28,7 @@ func (b *builder) userHooks() error {
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless it is a whole unit (useRawManifest).
 func hookUnit(h config.Hook) string {
 	if h.UseRawManifest {
-		return strings.TrimRight(h.Manifest, "\n") + "\n"
+		return strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n"
 	}
 	var text strings.Builder
 	text.WriteString(header + "[Unit]\nDescription=Hook " + strings.TrimSuffix(h.Name, ".service") + "\n")
@@ -38,6 +38,6 @@ func hookUnit(h config.Hook) string {
 	for _, before := range h.Before {
 		text.WriteString("Before=" + before + "\n")
 	}
-	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest, "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n")
+	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n")
 	return text.String()
 }

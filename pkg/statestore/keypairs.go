@@ -9,12 +9,15 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Keypair is a certificate with its key and the CA that signed it, PEM each. What the store does not have is nil.
+// Keypair is a certificate with its key and the CA that signed it, PEM each. What the store does not have is empty.
 type Keypair struct {
-	CA, Cert, Key []byte
-	Origin        string // the object that has the certificate
+	CA, Cert []byte
+	Key      secret.Text
+	Origin   string // the object that has the certificate
 }
 
 // authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed "ca" in 1.22 and reads it still
@@ -56,7 +59,8 @@ type keyset struct {
 // keyItem is one certificate and its key.
 type keyItem struct {
 	id         string
-	cert, key  []byte
+	cert       []byte
+	key        secret.Text
 	origin     string // of the certificate
 	distrusted bool
 }
@@ -97,8 +101,8 @@ func (s *keyset) put(file, path string, data []byte) {
 	item := s.items[id]
 	switch {
 	case s.declared: // keyset.yaml may leave the keys to files, nothing else
-		if item != nil && item.key == nil && kind == "key" {
-			item.key = data
+		if item != nil && item.key.IsZero() && kind == "key" {
+			item.key = secret.Of(data)
 		}
 		return
 	case item == nil:
@@ -108,7 +112,7 @@ func (s *keyset) put(file, path string, data []byte) {
 	if kind == "crt" {
 		item.cert, item.origin = data, path
 	} else {
-		item.key = data
+		item.key = secret.Of(data)
 	}
 }
 

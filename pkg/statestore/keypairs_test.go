@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -87,9 +88,9 @@ func keypairs(t *testing.T, objects map[string][]byte) map[string]statestore.Key
 
 func expectPair(t *testing.T, got statestore.Keypair, ca []byte, want *identity, origin string) {
 	t.Helper()
-	if !bytes.Equal(got.CA, ca) || !bytes.Equal(got.Cert, want.cert) || !bytes.Equal(got.Key, want.key) || got.Origin != origin {
+	if !bytes.Equal(got.CA, ca) || !bytes.Equal(got.Cert, want.cert) || !got.Key.Equal(secret.Of(want.key)) || got.Origin != origin {
 		t.Errorf("got CA\n%s\ncertificate\n%s\nof %q (key is right: %v), want CA\n%s\ncertificate\n%s\nof %q",
-			got.CA, got.Cert, got.Origin, bytes.Equal(got.Key, want.key), ca, want.cert, origin)
+			got.CA, got.Cert, got.Origin, got.Key.Equal(secret.Of(want.key)), ca, want.cert, origin)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // kopsKeyset is keyset.yaml as kOps writes it (pkg/apis/kops/v1alpha2/keyset.go); what else is in it does not matter here.
@@ -16,10 +18,10 @@ type kopsKeyset struct {
 		PrimaryID  string `yaml:"primaryId"` // v1alpha2
 		PrimaryID3 string `yaml:"primaryID"` // v1alpha3
 		Keys       []struct {
-			ID                string `yaml:"id"`
-			DistrustTimestamp string `yaml:"distrustTimestamp"`
-			PublicMaterial    string `yaml:"publicMaterial"`  // base64 of PEM
-			PrivateMaterial   string `yaml:"privateMaterial"` // base64 of PEM
+			ID                string      `yaml:"id"`
+			DistrustTimestamp string      `yaml:"distrustTimestamp"`
+			PublicMaterial    string      `yaml:"publicMaterial"`  // base64 of PEM
+			PrivateMaterial   secret.Text `yaml:"privateMaterial"` // base64 of PEM
 		} `yaml:"keys"`
 	} `yaml:"spec"`
 }
@@ -43,7 +45,7 @@ func (s *keyset) declare(path string, data []byte) error {
 		if err != nil {
 			return fmt.Errorf("%s: publicMaterial of key %d is no base64: export it again: %w", path, i+1, err)
 		}
-		private, err := base64.StdEncoding.DecodeString(key.PrivateMaterial)
+		private, err := base64.StdEncoding.DecodeString(key.PrivateMaterial.Reveal())
 		if err != nil {
 			return fmt.Errorf("%s: privateMaterial of key %d is no base64: export it again", path, i+1)
 		}
@@ -52,7 +54,7 @@ func (s *keyset) declare(path string, data []byte) error {
 			item.cert = cert
 		}
 		if len(private) > 0 {
-			item.key = private
+			item.key = secret.Of(private)
 		} else if had := s.items[key.ID]; had != nil { // the key may stand in a file of its own
 			item.key = had.key
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -63,7 +64,7 @@ type Snapshot struct {
 	Cluster string
 	// Objects are the documents and the pki files by path relative to the cluster: "cluster.yaml", "nodes/n1.yaml",
 	// "pki/issued/calico-client/1.crt". Callers do not change them.
-	Objects map[string][]byte
+	Objects secret.Contents
 	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are verified when they are read.
 	Files []host.Named
 	// Private are the objects below pki/private that were left in the store, sorted by path, until [Snapshot.Bring] says which are wanted.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // CertificateSet is the files of one client identity: they appear together
@@ -39,7 +40,7 @@ type CertificateSet struct {
 // CertFile is one PEM file of a set.
 type CertFile struct {
 	Name string // base name in the set's directory
-	PEM  []byte
+	PEM  secret.Bytes
 	Mode fs.FileMode
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // usable says what is wrong with the set. Of one that is on the node as wanted, its dates are not.
@@ -44,7 +45,7 @@ func (t CertificateSet) check(now time.Time) error {
 		return fmt.Errorf("read %s: %w", t.Cert.Name, err)
 	}
 	leaf := chain[0]
-	key, err := certs.ParseKey(t.Key.PEM)
+	key, err := certs.ParseKey(secret.Of(t.Key.PEM))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", t.Key.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // DropIn is a drop-in of a unit, /etc/systemd/system/<Unit>.d/<Name>. It asks
@@ -13,7 +14,7 @@ type DropIn struct {
 	Meta
 	Unit    string
 	Name    string // 50-netwright.conf
-	Content []byte
+	Content secret.Bytes
 }
 
 var _ Task = DropIn{}

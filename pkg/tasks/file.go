@@ -9,13 +9,14 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // File is a regular file with its whole content.
 type File struct {
 	Meta
 	Path    string
-	Content []byte `json:",omitempty"`
+	Content secret.Bytes `json:",omitempty"`
 	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to be written.
 	Stored *host.Content `json:"-"`
 	Mode   fs.FileMode

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Recorded is a task as the ledger keeps it: enough to make the task again
@@ -142,17 +143,17 @@ func Rebuild(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
 // what parts names.
 type recordable[T any] interface {
 	*T
-	parts() (*Meta, []*[]byte)
+	parts() (*Meta, []*secret.Bytes)
 }
 
 // parts are the Meta of a task and its contents. Kinds with contents have their own.
-func (m *Meta) parts() (*Meta, []*[]byte) { return m, nil }
+func (m *Meta) parts() (*Meta, []*secret.Bytes) { return m, nil }
 
-func (t *File) parts() (*Meta, []*[]byte)   { return &t.Meta, []*[]byte{&t.Content} }
-func (t *Unit) parts() (*Meta, []*[]byte)   { return &t.Meta, []*[]byte{&t.Content} }
-func (t *DropIn) parts() (*Meta, []*[]byte) { return &t.Meta, []*[]byte{&t.Content} }
-func (t *CertificateSet) parts() (*Meta, []*[]byte) {
-	return &t.Meta, []*[]byte{&t.CA.PEM, &t.Cert.PEM, &t.Key.PEM}
+func (t *File) parts() (*Meta, []*secret.Bytes)   { return &t.Meta, []*secret.Bytes{&t.Content} }
+func (t *Unit) parts() (*Meta, []*secret.Bytes)   { return &t.Meta, []*secret.Bytes{&t.Content} }
+func (t *DropIn) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }
+func (t *CertificateSet) parts() (*Meta, []*secret.Bytes) {
+	return &t.Meta, []*secret.Bytes{&t.CA.PEM, &t.Cert.PEM, &t.Key.PEM}
 }
 
 // recordFile is record of a file whose content may be elsewhere.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 )
 
 // unitDir is where the administrator's units are: they win over the packages'.
@@ -14,7 +15,7 @@ const unitDir = "/etc/systemd/system"
 type Unit struct {
 	Meta
 	Name    string // node-setup.service
-	Content []byte
+	Content secret.Bytes
 }
 
 var _ Task = Unit{}

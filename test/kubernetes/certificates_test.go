@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/kubeapi"
 	"github.com/netwright/netwright/test/pki"
@@ -131,7 +132,7 @@ func sign(t *testing.T, ca *pki.Authority, text []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, err := certs.ParseAuthority([]byte(ca.PEM), []byte(ca.Key()))
+	authority, err := certs.ParseAuthority([]byte(ca.PEM), secret.New(ca.Key()))
 	if err != nil {
 		t.Fatal(err)
 	}

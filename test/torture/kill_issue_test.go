@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
 	"github.com/netwright/netwright/test/trap"
@@ -90,7 +91,7 @@ func (b *bench) fits() error {
 	if err != nil {
 		return err
 	}
-	key, err := certs.ParseKey([]byte(b.n.Read(ownDir + "calico-client-key.pem")))
+	key, err := certs.ParseKey(secret.New(b.n.Read(ownDir + "calico-client-key.pem")))
 	if err != nil {
 		return err
 	}

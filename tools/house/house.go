@@ -28,6 +28,7 @@ var Rules = []*analysis.Analyzer{
 	Wrap,
 	Size,
 	Names,
+	Secrets,
 	NoLint,
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -25,7 +26,7 @@ spec:
 		t.Fatal(err)
 	}
 	return Input{Node: node, Keypairs: map[string]Keypair{
-		"calico-client":   {CA: []byte("its own"), Cert: []byte("CERT"), Key: []byte("KEY")},
+		"calico-client":   {CA: []byte("its own"), Cert: []byte("CERT"), Key: secret.New("KEY")},
 		"ca":              {CA: []byte("the cluster's")},
 		"etcd-clients-ca": {CA: []byte("etcd's")},
 	}}

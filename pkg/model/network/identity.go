@@ -42,7 +42,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	b.identities = append(b.identities, id.keypair)
 	entry := in.Node.CertificateOf(id.keypair)
 	meta := tasks.Meta{From: id.origin, Why: id.why}
-	set := tasks.CertificateSet{Meta: secret(meta), Name: id.keypair, Dir: id.dir, Owner: "root:root", CommonName: id.commonName, RetainOnRelease: true,
+	set := tasks.CertificateSet{Meta: confidential(meta), Name: id.keypair, Dir: id.dir, Owner: "root:root", CommonName: id.commonName, RetainOnRelease: true,
 		CA: id.CA, Cert: id.Cert, Key: id.Key, Kubeconfig: id.kubeconfig}
 	pair, ok := in.Keypairs[id.keypair]
 	if entry != nil {
@@ -73,7 +73,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	if err := b.judgeKey(in, id, entry, pair); err != nil {
 		return err
 	}
-	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, pair.Key
+	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, []byte(pair.Key.Reveal())
 	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
 		return fmt.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
 			id.whose(), id.origin, id.caName, id.server, id.caName)
@@ -163,7 +163,7 @@ func (in Input) caOr(name string) func(Keypair) []byte {
 	}
 }
 
-func secret(m tasks.Meta) tasks.Meta {
+func confidential(m tasks.Meta) tasks.Meta {
 	m.Secret = true
 	return m
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -36,8 +37,9 @@ type Issued struct {
 
 // Keypair is a certificate with its key and the CA that signed it, PEM each.
 type Keypair struct {
-	CA, Cert, Key []byte
-	Origin        string
+	CA, Cert []byte
+	Key      secret.Text
+	Origin   string
 }
 
 // Origin is where the value at a path of the documents came from, in words.

@@ -153,7 +153,7 @@ func multusContent(in Input, m *config.Multus, below tasks.File) (file string, c
 		content, err = indented(p)
 		return multusConf, content, err
 	}
-	p.Type, p.Kubeconfig, p.Delegates = "multus", path.Join(in.ConfDir, multusConfig), []json.RawMessage{below.Content}
+	p.Type, p.Kubeconfig, p.Delegates = "multus", path.Join(in.ConfDir, multusConfig), []json.RawMessage{json.RawMessage(below.Content)}
 	if release < "1.0.0" {
 		p.CNIVersion, p.Name = release, multusCNI
 		content, err = indented(p)

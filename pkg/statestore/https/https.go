@@ -115,8 +115,8 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 	if err != nil {
 		return nil, err
 	}
-	if token != "" {
-		header.Set("Authorization", "Bearer "+token)
+	if !token.IsZero() {
+		header.Set("Authorization", "Bearer "+token.Reveal())
 	}
 	r, err := client.Get(ctx, u, header)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
@@ -94,19 +95,19 @@ func (s Settings) tls() (*tls.Config, error) {
 }
 
 // token reads the bearer token anew each time: it is small, and often short-lived.
-func (s Settings) token() (string, error) {
+func (s Settings) token() (secret.Text, error) {
 	if s.TokenFile == "" {
-		return "", nil
+		return secret.Text{}, nil
 	}
 	data, err := read("storeTokenFile", s.TokenFile)
 	if err != nil {
-		return "", err
+		return secret.Text{}, err
 	}
 	token := strings.TrimSpace(string(data))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("storeTokenFile %s has no token: put one there, in one line", s.TokenFile)
+		return secret.Text{}, fmt.Errorf("storeTokenFile %s has no token: put one there, in one line", s.TokenFile)
 	}
-	return token, nil
+	return secret.New(token), nil
 }
 
 // identity says how this node shows itself, for whoever must let it in.

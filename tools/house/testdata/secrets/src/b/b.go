@@ -1,0 +1,4 @@
+package b
+
+// Of another module: not ours to judge.
+type other struct{ token string }
