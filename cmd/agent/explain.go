@@ -78,6 +78,7 @@ type explained struct {
 	Now       string      `json:"now"`
 	After     []neighbour `json:"after"`
 	Before    []neighbour `json:"before"`
+	keptFrom
 }
 
 type neighbour struct {
@@ -96,7 +97,7 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	}
 	e := explained{
 		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet", MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
-		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)),
+		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)), keptFrom: keptFrom{plan.Off, plan.Paused},
 	}
 	if t.Gate() == graph.AfterKubelet {
 		e.Gate = "after kubelet"
@@ -115,6 +116,9 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	}
 	edges(s, "comes after", e.After)
 	edges(s, "comes before", e.Before)
+	for _, line := range e.lines() {
+		fmt.Fprintln(s.out, "  ! "+line)
+	}
 	return nil
 }
 

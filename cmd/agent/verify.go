@@ -65,6 +65,7 @@ type verified struct {
 	Network string          `json:"network"`
 	State   verify.State    `json:"state"`
 	Checks  []verify.Result `json:"checks"`
+	keptFrom
 }
 
 // checked holds this host to the network that its documents want.
@@ -102,7 +103,7 @@ func (f *flags) checked(ctx context.Context) (out *verified, err error) {
 		return nil, err
 	}
 	results = append(results, certificates(w.pass, d.Node.Name)...)
-	return &verified{Version: verifyVersion, Cluster: d.Node.Cluster, Node: d.Node.Name, Network: name, State: verify.Worst(results), Checks: results}, nil
+	return &verified{Version: verifyVersion, Cluster: d.Node.Cluster, Node: d.Node.Name, Network: name, State: verify.Worst(results), Checks: results, keptFrom: w.keptFrom()}, nil
 }
 
 // certificates checks those that the agent installed. One that ends is well as long as it works: `agent certs` is the place for that.
@@ -146,6 +147,9 @@ func (v *verified) write(s streams) error {
 		}
 	}
 	fmt.Fprintf(&b, "%d ok, %d failed, %d waiting\n", count[verify.OK], count[verify.Failed], count[verify.Waiting])
+	for _, line := range v.lines() {
+		fmt.Fprintln(&b, "! "+line)
+	}
 	if _, err := fmt.Fprint(s.out, b.String()); err != nil {
 		return fmt.Errorf("write the checks: %w", err)
 	}

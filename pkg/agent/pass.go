@@ -120,6 +120,10 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	out := r.report(report.Planned)
 	r.tell(out, view)
 	p.foretell(out, r, d, view)
+	for _, off := range Off(p.Host) {
+		out.Off = append(out.Off, off)
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
+	}
 	if out.Paused = p.paused(view); out.Paused != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
 	}

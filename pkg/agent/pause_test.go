@@ -36,7 +36,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 			t.Errorf("a paused node was changed: %v, was %v", after, before)
 		}
 		s := heard.last()
-		if s.State != report.NodePaused || s.Paused == nil || s.Paused.By != "alice" || s.Waiting == nil || !s.Waiting.Until.Equal(s.Paused.Until) || !heard.heard(report.EventPaused, "") {
+		if s.State != report.NodeDrifted || s.Paused == nil || s.Paused.By != "alice" || s.Waiting == nil || !s.Waiting.Until.Equal(s.Paused.Until) || !heard.heard(report.EventPaused, "") {
 			t.Errorf("the status: %s, %+v, %+v", s.State, s.Paused, s.Waiting)
 		}
 		if last := b.manager.last(t).text; !strings.Contains(last, "paused until 2000-01-01T01:00:00Z by alice: swapping the uplink") {

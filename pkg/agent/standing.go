@@ -41,7 +41,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
 		l.pausing(s.now.Paused, p.Paused)
-		if next.Paused = p.Paused; p.Paused != nil && (next.State == report.NodeConverged || next.State == report.NodeDrifted) {
+		if next.Paused = p.Paused; p.Paused != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
 			next.State, next.Reason = report.NodePaused, p.Paused.String()
 		}
 		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {

@@ -32,6 +32,8 @@ type Plan struct {
 	Waiting *Waiting `json:"waiting,omitempty"`
 	// Paused is set where nothing is changed for a while: what is not as wanted has drifted.
 	Paused *Paused `json:"paused,omitempty"`
+	// Off are the switches that keep the daemon from starting, each with what to do to turn it on again: in a dry run.
+	Off []string `json:"off,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
 	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty where nothing changes.

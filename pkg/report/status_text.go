@@ -106,6 +106,9 @@ func (t *statusText) checked(c Configuration) string {
 	if c.Checked.IsZero() {
 		return "the store has not answered yet"
 	}
+	if c.Error != "" { // nobody knows what there is now
+		return "last known to be the newest " + t.ago(c.Checked) + " ago"
+	}
 	return "the newest " + t.ago(c.Checked) + " ago"
 }
 
