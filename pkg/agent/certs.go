@@ -61,6 +61,9 @@ func (p Pass) Certs(node string, now time.Time) ([]CertStatus, error) {
 	}
 	defer files.Close() // only read from
 	led := ledger.Load(files)
+	if led.Newer != nil {
+		return nil, led.Newer
+	}
 	if led.Unreadable {
 		return nil, fmt.Errorf("read the ledger, which knows the certificates: %s: run it as root", strings.Join(led.Damage(), "; "))
 	}

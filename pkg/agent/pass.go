@@ -257,10 +257,13 @@ func (p Pass) loadLedger() (*ledger.Ledger, error) {
 		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
 	}
 	defer files.Close() // only read from
+	led := (*ledger.Ledger)(nil)
 	if p.stamps != nil {
-		return ledger.LoadWith(files, p.stamps), nil
+		led = ledger.LoadWith(files, p.stamps)
+	} else {
+		led = ledger.Load(files)
 	}
-	return ledger.Load(files), nil
+	return led, led.Newer
 }
 
 // report puts a plan's head on its steps.

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 )
 
 // Recover completes files that belong together and that a killed run left partly old and partly new. It needs neither store nor documents, and
@@ -18,6 +20,9 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("open %s: %w", p.Host.Root, err)
 	}
 	list, err := host.Interrupted(files)
+	if len(list) > 0 { // a later version may want something else of these files
+		err = errors.Join(err, ledger.CheckFormat(files))
+	}
 	if err := files.Close(); err != nil {
 		return 0, fmt.Errorf("close %s: %w", p.Host.Root, err)
 	}

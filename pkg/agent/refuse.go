@@ -23,6 +23,9 @@ func (p Pass) resettable() error {
 // refuseReset says why a reset cannot be made, and names what it would have been about; nil if it can. A journal that is only found to
 // be damaged when its entries are decoded counts too.
 func refuseReset(led *ledger.Ledger, r ledger.Reader) error {
+	if led.Newer != nil {
+		return fmt.Errorf("reset: %w", led.Newer)
+	}
 	if led.Unreadable {
 		return errors.New("reset: the ledger can be read by root only: run it as root")
 	}

@@ -33,6 +33,9 @@ func (p Pass) History() (*History, error) {
 	}
 	defer files.Close() // only read from
 	led := ledger.Load(files)
+	if led.Newer != nil {
+		return nil, led.Newer
+	}
 	revisions, err := ledger.Revisions(files)
 	if len(revisions) == 0 && err != nil {
 		return nil, err

@@ -72,6 +72,9 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 		if led == nil {
 			led = ledger.Load(h)
 		}
+		if led.Newer != nil {
+			return nil // what is undone is; the agent that knows this ledger looks at what is pending
+		}
 		var m memory
 		if err := json.Unmarshal(raw, &m); err != nil {
 			m = memory{}

@@ -163,6 +163,9 @@ func (l *Ledger) Dirs() map[string]int64 {
 // Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that names them. On an
 // error the ledger on disk is as before.
 func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
+	if l.Newer != nil {
+		return l.Newer
+	}
 	l.Entries()
 	if err := l.saveBeside(ctx, w, b); err != nil {
 		return err

@@ -66,6 +66,8 @@ type Ledger struct {
 	Lost bool
 	// Unreadable says that there is a journal, and that it is not for us.
 	Unreadable bool
+	// Newer says that a later version wrote it, or that this cannot be told: nothing of it was read, and nothing may be written.
+	Newer error
 	// Of the journal, used by one goroutine: the pass.
 	lines   []line
 	head    Head
@@ -80,6 +82,10 @@ func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
 // LoadWith is Load for who has the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	l := &Ledger{Stamps: stamps, owed: map[string]debt{}}
+	if l.Newer = CheckFormat(r); l.Newer != nil {
+		l.damage, l.entries, l.dirs = []string{l.Newer.Error()}, map[graph.Key]Entry{}, map[string]int64{}
+		return l
+	}
 	l.loadJournal(r)
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)
