@@ -8,6 +8,8 @@ conf=/etc/netwright/agent.yaml
 unit=netwright-agent.service
 proxy=/etc/systemd/system/$unit.d/10-bootstrap-proxy.conf
 work=/var/lib/netwright/bootstrap
+resume=/etc/systemd/system/netwright-bootstrap.service
+wanted=/etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service
 
 # To whoever looks: the console of the cloud, the journal, the log of cloud-init.
 say() {
@@ -92,11 +94,40 @@ want=$(sha256 "$arch")
 [ -n "$want" ] || fail "there is no agent for $arch in this user-data: nothing was installed"
 [ "$(id -u)" = 0 ] || fail "this is not root: nothing was installed"
 mkdir -p /etc/netwright
+if has flock; then
+	exec 9>>/run/netwright-bootstrap.lock
+	flock 9 # cloud-init may run this at the boot that resumes it, too
+fi
 
-from=$program
-if [ ! -x "$program" ] || [ "$(sum "$program")" != "$want" ]; then
+# cloud-init runs this once, and not again where that was interrupted: it notes that it ran before it runs it. So the next boot goes on, until this
+# script has come to an end, good or bad.
+remember() {
+	[ -f "$0" ] || return 0 # piped into a shell: somebody is there
 	(umask 077 && mkdir -p "$work")
-	trap 'rm -rf "$work"' EXIT
+	cat "$0" >"$work/script.new"
+	mv -f "$work/script.new" "$work/script"
+	mkdir -p "${wanted%/*}"
+	cat >"$resume.new" <<END
+[Unit]
+Description=Netwright: go on with a first boot that was interrupted
+Wants=network-online.target
+After=network-online.target
+[Service]
+ExecStart=/bin/sh $work/script
+END
+	mv -f "$resume.new" "$resume"
+	ln -sf "$resume" "$wanted"
+	sync
+}
+trap 'rm -rf "$wanted" "$resume" "$work"' EXIT
+trap 'trap - EXIT; exit 143' TERM HUP # a reboot is no end
+
+right=''
+if [ -x "$program" ] && [ "$(sum "$program")" = "$want" ]; then right=1; fi
+if [ -z "$right" ] || [ "$(cat "$conf" 2>/dev/null)" != "$agent_yaml" ]; then remember; fi
+from=$program
+if [ -z "$right" ]; then
+	(umask 077 && mkdir -p "$work")
 	from_mirrors "$arch"
 	chmod 0755 "$work/agent"
 	from=$work/agent

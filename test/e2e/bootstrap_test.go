@@ -305,6 +305,28 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		eventually(ctx, t, n, `systemctl is-active -q netwright-agent && ! tr '\0' '\n' </proc/$(systemctl show -P MainPID netwright-agent)/environ | grep -q PROXY`)
 	})
 
+	// Whatever ends the machine in the middle, cloud-init does not run this again: the next boot goes on by itself.
+	t.Run("interrupted", func(t *testing.T) {
+		n := bare(t, f, "cut", "10.77.0.18", node.Options{})
+		served.take()
+		script := userData(t, sum(program), "--url", deadMirror+"/netwright")
+		n.Write("/root/user-data", script, 0o700)
+		n.Start(ctx, "user-data", "/root/user-data")
+		for _, end := range []func(){func() { n.Kill(); n.Boot(ctx) }, func() { n.Reboot(ctx) }, func() { n.Kill(); n.Boot(ctx) }} {
+			eventually(ctx, t, n, "journalctl -b | grep -q 'no mirror has the agent yet: again in'")
+			end()
+			n.Must(ctx, "systemctl", "is-active", "netwright-bootstrap.service")
+			if now := n.Read("/var/lib/netwright/bootstrap/script"); now != script {
+				t.Fatalf("the script that goes on is another: %s", now)
+			}
+		}
+		// The dead mirror's port comes alive.
+		answerAt(t, f, node.Gateway4+":1", served)
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && ! systemctl is-active -q netwright-bootstrap.service")
+		n.Shell(ctx, `test ! -e /var/lib/netwright/bootstrap; test ! -e /etc/systemd/system/netwright-bootstrap.service
+test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service; test -x /usr/bin/netwright`)
+	})
+
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
 		served.take()
