@@ -58,12 +58,8 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	if f.store == "" {
 		return nil, fmt.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
 	}
-	if f.node == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return nil, fmt.Errorf("find the node's name: %w; name it with --node", err)
-		}
-		f.node = name
+	if err := f.nameNode(); err != nil {
+		return nil, err
 	}
 	target := f.target()
 	if err := f.onlyCluster(); err != nil {
@@ -174,7 +170,7 @@ func (f *flags) readConf() error {
 	f.confRead = true
 	path := f.conf
 	if path == "" {
-		path = defaultConf
+		path = f.ownFile()
 	}
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) && f.conf == "" {
