@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/kubeapi"
+	"github.com/netwright/netwright/test/node"
+)
+
+// Services by the real kube-proxy in both of its modes. One whose backend is on the client's own bridge works by net.bridge.bridge-nf-call-iptables alone, which the agent
+// keeps: without it the answer goes back over the bridge, past what would put the service's address into it.
+func TestKubernetesKubeletServices(t *testing.T) {
+	ctx := t.Context()
+	k := newKubelets(t, "    bridge: {}\n")
+	k.ready()
+	first, second := k.nodes[0], k.nodes[1]
+	k.pod("client", first, "")
+	k.pod("near", first, ", hostPort: 30080")
+	k.pod("far", second, "")
+	client, near, far := k.address("default", "client"), k.address("default", "near"), k.address("default", "far")
+	k.service("near", "10.96.0.50", near, first)
+	k.service("far", "10.96.0.51", far, second)
+	answers := func(pod, url, want string) {
+		t.Helper()
+		if got := k.answer(first, pod, url); got != want {
+			t.Errorf("pod %s asks %s: %q, want %q", pod, url, got, want)
+		}
+	}
+	if got, ok := k.get(first, "client", "http://10.96.0.50/"); ok {
+		t.Fatalf("a service answers without a kube-proxy: %s", got)
+	}
+	for _, c := range []struct{ mode, rules string }{
+		{"iptables", "iptables-save -t nat | grep -q KUBE-SVC && ! nft list table ip kube-proxy"},
+		{"nftables", "nft list table ip kube-proxy && ! iptables-save | grep -q KUBE-SVC"}, // it takes away what the other left
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			k.proxy(c.mode)
+			until(t, first, "the rules are of mode "+c.mode, c.rules)
+			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
+			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client))
+			answers("near", "http://10.96.0.50/", "near 10.244.1.1") // itself, under the node's address: hairpin
+
+			first.Shell(ctx, "systemctl stop netwright-agent; sysctl -qw net.bridge.bridge-nf-call-iptables=0")
+			if got, ok := k.get(first, "client", "http://10.96.0.50/"); ok || !strings.Contains(got, "deadline exceeded") {
+				t.Errorf("a service on the client's bridge answers without bridge-nf-call-iptables: %s", got)
+			}
+			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client)) // no bridge has both ends of it
+			first.Must(ctx, "systemctl", "start", "netwright-agent")
+			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
+		})
+	}
+
+	t.Run("hostPort", func(t *testing.T) {
+		if got, want := k.outside("http://"+first.Address()+":30080/"), "near "+node.Gateway4; got != want {
+			t.Errorf("from outside: %q, want %q", got, want)
+		}
+	})
+	t.Run("DNS", func(t *testing.T) {
+		k.dns(second)
+		answers("client", "http://near/", fmt.Sprint("near ", client))
+		answers("client", "http://far.default.svc.cluster.local/", fmt.Sprint("far ", client))
+	})
+	t.Run("told", func(t *testing.T) {
+		told(k.Server, first.Name(), "True Converged")
+		first.Must(ctx, "sysctl", "-qw", "net.bridge.bridge-nf-call-iptables=0")
+		k.wait("an Event says that the sysctl was repaired", func() bool {
+			return strings.Contains(k.Must("GET", "/api/v1/namespaces/default/events?fieldSelector=reason%3DNetworkRepaired", ""), "bridge-nf-call-iptables")
+		})
+		answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
+		if status := first.Must(ctx, "netwright", "status"); !strings.Contains(status, "converged") {
+			t.Errorf("agent status: %s", status)
+		}
+	})
+}
+
+// answer asks for a URL from within a pod until there is one: rules and names come a moment after what they say.
+func (k *kubelets) answer(n *node.Node, pod, url string) (answer string) {
+	k.t.Helper()
+	k.wait("pod "+pod+" has an answer from "+url, func() (ok bool) {
+		answer, ok = k.get(n, pod, url)
+		return ok
+	})
+	return answer
+}
+
+// service is one whose only backend is a pod's port 8080.
+func (k *kubelets) service(name, address string, backend netip.Addr, on *node.Node) {
+	k.t.Helper()
+	k.serve("default", name, "clusterIP: "+address+"\n  ports: [{name: http, port: 80, targetPort: 8080}]", backend, on.Name(), "{name: http, port: 8080}")
+}
+
+// serve makes a service, and the slice that its controller would. By the node in it kube-proxy knows a pod that asks itself, in its mode nftables.
+func (k *kubelets) serve(namespace, name, spec string, backend netip.Addr, on, ports string) {
+	k.t.Helper()
+	if spec != "" {
+		k.Apply(fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata:\n  name: %s\n  namespace: %s\nspec:\n  %s\n", name, namespace, spec))
+	}
+	k.Apply(fmt.Sprintf("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata:\n  name: %s\n  namespace: %s\n  labels: {kubernetes.io/service-name: %s}\n"+
+		"addressType: IPv4\nendpoints: [{addresses: [%s], nodeName: %q, conditions: {ready: true}}]\nports: [%s]\n", name, namespace, name, backend, on, ports))
+}
+
+// proxy runs kube-proxy on the nodes, as its DaemonSet does, in the place of the one before. Its limits of connections are the machine's to set.
+func (k *kubelets) proxy(mode string) {
+	k.t.Helper()
+	ctx := k.t.Context()
+	for _, n := range k.nodes {
+		n.Run(ctx, "systemctl", "stop", "kube-proxy")
+		n.Write("/etc/kubernetes/proxy.kubeconfig", k.Kubeconfig(k.Endpoint, k.Authority.Client("system:kube-proxy")), 0o600)
+		n.Write("/etc/kubernetes/proxy.yaml", `apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: `+mode+`
+clusterCIDR: 10.244.0.0/16
+clientConnection: {kubeconfig: /etc/kubernetes/proxy.kubeconfig}
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+`, 0o644)
+		n.Start(ctx, "kube-proxy", "/usr/local/bin/kube-proxy", "--config=/etc/kubernetes/proxy.yaml")
+	}
+}
+
+// outside asks from beyond the nodes.
+func (k *kubelets) outside(url string) string {
+	k.t.Helper()
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(_ context.Context, _, at string) (conn net.Conn, err error) {
+		err = k.fabric.Do(func() error {
+			conn, err = net.Dial("tcp4", at)
+			return err
+		})
+		return conn, err
+	}}}
+	answer, err := client.Get(url)
+	if err != nil {
+		k.t.Fatalf("asking from outside: %v", err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		k.t.Fatalf("asking from outside: %v", err)
+	}
+	return strings.TrimSpace(string(body))
+}
+
+// dns runs CoreDNS in a pod, which finds the API server as all pods do: by its service, with its account's token.
+func (k *kubelets) dns(n *node.Node) {
+	k.t.Helper()
+	n.Copy(image(k.t, "localhost/coredns:1", assets.CoreDNS(k.t)), "/srv/coredns.tar", 0o644)
+	n.Must(k.t.Context(), "ctr", "-n", "k8s.io", "images", "import", "/srv/coredns.tar")
+	k.serve("default", "kubernetes", "", netip.MustParseAddr(node.Gateway4), "elsewhere", "{name: https, port: 6443}")
+	k.Apply(fmt.Sprintf(dnsManifest, strings.ReplaceAll(k.Authority.PEM, "\n", "\n    "), n.Name(), kubeapi.ServiceAddress))
+	k.serve("kube-system", "kube-dns", "clusterIP: 10.96.0.10\n  ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]",
+		k.address("kube-system", "coredns"), n.Name(), "{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}")
+}
+
+const dnsManifest = `apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: coredns
+  namespace: kube-system
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: coredns
+rules:
+- {apiGroups: [""], resources: [services, pods, namespaces], verbs: [list, watch]}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: coredns
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: coredns}
+subjects:
+- {kind: ServiceAccount, name: coredns, namespace: kube-system}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: coredns
+  namespace: kube-system
+data:
+  ca.crt: |
+    %s
+  Corefile: |
+    .:53 {
+      errors
+      ready
+      kubernetes cluster.local
+    }
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: coredns
+  namespace: kube-system
+spec:
+  nodeName: %s
+  serviceAccountName: coredns
+  dnsPolicy: Default
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: localhost/coredns:1
+    imagePullPolicy: Never
+    args: [-conf, /etc/coredns/Corefile]
+    env: [{name: KUBERNETES_SERVICE_HOST, value: "%s"}, {name: KUBERNETES_SERVICE_PORT, value: "443"}]
+    readinessProbe: {httpGet: {port: 8181, path: /ready}, periodSeconds: 1}
+    volumeMounts:
+    - {name: config, mountPath: /etc/coredns}
+    - {name: account, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}
+  volumes:
+  - name: config
+    configMap: {name: coredns}
+  - name: account
+    projected:
+      sources:
+      - serviceAccountToken: {path: token}
+      - configMap: {name: coredns, items: [{key: ca.crt, path: ca.crt}]}
+`
