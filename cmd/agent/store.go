@@ -30,7 +30,7 @@ run it in CI before a merge. Exit 0: all is well; 1: it is not.`,
 		},
 	}
 	check.Flags().StringVar(&facts, "facts", "", "saved facts of a host, from `agent facts -o json` (default: an ordinary node)")
-	cmd.AddCommand(check, publishCommand(f, s), signCommand(f, s), verifyStoreCommand(f, s), keygenCommand(s))
+	cmd.AddCommand(check, publishCommand(f, s), signCommand(f, s), pruneCommand(f, s), verifyStoreCommand(f, s), keygenCommand(s))
 	return cmd
 }
 

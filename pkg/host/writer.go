@@ -40,6 +40,9 @@ func (w *FileWriter) CreateFile(ctx context.Context, name string, content []byte
 	return w.WriteFile(ctx, name, content, mode)
 }
 
+// RemoveFile removes a file; absence is success.
+func (w *FileWriter) RemoveFile(name string) error { return w.h.Remove(name) }
+
 // WriteFileFor is WriteFile for a file whose group is another one than the caller's.
 func (w *FileWriter) WriteFileFor(ctx context.Context, name string, content []byte, mode fs.FileMode, gid int) error {
 	return w.h.WriteFile(ctx, name, content, FileSpec{Mode: mode, UID: os.Geteuid(), GID: gid})

@@ -25,12 +25,14 @@ const (
 	clusterDocument = "cluster.yaml" // the one document that must be there
 	manifestName    = "manifest"
 	objectsDir      = "objects/sha256"
+	generationsDir  = "generations" // a record of each generation: see [Prune]
+	pruneName       = "prune"       // who prunes, or did last
 	keysetName      = "keyset.yaml"
 	filesDir        = "files" // what fileAssets name by source: any names, any depth
 )
 
 // apart are the names beside the documents that are part of a store and of no snapshot.
-var apart = []string{manifestName, "objects", "assets"}
+var apart = []string{manifestName, "objects", "assets", generationsDir, pruneName}
 
 // isObject tells that name belongs into a snapshot.
 func isObject(name string) bool { return isOurs(name) || isKopsObject(name) }

@@ -50,6 +50,10 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
 	}
+	guard, err := guarded(ctx, to)
+	if err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
 	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
 	m.Published = p.Now.UTC().Truncate(time.Second)
 	if p.Lasts > 0 {
@@ -59,7 +63,11 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
 	}
-	if err := upload(ctx, to, m, p.Objects, bundle); err != nil {
+	previous, _, err := trust.Split(raw.Body)
+	if err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
+	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p.Objects, bundle)); err != nil {
 		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
 	}
 	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: len(m.Objects), Bundle: m.Bundle.Size}
@@ -67,12 +75,14 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 		out.SignedBy = trust.ID(p.Key.ID())
 	}
 	if same(old, m) && signedBy(raw.Body, p.Key) {
-		statement, _, _ := trust.Split(raw.Body)
-		out.Unchanged, out.Generation, out.Digest = true, old.Generation, trust.Digest(statement)
+		out.Unchanged, out.Generation, out.Digest = true, old.Generation, trust.Digest(previous)
 		return out, nil
 	}
 	statement := m.Encode()
 	out.Generation, out.Digest, out.Expires = m.Generation, trust.Digest(statement), m.Expires
+	if err := errors.Join(guard.record(ctx, m, statement), guard.check(ctx)); err != nil {
+		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+	}
 	signed := trust.Join(statement)
 	if p.Key != nil {
 		signed = trust.Join(statement, trust.Sign(*p.Key, statement, comment(m)))

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 // Source is where the objects of one cluster are read. Implementations are safe for several goroutines. Every method may be
@@ -36,6 +37,22 @@ type Sink interface {
 	Put(ctx context.Context, name string, data []byte) error
 	// Replace writes an object if it still has the ETag known, or, with "", if there is none. Else it is [ErrConflict], and nothing is changed.
 	Replace(ctx context.Context, name string, data []byte, known string) error
+}
+
+// Prunable is a Sink of which can be listed and removed what nobody needs any more.
+type Prunable interface {
+	Sink
+	// List tells of each object whose name begins with prefix, in no order.
+	List(ctx context.Context, prefix string, each func(Listed) error) error
+	// Remove removes an object. One that is not there is success.
+	Remove(ctx context.Context, name string) error
+}
+
+// Listed is an object of a list.
+type Listed struct {
+	Name string
+	Size int64     // bytes
+	Put  time.Time // when it was last written, by the store's own clock
 }
 
 // Watcher is a Source that can say when an object changes. Who has it needs no poll to be quick, and one now and then to be sure.

@@ -92,6 +92,9 @@ func (s *Source) missing(r request, err error) string {
 	if text := detail(err); strings.Contains(text, "kms:") {
 		return fmt.Sprintf("allow kms:Decrypt (to publish, kms:GenerateDataKey too) on the key with which %s is encrypted, in IAM and in the key's policy", s.arn(r.name))
 	}
+	if r.action == actionList { // it is of the bucket
+		return fmt.Sprintf("allow %s on arn:aws:s3:::%s", r.action, s.bucket)
+	}
 	text := fmt.Sprintf("allow %s on %s", r.action, s.arn("*"))
 	if r.action == actionGet { // https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html#API_GetObject_RequestSyntax, "Permissions"
 		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which what is not there looks forbidden too", s.bucket)
@@ -103,6 +106,9 @@ func (s *Source) missing(r request, err error) string {
 const (
 	actionGet = "s3:GetObject"
 	actionPut = "s3:PutObject"
+
+	actionList   = "s3:ListBucket"
+	actionDelete = "s3:DeleteObject"
 )
 
 // arn names objects of the cluster as IAM does.

@@ -14,21 +14,35 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Put implements [objectstore.Sink].
+// Put implements [objectstore.Sink]. Some servers take what was removed from a bucket that keeps versions for what is there, other than AWS' does: so what is said
+// to be there is looked for.
 func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	err := s.Replace(ctx, name, data, "")
-	if errors.Is(err, objectstore.ErrConflict) {
-		return nil
+	if !errors.Is(err, objectstore.ErrConflict) {
+		return err
+	}
+	err = s.do(ctx, request{"look for", name, actionGet}, func(c *awss3.Client) error {
+		_, err := c.HeadObject(ctx, &awss3.HeadObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.put(ctx, name, data, &awss3.PutObjectInput{})
 	}
 	return err
 }
 
 // Replace implements [objectstore.Sink]. S3 compares the ETag itself. https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 func (s *Source) Replace(ctx context.Context, name string, data []byte, known string) error {
-	in := &awss3.PutObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name), IfMatch: aws.String(known)}
+	in := &awss3.PutObjectInput{IfMatch: aws.String(known)}
 	if known == "" {
 		in.IfMatch, in.IfNoneMatch = nil, aws.String("*")
 	}
+	return s.put(ctx, name, data, in)
+}
+
+// put writes an object on the conditions that in has.
+func (s *Source) put(ctx context.Context, name string, data []byte, in *awss3.PutObjectInput) error {
+	in.Bucket, in.Key = &s.bucket, aws.String(s.prefix+name)
 	if s.query.kmsKey != "" {
 		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.query.kmsKey
 	}
@@ -39,7 +53,7 @@ func (s *Source) Replace(ctx context.Context, name string, data []byte, known st
 		conflict = isConflict(err)
 		return err
 	})
-	if conflict || known != "" && errors.Is(err, fs.ErrNotExist) {
+	if conflict || in.IfMatch != nil && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("put %s: %w", name, objectstore.ErrConflict)
 	}
 	return err

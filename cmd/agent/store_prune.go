@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+const (
+	// pruneAge is for how long a generation stays complete after the next one came: a node that slept, that is rolled back or that still has keys and files
+	// of it to read finds them for a month.
+	pruneAge = 30 * 24 * time.Hour
+	// pruneLeast is far above the longest pass of a node that reads what was just replaced.
+	pruneLeast = time.Hour
+)
+
+func pruneCommand(f *flags, s streams) *cobra.Command {
+	var p statestore.Pruning
+	cmd := &cobra.Command{
+		Use:   "prune DEST",
+		Short: "Remove published objects that no generation needs any more",
+		Long: `prune removes the objects of former generations from a directory or an s3:// URL. A
+generation stays complete for --older after the next one was published, and the
+published one always. Where the record of a generation that nodes may still read is
+missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
+		Example: `  agent store prune s3://bucket/prefix --cluster demo.example.com --dry-run`,
+		Args:    oneArg("where it is published", "agent store prune s3://bucket/prefix --cluster demo.example.com"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if p.Older < pruneLeast {
+				return fmt.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was just replaced", p.Older)
+			}
+			return prune(cmd.Context(), f, s, args[0], p)
+		},
+	}
+	l := cmd.Flags()
+	l.DurationVar(&p.Older, "older", pruneAge, "what was replaced so long ago goes")
+	l.BoolVar(&p.DryRun, "dry-run", false, "list what would go and exit: 0 nothing, 2 something, 1 error")
+	l.BoolVar(&p.TakeOver, "take-over", false, "end another prune, which was killed")
+	return cmd
+}
+
+func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.Pruning) error {
+	options, err := f.publisherOptions()
+	if err != nil {
+		return err
+	}
+	dest, clusters, err := clustersOf(f, dest)
+	if err != nil {
+		return err
+	}
+	something := false
+	for _, cluster := range clusters {
+		to, err := statestore.OpenSink(dest, cluster, options)
+		if err != nil {
+			return err
+		}
+		prunable, ok := to.(objectstore.Prunable)
+		if !ok {
+			return fmt.Errorf("prune %s: only a directory and s3:// can be: remove the ConfigMaps and Secrets that its manifest does not name", to)
+		}
+		p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
+		done, err := statestore.Prune(ctx, prunable, p)
+		if err != nil {
+			return err
+		}
+		something = something || len(done.Objects)+len(done.Generations) > 0
+		if err := f.printPruned(s, done); err != nil {
+			return err
+		}
+	}
+	if p.DryRun && something {
+		return exit(exitChanges)
+	}
+	return nil
+}
+
+func (f *flags) printPruned(s streams, p *statestore.Pruned) error {
+	if !f.text() {
+		return f.data(s, p)
+	}
+	verb := "removed"
+	if p.DryRun {
+		verb = "would remove"
+		for _, name := range append(p.Objects, p.Generations...) {
+			fmt.Fprintf(s.out, "- %s\n", name)
+		}
+	}
+	fmt.Fprintf(s.out, "%s: %s %d objects and %d records, %d kB, from %s: complete are generations %d to %d\n",
+		p.Cluster, verb, len(p.Objects), len(p.Generations), (p.Bytes+500)/1000, p.From, p.Oldest, p.Generation)
+	return nil
+}
+
+// caller is who runs this, for whoever has to wait for it.
+func caller() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	who := fmt.Sprintf("user %d", os.Getuid())
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return who + " on " + host
+}

@@ -1,0 +1,266 @@
+package statestore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+)
+
+// prunable is a published directory, with the times of its files in a test's hands.
+type prunable struct {
+	t   *testing.T
+	dir string
+}
+
+func (p prunable) sink() objectstore.Prunable {
+	p.t.Helper()
+	s, err := statestore.OpenSink(p.dir, storetest.Cluster, statestore.Options{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, ok := s.(objectstore.Prunable)
+	if !ok {
+		p.t.Fatal("a directory cannot be pruned")
+	}
+	return out
+}
+
+func (p prunable) publish(content string) {
+	p.t.Helper()
+	if _, err := statestore.Publish(p.t.Context(), p.sink(), storetest.Contents(content)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// files are those that match, by a pattern below the cluster.
+func (p prunable) files(pattern string) []string {
+	p.t.Helper()
+	names, err := filepath.Glob(filepath.Join(p.dir, storetest.Cluster, pattern))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return names
+}
+
+// age makes everything that is there older, but for what is newer already.
+func (p prunable) age(by time.Duration) {
+	p.t.Helper()
+	for _, name := range slices.Concat(p.files("objects/sha256/*"), p.files("generations/*")) {
+		info, err := os.Stat(name)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if at := info.ModTime().Add(-by); os.Chtimes(name, at, at) != nil {
+			p.t.Fatal("the times of files cannot be set")
+		}
+	}
+}
+
+const day = 24 * time.Hour
+
+func (p prunable) prune(change func(*statestore.Pruning)) (*statestore.Pruned, error) {
+	of := statestore.Pruning{Cluster: storetest.Cluster, Older: 2 * day, By: "a person on a machine", Now: time.Now()}
+	if change != nil {
+		change(&of)
+	}
+	return statestore.Prune(p.t.Context(), p.sink(), of)
+}
+
+// A generation goes when the next one has been there for long enough; what it shares with later ones stays, and a dry run only says what would go.
+func TestPrune(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	for _, content := range []string{"one", "two", "three"} { // 5, 4 and 3 days ago
+		p.publish(content)
+		p.age(day)
+	}
+	p.age(2 * day)
+	if got := len(p.files("objects/sha256/*")); got != 13 { // of each a document, a key, a file, a bundle; and the cluster
+		t.Fatalf("%d objects", got)
+	}
+	before := p.files("*/*/*")
+	dry, err := p.prune(func(p *statestore.Pruning) { p.DryRun = true })
+	if err != nil || len(dry.Objects) != 8 || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Kept != 5 {
+		t.Errorf("%+v, %v", dry, err)
+	}
+	if now := p.files("*/*/*"); !slices.Equal(before, now) || len(p.files("prune")) > 0 {
+		t.Errorf("a dry run left %q of %q", now, before)
+	}
+	p.publish("four") // the third has just been replaced
+	done, err := p.prune(nil)
+	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Oldest != 3 || done.Generation != 4 || done.Bytes != dry.Bytes {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if got := len(p.files("objects/sha256/*")); got != 9 || len(p.files("generations/*")) != 2 {
+		t.Errorf("%d objects stay, records %q", got, p.files("generations/*"))
+	}
+	again, err := p.prune(nil)
+	if err != nil || len(again.Objects) > 0 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
+	p.publish("one") // whose objects are gone
+	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
+}
+
+// What a publisher has put there that was interrupted, or lost, stays until it is old; what is foreign stays for ever.
+func TestPruneLeaves(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	p.publish("one")
+	orphan, foreign := strings.Repeat("0", 64), []string{"objects/sha256/README", "objects/sha256/deep/" + strings.Repeat("1", 64), "generations/README", "assets/x"}
+	put(t, filepath.Join(p.dir, storetest.Cluster, "objects/sha256", orphan), []byte("x"))
+	for _, name := range foreign {
+		put(t, filepath.Join(p.dir, storetest.Cluster, name), []byte("x"))
+	}
+	if done, err := p.prune(nil); err != nil || len(done.Objects) > 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	p.age(9 * day)
+	if done, err := p.prune(nil); err != nil || !slices.Equal(done.Objects, []string{"objects/sha256/" + orphan}) {
+		t.Errorf("%+v, %v", done, err)
+	}
+	for _, name := range foreign {
+		if len(p.files(name)) == 0 {
+			t.Errorf("%s is gone", name)
+		}
+	}
+	for pattern, what := range map[string]string{"manifest": "nothing is published there", "objects": ""} {
+		for _, name := range p.files(pattern) {
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("without %s: %v", pattern, err)
+		}
+	}
+}
+
+// Where nobody knows what nodes may read, nothing is removed.
+func TestPruneRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil string // which record
+		how   func(name string) error
+		want  string
+	}{
+		"none of the published one": {"3-*", os.Remove, "no record of generation 3, which an older agent published: publish with this one"},
+		"none of the one before":    {"2-*", os.Remove, "no record of generation 2, which nodes may read until "},
+		"none of the first":         {"1-*", os.Remove, "no record of generation 1, which nodes may read until "},
+		"damaged":                   {"2-*", func(name string) error { return os.WriteFile(name, []byte("{"), 0o600) }, "is damaged, and nobody knows what that generation names"},
+		"empty":                     {"2-*", func(name string) error { return os.Truncate(name, 0) }, "is damaged"},
+		"another one's": {"2-*", func(name string) error {
+			first, err := filepath.Glob(filepath.Join(filepath.Dir(name), "1-*"))
+			if err != nil || len(first) != 1 {
+				return errors.New("no first")
+			}
+			return os.Rename(first[0], name)
+		}, "it is generation 1 with sha256"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := prunable{t, t.TempDir()}
+			for _, content := range []string{"one", "two", "three"} {
+				p.publish(content)
+				p.age(day * 9 / 10)
+			}
+			spoil := p.files("generations/" + c.spoil)
+			if len(spoil) != 1 {
+				t.Fatalf("records %q", p.files("generations/*"))
+			}
+			before := p.files("objects/sha256/*")
+			if err := c.how(spoil[0]); err != nil {
+				t.Fatal(err)
+			}
+			p.age(0)
+			if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+			if now := p.files("objects/sha256/*"); !slices.Equal(before, now) {
+				t.Errorf("%q is left of %q", now, before)
+			}
+			p.publish("three") // nothing new: it puts the record of what is published there, if it is missing, and may
+			p.publish("four")
+		})
+	}
+}
+
+// Who prunes keeps others out until it has ended, or a person takes over; then it stops.
+func TestPruneIsAlone(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	p.publish("one")
+	p.publish("two")
+	p.age(9 * day)
+	interrupted := beside{Prunable: p.sink(), once: func() {
+		if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "a person on a machine prunes it since ") {
+			t.Errorf("a second one: %v", err)
+		}
+		if _, err := statestore.Publish(t.Context(), p.sink(), storetest.Contents("three")); err == nil || !strings.Contains(err.Error(), "publish when that has ended") {
+			t.Errorf("a publisher: %v", err)
+		}
+		if done, err := p.prune(func(p *statestore.Pruning) { p.TakeOver, p.Older = true, 20*day }); err != nil || len(done.Objects) > 0 {
+			t.Errorf("who takes over: %+v, %v", done, err)
+		}
+	}}
+	before := p.files("objects/sha256/*")
+	_, err := statestore.Prune(t.Context(), &interrupted, statestore.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now()})
+	if err == nil || !strings.Contains(err.Error(), "somebody else took over") {
+		t.Errorf("the first: %v", err)
+	}
+	if now := p.files("objects/sha256/*"); !slices.Equal(before, now) {
+		t.Errorf("%q is left of %q", now, before)
+	}
+	p.publish("three")
+
+	// a prune between the two looks of a publisher
+	late := &pruneBefore{Prunable: p.sink(), run: func() {
+		if _, err := p.prune(nil); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := statestore.Publish(t.Context(), late, storetest.Contents("four")); err == nil || !strings.Contains(err.Error(), "may have removed what this was to name: publish again") {
+		t.Errorf("%v", err)
+	}
+	p.publish("four")
+}
+
+// beside is a sink on which something happens while the objects are listed.
+type beside struct {
+	objectstore.Prunable
+	once func()
+}
+
+// pruneBefore is one on which something happens while a publisher puts its objects.
+type pruneBefore struct {
+	objectstore.Prunable
+	once sync.Once
+	run  func()
+}
+
+func TestPruneBesidePublishers(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	storetest.PruneBeside(t, 30, 2, p.sink, func() statestore.Store { return openIn(p.dir)(t, storetest.Cluster) })
+}
+
+func (b *beside) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
+	err := b.Prunable.List(ctx, prefix, each)
+	if strings.HasPrefix(prefix, "objects") && b.once != nil {
+		b.once()
+		b.once = nil
+	}
+	return err
+}
+
+func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
+	if strings.HasPrefix(name, "objects") {
+		b.once.Do(b.run)
+	}
+	return b.Prunable.Put(ctx, name, data)
+}

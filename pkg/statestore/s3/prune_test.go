@@ -1,0 +1,161 @@
+package s3_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/s3"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/s3server"
+	"github.com/netwright/netwright/test/toxic"
+)
+
+func prunable(t *testing.T, location string) objectstore.Prunable {
+	t.Helper()
+	p, ok := sink(t, location).(objectstore.Prunable)
+	if !ok {
+		t.Fatal("S3 cannot be pruned")
+	}
+	return p
+}
+
+// Before a real server: what was replaced goes when it is old enough, by the server's clock, and nothing else of the bucket does.
+func TestPrune(t *testing.T) {
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	account(t, server.URL, s3server.Access, s3server.Secret)
+	const location = "s3://fleet/some/prefix"
+	other := "some/prefix/" + storetest.Cluster + ".org/objects/sha256/" + strings.Repeat("0", 64)
+	server.Put("fleet", other, []byte("another cluster's"))
+	for i := range 3 {
+		if _, err := statestore.Publish(t.Context(), prunable(t, location), storetest.Contents(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Unix(1, 0) // this machine's clock, which nobody asks
+	prune := func(older time.Duration, dry bool) *statestore.Pruned {
+		t.Helper()
+		done, err := statestore.Prune(t.Context(), prunable(t, location), statestore.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	if done := prune(time.Hour, false); len(done.Objects) > 0 || done.Oldest != 1 || done.Kept != 13 {
+		t.Errorf("what was just replaced: %+v", done)
+	}
+	// The server's times have seconds, so that what was put in the second of the prune is not older than it.
+	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Kept != 5 {
+		t.Errorf("%+v", done)
+	}
+	if done := prune(-time.Minute, false); len(done.Objects) > 0 || len(done.Generations) > 0 {
+		t.Errorf("again: %+v", done)
+	}
+	s := open(t, location, storetest.Cluster, statestore.Options{})
+	if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list(t, server, "fleet", other) != 1 {
+		t.Error("another cluster's object is gone")
+	}
+}
+
+// list counts the objects below a prefix, as the server itself says.
+func list(t *testing.T, server *s3server.Server, bucket, prefix string) int {
+	t.Helper()
+	out, err := server.Client().ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.Contents)
+}
+
+// A list has pages.
+func TestList(t *testing.T) {
+	const page = `<ListBucketResult><IsTruncated>%t</IsTruncated><NextContinuationToken>%s</NextContinuationToken>` +
+		`<Contents><Key>p/%s/objects/%s</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><Size>7</Size></Contents></ListBucketResult>`
+	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := r.URL.Query().Get("continuation-token")
+		fmt.Fprintf(w, page, at != "2", map[string]string{"": "1", "1": "2"}[at], storetest.Cluster, "o"+at)
+	}), nil)
+	account(t, server.URL, "a", "b")
+	from, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet", Path: "/p"}, storetest.Cluster, s3.Settings{CA: trust(t, server).HTTPS.CA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []objectstore.Listed
+	if err := from.List(t.Context(), "objects/", func(o objectstore.Listed) error { got = append(got, o); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if want := []objectstore.Listed{{Name: "objects/o", Size: 7, Put: at}, {Name: "objects/o1", Size: 7, Put: at}, {Name: "objects/o2", Size: 7, Put: at}}; !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Publications and a prune at once. Two prunes at once are tried where the compare and swap is one: this server compares before it writes, AWS' does not.
+func TestPruneBesidePublishers(t *testing.T) {
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	account(t, server.URL, s3server.Access, s3server.Secret)
+	storetest.PruneBeside(t, 20, 1, func() objectstore.Prunable { return prunable(t, "s3://fleet") },
+		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, statestore.Options{}) })
+}
+
+// Without a permission nothing is removed, the error names it, and publishers do not wait for ever.
+func TestPruneNamesThePermission(t *testing.T) {
+	server := s3server.Start(t)
+	server.Bucket("fleet")
+	account(t, server.URL, s3server.Access, s3server.Secret)
+	for i := range 2 {
+		if _, err := statestore.Publish(t.Context(), prunable(t, "s3://fleet"), storetest.Contents(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	between := counted(t, server)
+	account(t, between.URL, s3server.Access, s3server.Secret)
+	to, err := s3.New(&url.URL{Scheme: "s3", Host: "fleet"}, storetest.Cluster, s3.Settings{CA: trust(t, between).HTTPS.CA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prune := func() (*statestore.Pruned, error) {
+		return statestore.Prune(t.Context(), to, statestore.Pruning{Cluster: storetest.Cluster, Older: -time.Minute, By: "somebody", Now: time.Now()})
+	}
+	for _, c := range []struct {
+		denies func(r *http.Request) bool
+		want   string
+	}{
+		{func(r *http.Request) bool { return r.URL.Query().Has("list-type") }, "allow s3:ListBucket on arn:aws:s3:::fleet"},
+		{func(r *http.Request) bool { return r.Method == http.MethodDelete }, "allow s3:DeleteObject on arn:aws:s3:::fleet/" + storetest.Cluster + "/*"},
+	} {
+		between.Fail(func(w http.ResponseWriter, r *http.Request, honest http.Handler) {
+			if c.denies(r) {
+				toxic.S3(403, "AccessDenied", "Access Denied")(w, r, honest)
+				return
+			}
+			honest.ServeHTTP(w, r)
+		})
+		if _, err := prune(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %q", err, c.want)
+		}
+		if n := list(t, server, "fleet", storetest.Cluster+"/objects/"); n != 9 {
+			t.Errorf("%d objects are left", n)
+		}
+	}
+	between.Fail(nil)
+	if _, err := statestore.Publish(t.Context(), to, storetest.Contents("next")); err != nil {
+		t.Errorf("a publisher afterwards: %v", err)
+	}
+	if done, err := prune(); err != nil || len(done.Objects) != 8 {
+		t.Errorf("with both: %+v, %v", done, err)
+	}
+}

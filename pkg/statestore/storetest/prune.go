@@ -1,0 +1,87 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Contents is a small cluster to publish, of which content is a node's document, a key and a file.
+func Contents(content string) statestore.Publication {
+	return statestore.Publication{Cluster: Cluster, Now: time.Now(), Objects: map[string][]byte{
+		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content), "pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello " + content),
+	}}
+}
+
+// PruneBeside has a cluster published again and again, back and forth between the same contents, while others prune all that they may: each publication that was
+// told of success must be there with all that it names, and each that was not must say why. Of prunes at once one loses, or they come one after the other.
+func PruneBeside(t *testing.T, rounds, by int, sink func() objectstore.Prunable, read func() statestore.Store) {
+	t.Helper()
+	told := func(err error) bool { // by one that was beside
+		return strings.Contains(err.Error(), "prune") || strings.Contains(err.Error(), "somebody else began")
+	}
+	next := make([]chan struct{}, by) // with each publication each of them begins once more, unless it is still at it
+	var pruners sync.WaitGroup
+	removed, lost := make([]int, by), make([]int, by)
+	for i := range next {
+		next[i] = make(chan struct{}, 1)
+		pruners.Go(func() {
+			for range next[i] {
+				done, err := statestore.Prune(t.Context(), sink(), statestore.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
+				switch {
+				case err == nil:
+					removed[i] += len(done.Objects)
+				case told(err) && !strings.Contains(err.Error(), "record"):
+					lost[i]++
+				default:
+					t.Errorf("prune: %v", err)
+				}
+			}
+		})
+	}
+	published, refused, begun := 0, 0, -1
+	for published < rounds && !t.Failed() {
+		if begun != published {
+			begun = published
+			for _, pruner := range next {
+				select {
+				case pruner <- struct{}{}:
+				default:
+				}
+			}
+		}
+		content := fmt.Sprint(published % 2)
+		done, err := statestore.Publish(t.Context(), sink(), Contents(content))
+		if err != nil {
+			if refused++; !told(err) {
+				t.Errorf("publish: %v", err)
+			}
+			continue
+		}
+		published++
+		got, err := read().Fetch(t.Context(), statestore.Revision{})
+		if err != nil || got.Generation != done.Generation {
+			t.Errorf("generation %d is not what is there: %v, %v", done.Generation, got, err)
+			continue
+		}
+		for _, file := range append(got.Files, got.Private...) {
+			if data, err := file.Bytes(); err != nil || !strings.HasSuffix(string(data), content) {
+				t.Errorf("generation %d: %s: %q, %v", done.Generation, file.Name, data, err)
+			}
+		}
+	}
+	for _, pruner := range next {
+		close(pruner)
+	}
+	pruners.Wait()
+	t.Logf("%d published, %d refused; pruners removed %d objects, lost %d times", published, refused, removed, lost)
+	if slices.Max(removed) == 0 {
+		t.Error("nothing was removed")
+	}
+}
