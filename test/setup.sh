@@ -20,6 +20,9 @@ depmod              kmod                list of built-in modules
 qemu-system-x86_64  qemu-system-x86     VMs (test/vm)
 qemu-img            qemu-utils          VM disks
 mke2fs              e2fsprogs           VM disks
+genisoimage         genisoimage         what a cloud tells a VM (test/vm)
+sfdisk              fdisk               partitions of images (images/build)
+debugfs             e2fsprogs           what is on an image, without a mount
 shellcheck          shellcheck          what cloud-init runs is clean
 dash                dash                the smallest shell that runs it
 c++                 g++                 race detector, flanneld (test/assets): a C compiler, headers and static C library

@@ -43,15 +43,5 @@ func install(ctx context.Context, base, dir string, packages []string) (err erro
 		return fmt.Errorf("mounting a layer: %w", err)
 	}
 	defer func() { err = errors.Join(err, unix.Unmount(root, 0)) }()
-	files := map[string]string{"usr/sbin/policy-rc.d": "#!/bin/sh\nexit 101\n"} // nothing starts in a chroot
-	for _, path := range []string{"/etc/resolv.conf", "/etc/hosts"} {
-		if text, err := os.ReadFile(path); err == nil {
-			files[path[1:]] = string(text)
-		}
-	}
-	if err := rootfs.WriteFiles(root, files); err != nil {
-		return err
-	}
-	return rootfs.Chroot(ctx, root, "apt-get -q update\napt-get -qy --no-install-recommends install "+strings.Join(packages, " ")+
-		"\nrm -rf /etc/resolv.conf /etc/hosts /usr/sbin/policy-rc.d /var/cache/apt/* /var/lib/apt/lists/* /usr/share/doc/* /usr/share/man/*\n")
+	return rootfs.Install(ctx, root, packages...)
 }

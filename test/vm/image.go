@@ -31,26 +31,7 @@ ExecStart=/usr/local/lib/lab/run
 [Install]
 WantedBy=multi-user.target
 `,
-	// Frames are lines that begin with a record separator, which no script prints. A boot whose script took the machine down (power cut,
-	// panic) has no end: the next boot goes on with the next script.
-	"usr/local/lib/lab/run": `#!/bin/sh
-stty -F /dev/ttyS1 raw -echo
-exec >/dev/ttyS1 2>&1 </dev/null
-boot=$(($(cat /var/lib/lab-boot 2>/dev/null || echo 0) + 1))
-echo $boot >/var/lib/lab-boot
-mkdir -p /payload
-mount -o ro /dev/vdb /payload
-state=$(systemctl is-system-running --wait)
-sync
-printf '\036begin %s %s\n' $boot $state
-cd /payload
-sh -eu ./boot-$boot
-code=$?
-[ $code = 0 ] || journalctl -b -p warning --no-pager
-printf '\n\036end %s %s\n' $boot $code
-if [ $code = 0 ] && [ -e boot-$((boot + 1)) ]; then verb=reboot; else verb=poweroff; fi
-exec systemctl --no-block $verb >/dev/null 2>&1
-`,
+	"usr/local/lib/lab/run": runner,
 	// networkd manages the uplink, as in the images of clouds. The addresses come from the kernel's command line.
 	"etc/systemd/system/lab-network.service": `[Unit]
 Description=Write the uplink's configuration
@@ -74,33 +55,6 @@ for word in $(cat /proc/cmdline); do
 	esac
 done
 `,
-	// The distribution's initial RAM disk runs udev and fsck and costs four seconds; this one loads what the root disk needs.
-	"usr/local/lib/lab/init": `#!/bin/busybox sh
-/bin/busybox mount -t devtmpfs dev /dev
-while read -r insmod module; do /bin/busybox $insmod $module; done </modules
-until [ -b /dev/vda ]; do /bin/busybox usleep 10000; done
-/bin/busybox mount -t ext4 /dev/vda /root
-/bin/busybox umount /dev
-exec /bin/busybox switch_root /root /sbin/init
-`,
-	"usr/local/lib/lab/make-initrd": `#!/bin/sh
-set -eu
-dir=$(mktemp -d)
-release=$(ls /lib/modules)
-mkdir -p $dir/bin $dir/dev $dir/root
-cp /bin/busybox $dir/bin/
-cp /usr/local/lib/lab/init $dir/init
-for module in virtio_pci virtio_blk ext4; do
-	modprobe --set-version $release --show-depends $module
-done | awk '$1 == "insmod" && !seen[$2]++ { print $1, $2 }' >$dir/modules
-while read -r _ module; do
-	mkdir -p $dir/${module%/*}
-	cp $module $dir/$module
-done <$dir/modules
-cd $dir
-find . | cpio --quiet -o -H newc | gzip -1 >/boot/initrd.img
-rm -rf $dir
-`,
 	"etc/systemd/system.conf.d/lab.conf":       "[Manager]\nDefaultTimeoutStartSec=300\nDefaultTimeoutStopSec=60\n", // emulation is slow
 	"etc/udev/rules.d/80-net-setup-link.rules": "",                                                                  // eth0, as it comes
 }
@@ -114,8 +68,7 @@ systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e
 	systemd-network-generator.service systemd-pstore.service systemd-ask-password-console.path systemd-ask-password-wall.path \
 	sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount dev-mqueue.mount dev-hugepages.mount \
 	modprobe@configfs.service modprobe@dm_mod.service modprobe@drm.service modprobe@efi_pstore.service modprobe@fuse.service modprobe@loop.service
-/usr/local/lib/lab/make-initrd
-mv /boot/vmlinuz-* /boot/vmlinuz
+` + kernelScript + `
 printf '0123456789abcdef0123456789abcdef\n' >/etc/machine-id
 rm -rf /etc/resolv.conf /debootstrap /var/log/bootstrap.log /var/cache/apt/* /var/lib/apt/lists/* /usr/share/doc/* /usr/share/man/* /usr/share/locale/*
 mkdir -p /var/log/journal
@@ -131,7 +84,7 @@ func Image(t testing.TB) Disk {
 	needs.Arch(t, "amd64")
 	needs.Tool(t, "mke2fs", "qemu-system-x86_64", "qemu-img")
 	system := rootfs.System(t)
-	dir := cache.Built(t, "vm", cache.Key(recipe, system), func(dir string) error { return build(context.Background(), dir, system) })
+	dir := cache.Built(t, "vm", cache.Key(recipe, kernelRecipe, runner, system), func(dir string) error { return build(context.Background(), dir, system) })
 	return Disk{Root: filepath.Join(dir, "root.img"), Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.img")}
 }
 
@@ -143,12 +96,17 @@ func build(ctx context.Context, dir, system string) error {
 	if err := rootfs.Copy(ctx, system, root); err != nil {
 		return err
 	}
-	if err := rootfs.WriteFiles(root, files); err != nil {
+	if err := errors.Join(rootfs.WriteFiles(root, files), rootfs.WriteFiles(root, kernelFiles)); err != nil {
 		return err
 	}
 	if err := rootfs.Chroot(ctx, root, script); err != nil {
 		return err
 	}
+	return finish(ctx, dir, root)
+}
+
+// finish takes the kernel out of a root, and makes a disk of the rest.
+func finish(ctx context.Context, dir, root string) error {
 	for _, name := range []string{"vmlinuz", "initrd.img"} {
 		if err := os.Rename(filepath.Join(root, "boot", name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("taking the kernel out: %w", err)

@@ -1,0 +1,58 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/netwright/netwright/test/rootfs"
+)
+
+// disks makes the machine's own root disk, a layer over the image, the payload, and what cloud-init reads.
+func (m *machine) disks(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", m.disk.Root, "-F", "raw",
+		filepath.Join(m.dir, "root.qcow2")).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("making the root disk: %w: %s", err, out)
+	}
+	payload := filepath.Join(m.dir, "payload")
+	scripts := map[string]string{}
+	for i, script := range m.Boots {
+		scripts["boot-"+strconv.Itoa(i+1)] = script
+	}
+	if m.Every != "" {
+		scripts["every"] = m.Every
+	}
+	if m.Cloud != nil {
+		scripts[".run"], scripts["early"] = runner, m.Cloud.Early
+		if err := m.Cloud.seed(ctx, m.dir, m.Address); err != nil {
+			return err
+		}
+	}
+	if err := rootfs.WriteFiles(payload, scripts); err != nil {
+		return err
+	}
+	for name, from := range m.Payload {
+		if out, err := exec.CommandContext(ctx, "cp", "-RL", from, filepath.Join(payload, name)).CombinedOutput(); err != nil {
+			return fmt.Errorf("copying the payload: %w: %s", err, out)
+		}
+	}
+	size := int64(32 << 20)
+	err = filepath.WalkDir(payload, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size() + 8192
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("measuring the payload: %w", err)
+	}
+	return makeDisk(ctx, filepath.Join(m.dir, "payload.img"), payload, fmt.Sprintf("%dk", size/1024*5/4))
+}
