@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/test/imds"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/s3server"
 )
@@ -21,9 +22,44 @@ import (
 // As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the credentials for it from the instance's metadata.
 func TestBootstrapFromS3(t *testing.T) {
 	ctx := t.Context()
+	f := node.NewFabric(t)
+	from := serveFromS3(t, f, bridgeStore(t))
+	n := f.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11"})
+	n.Shell(ctx, `at=http://`+metadataAddress+`/latest
+token=$(curl -sSf -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $at/api/token)
+curl -sSf -H "X-aws-ec2-metadata-token: $token" $at/user-data | sh`)
+	n.Must(ctx, "systemctl", "start", "netwright-agent.service") // waits for READY
+	checkBridgeNode(t, n)
+	from.check(t)
+	if said := n.Must(ctx, "sh", "-c", "journalctl --no-pager; cat /etc/netwright/agent.yaml"); strings.Contains(said, s3server.Secret) {
+		t.Error("the journal or the agent's file has the secret key")
+	}
+}
+
+// fromS3 is what a fresh machine on AWS needs from the outside, on servers of a fabric.
+type fromS3 struct {
+	userData string // which the instance's metadata has, too
+	metadata *imds.Server
+	mirror   *mirrors
+}
+
+// check says who was asked for what.
+func (s fromS3) check(t *testing.T) {
+	t.Helper()
+	if asked := s.metadata.Asked(); !slices.Contains(asked, "GET meta-data/iam/security-credentials/worker") {
+		t.Errorf("the credentials are not the instance's: %q", asked)
+	}
+	if asked := s.mirror.take(); asked != "/netwright" {
+		t.Errorf("the mirror was asked for %q", asked)
+	}
+}
+
+// serveFromS3 publishes a cluster, signed, to a bucket, puts the agent onto a mirror, and serves the metadata of an instance that may read the bucket.
+func serveFromS3(t *testing.T, f *node.Fabric, s store) fromS3 {
+	t.Helper()
+	ctx := t.Context()
 	server := s3server.Start(t)
 	server.Bucket("config")
-	f := node.NewFabric(t)
 	const port = "9000"
 	relay(t, f, node.Gateway4+":"+port, strings.TrimPrefix(server.URL, "http://"))
 
@@ -39,7 +75,6 @@ func TestBootstrapFromS3(t *testing.T) {
 		}
 		return string(out)
 	}
-	s := bridgeStore(t)
 	publisher("store", "keygen", "--out", key)
 	publisher("store", "publish", s.dir, "s3://config/fleet?endpoint="+server.URL+"&region=us-east-1", "--key", key+".key")
 	archives, err := os.ReadDir(s.path("assets"))
@@ -69,22 +104,7 @@ func TestBootstrapFromS3(t *testing.T) {
 	metadata.Values["meta-data/iam/security-credentials/"] = "worker"
 	metadata.Values["meta-data/iam/security-credentials/worker"] = fmt.Sprintf(`{"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": %q, "SecretAccessKey": %q, "Token": "",
   "LastUpdated": "2020-01-01T00:00:00Z", "Expiration": "2999-01-01T00:00:00Z"}`, s3server.Access, s3server.Secret)
-
-	n := f.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11"})
-	n.Shell(ctx, `at=http://`+metadataAddress+`/latest
-token=$(curl -sSf -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $at/api/token)
-curl -sSf -H "X-aws-ec2-metadata-token: $token" $at/user-data | sh`)
-	n.Must(ctx, "systemctl", "start", "netwright-agent.service") // waits for READY
-	checkBridgeNode(t, n)
-	if asked := metadata.Asked(); !slices.Contains(asked, "GET meta-data/iam/security-credentials/worker") {
-		t.Errorf("the credentials are not the instance's: %q", asked)
-	}
-	if asked := served.take(); asked != "/netwright" {
-		t.Errorf("the mirror was asked for %q", asked)
-	}
-	if said := n.Must(ctx, "sh", "-c", "journalctl --no-pager; cat /etc/netwright/agent.yaml"); strings.Contains(said, s3server.Secret) {
-		t.Error("the journal or the agent's file has the secret key")
-	}
+	return fromS3{userData: text, metadata: metadata, mirror: served}
 }
 
 // relay carries bytes from an address of the fabric to a server of this machine, until the test ends.
