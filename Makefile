@@ -10,7 +10,7 @@ TESTFLAGS ?=
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-kubernetes lint bench storm e2e drift torture clean houselint
+.PHONY: build run test test-kubernetes test-images lint bench storm e2e drift torture clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -69,6 +69,13 @@ test-kubernetes:
 	test/setup.sh
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 30m -run Kubernetes $(TESTFLAGS) ./test/e2e
+
+# Images and first boots on whole machines, emulated: an hour. `make test` boots one of them.
+test-images:
+	test/setup.sh
+	-command -v packer >/dev/null || apt-get install -qq -y --no-install-recommends packer # not every release has it
+	NETWRIGHT_IMAGES=1 go test -count 1 ./images
+	NETWRIGHT_IMAGES=1 go test -count 1 -timeout 180m -v -run 'TestImages|TestFreshMachine' $(TESTFLAGS) ./test/e2e
 
 # What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
 FUZZTIME ?= 10m
