@@ -25,6 +25,9 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 		return err
 	}
 	log := f.logger(s, zapcore.InfoLevel)
+	if f.store == "" && os.Getenv("NOTIFY_SOCKET") != "" {
+		return f.nothingToDo(s, log)
+	}
 	w, err := f.wire(log)
 	if err != nil {
 		return err
@@ -63,4 +66,13 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 		}
 	}()
 	return d.Run(ctx)
+}
+
+// nothingToDo ends the service of a host that was not told where its configuration is, as a package leaves it: a unit that fails would make each boot
+// a degraded one and try for ever, and nobody waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
+func (f *flags) nothingToDo(s streams, log *zap.Logger) error {
+	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf + ", then: systemctl start " + agent.Unit
+	log.Warn(why)
+	fmt.Fprintln(s.out, "netwright: "+why)
+	return publish.Systemd{}.Ready(why)
 }
