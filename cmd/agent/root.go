@@ -99,6 +99,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
 	cmd.AddCommand(f.commands(s)...)
+	cmd.AddCommand(buildTools()...)
 	return cmd
 }
 
