@@ -7,14 +7,15 @@ TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.su
 # Where goroutines share memory of ours.
 RACE := ./pkg/graph/... ./pkg/publish/... ./pkg/statestore/...
 TESTFLAGS ?=
+AGENT := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-kubernetes test-images lint bench storm e2e drift torture clean houselint
+.PHONY: build run test test-kubernetes test-images lint bench storm e2e drift torture release clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/agent ./cmd/agent
+	$(AGENT) -o bin/agent ./cmd/agent
 
 # Converges a node in throw-away namespaces and shows that it works.
 run: build
@@ -25,6 +26,7 @@ test:
 	test/setup.sh || [ "$$(id -u)" != 0 ]
 	go test -C tools ./house ./houselint
 	go test -C tools -count 1 ./repo
+	go test -C packaging ./...
 	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 20m $(RACE); \
 	else echo 'make test: no C compiler, so the race detector does not run: install gcc' >&2; fi
 	go test -C test/alerts -count 1 $(TESTFLAGS) .
@@ -34,6 +36,8 @@ test:
 lint: houselint $(TOOLS)/staticcheck
 	go vet ./...
 	go vet -C tools ./...
+	go vet -C packaging ./...
+	go vet -tags manual ./cmd/agent
 	go vet -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
 	go vet -C tools -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
 	$(TOOLS)/staticcheck ./...
@@ -83,6 +87,19 @@ torture: export RAPID_SEED = 0
 torture: build
 	test/setup.sh
 	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
+
+# What is given out, below bin/release: programs, packages, their sums, and with KEY=FILE (of `agent store keygen`) a signature. Twice the same bytes.
+RELEASE := bin/release
+KEY ?=
+release: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
+release:
+	rm -rf $(RELEASE) $(CACHE)/manual
+	GOARCH=amd64 $(AGENT) -o $(RELEASE)/netwright-linux-amd64 ./cmd/agent
+	GOARCH=arm64 $(AGENT) -o $(RELEASE)/netwright-linux-arm64 ./cmd/agent
+	go run -buildvcs=false -tags manual -ldflags '-X main.version=$(VERSION)' ./cmd/agent manual $(CACHE)/manual
+	go run -C packaging -buildvcs=false . -version '$(VERSION)' -time $$SOURCE_DATE_EPOCH -manual $(CURDIR)/$(CACHE)/manual -out $(CURDIR)/$(RELEASE) \
+		$(if $(KEY),-key '$(abspath $(KEY))') \
+		-program amd64=$(CURDIR)/$(RELEASE)/netwright-linux-amd64 -program arm64=$(CURDIR)/$(RELEASE)/netwright-linux-arm64
 
 clean:
 	rm -rf bin $(CACHE)

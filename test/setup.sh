@@ -15,6 +15,7 @@ ipset               ipset               sets that networks leave behind, made by
 mkfs.xfs            xfsprogs            a file system that loses what is not synced (test/torture)
 strace              strace              proof that a dry run does not write
 minisign            minisign            signatures, made and checked by another implementation
+rpm                 rpm                 packages, installed by what installs them (test/packages)
 nsenter             util-linux          running inside of nodes
 depmod              kmod                list of built-in modules
 qemu-system-x86_64  qemu-system-x86     VMs (test/vm)

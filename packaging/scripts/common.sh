@@ -1,0 +1,70 @@
+#!/bin/sh
+# What the scripts of both kinds of package share: each of them is shipped with these lines in it.
+set -eu
+
+units='netwright-agent.service netwright-recover.service netwright-undo.service'
+
+# ours says whether a path is a link to the program, as this package or `agent install` makes it.
+ours() {
+	case $(readlink "$1") in
+	netwright | /usr/bin/netwright) return 0 ;;
+	esac
+	return 1
+}
+
+# add_link makes `agent`, unless some directory of the path has another program of that name.
+add_link() {
+	for other in /usr/local/sbin/agent /usr/local/bin/agent /usr/sbin/agent /usr/bin/agent /sbin/agent /bin/agent; do
+		if [ -e "$other" ] || [ -L "$other" ]; then
+			ours "$other" || {
+				echo "netwright: $other is another program: there is no link of that name, use \`netwright\` for \`agent\`"
+				return 0
+			}
+		fi
+	done
+	ln -sfn netwright /usr/bin/agent
+}
+
+drop_link() {
+	if ours /usr/bin/agent; then rm -f /usr/bin/agent; fi
+}
+
+# shadowed names the units that `agent install` left where they stand before those of the package.
+shadowed() {
+	for unit in $units; do
+		if [ -f "/etc/systemd/system/$unit" ] && [ ! -L "/etc/systemd/system/$unit" ]; then
+			echo "netwright: /etc/systemd/system/$unit stands before the package's: remove it, unless you wrote it"
+		fi
+	done
+}
+
+booted() { [ -d /run/systemd/system ]; }
+
+# restart makes a daemon that runs the new one, and starts none. Nothing waits for it: it may have a store to wait for.
+restart() {
+	systemctl --no-block try-restart netwright-agent.service
+}
+
+first_steps() {
+	echo 'netwright: enabled, and not started. Say in /etc/netwright/agent.yaml where the configuration is, look at netwright --dry-run, then:'
+	echo '    systemctl start netwright-agent'
+}
+
+# keeps says whether there is something on this host that only `netwright reset` can take back.
+keeps() { [ -s /var/lib/netwright/journal ]; }
+
+offer_reset() {
+	if keeps; then
+		echo 'netwright: what it made on this host stays, for pods may use it, and so does the record of it in /var/lib/netwright.'
+		echo '    To take it back: netwright reset, before the package goes; or install the package again for that.'
+	fi
+}
+
+# forget removes the state, unless it is what a reset needs.
+forget() {
+	if keeps; then
+		offer_reset
+		return 0
+	fi
+	rm -rf /var/lib/netwright /run/netwright
+}
