@@ -18,6 +18,9 @@ import (
 // netnsDir is where named network namespaces are (ip-netns(8)).
 const netnsDir = "/run/netns"
 
+// NetNSFile is the file that keeps a named network namespace, whether or not there is one.
+func NetNSFile(name string) string { return filepath.Join(netnsDir, name) }
+
 // AddNetNS makes a network namespace with the loopback up, and a file that
 // keeps it: /run/netns/NAME, which it returns. `ip netns` knows it. One that
 // is there already is an error. It needs CAP_SYS_ADMIN.
@@ -28,7 +31,7 @@ func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
 	if name == "" || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
 		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
 	}
-	path := filepath.Join(netnsDir, name)
+	path := NetNSFile(name)
 	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}
@@ -61,7 +64,7 @@ func (h *Host) DelNetNS(ctx context.Context, name string) error {
 	if err := h.ready(ctx); err != nil {
 		return err
 	}
-	path := filepath.Join(netnsDir, name)
+	path := NetNSFile(name)
 	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove network namespace %s: %w", name, err)
 	}

@@ -33,8 +33,11 @@ func (t Table) Check() error {
 }
 
 func (r NFRule) check() error {
-	if _, ok := nftVerdicts[r.Verdict]; !ok {
-		return fmt.Errorf("rule %q: unknown verdict %q (accept, drop, return, masquerade, masquerade fully-random)", r.Comment, r.Verdict)
+	if _, ok := nftVerdicts[r.Verdict]; !ok && r.Verdict != dnat {
+		return fmt.Errorf("rule %q: unknown verdict %q (accept, drop, return, masquerade, masquerade fully-random, dnat)", r.Comment, r.Verdict)
+	}
+	if (r.Verdict == dnat) != r.DNAT.IsValid() {
+		return fmt.Errorf("rule %q: the verdict dnat and an address for it need each other", r.Comment)
 	}
 	for _, s := range r.CTState {
 		if !slices.Contains(ctStates, s) {

@@ -74,8 +74,18 @@ func (r NFRule) exprs(table string) []expr.Any {
 			&expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: 4, Mask: binaryutil.NativeEndian.PutUint32(mask), Xor: zero},
 			compare(expr.CmpOpNeq, zero))
 	}
+	if r.Verdict == dnat {
+		family := uint32(unix.NFPROTO_IPV4)
+		if r.DNAT.Is6() {
+			family = unix.NFPROTO_IPV6
+		}
+		return append(out, &expr.Immediate{Register: reg, Data: r.DNAT.AsSlice()}, &expr.NAT{Type: expr.NATTypeDestNAT, Family: family, RegAddrMin: reg, RegAddrMax: reg})
+	}
 	return append(out, nftVerdicts[r.Verdict])
 }
+
+// dnat is the verdict that names an address, [NFRule.DNAT].
+const dnat = "dnat"
 
 func compare(op expr.CmpOp, data []byte) expr.Any {
 	return &expr.Cmp{Op: op, Register: reg, Data: data}

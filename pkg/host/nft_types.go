@@ -35,8 +35,10 @@ type NFRule struct {
 	OIF, OIFNot     string
 	DstLocal        *bool    // fib daddr type local
 	CTState         []string // invalid, established, related, new, untracked
-	Verdict         string   // accept, drop, return, masquerade, masquerade fully-random
-	Comment         string   // at most 127 bytes
+	Verdict         string   // accept, drop, return, masquerade, masquerade fully-random, dnat
+	// DNAT is where the verdict dnat sends a packet; the port stays. Such a rule is only written: read back it is Unknown.
+	DNAT    netip.Addr
+	Comment string // at most 127 bytes
 	// Unknown is set by reading only: what a rule is that could not have come from here.
 	Unknown string
 }
