@@ -79,7 +79,7 @@ func pingAll(ctx context.Context, s streams, p, other *verify.Pod, facts *host.F
 		}
 	}
 	for _, to := range targets {
-		from := sameFamily(p, to.addr)
+		from := p.Address(to.addr)
 		if !from.IsValid() {
 			continue
 		}
@@ -90,14 +90,4 @@ func pingAll(ctx context.Context, s streams, p, other *verify.Pod, facts *host.F
 		fmt.Fprintf(s.out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr, took.Round(10*time.Microsecond))
 	}
 	return nil
-}
-
-// sameFamily is the pod's address from which it talks to another, if it has one.
-func sameFamily(p *verify.Pod, to netip.Addr) netip.Addr {
-	for _, a := range p.Addresses {
-		if a.Addr().Is4() == to.Is4() {
-			return a.Addr()
-		}
-	}
-	return netip.Addr{}
 }

@@ -19,7 +19,8 @@ import (
 )
 
 func verifyCommand(f *flags, s streams) *cobra.Command {
-	return &cobra.Command{
+	p := proof{}
+	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Say whether this node's network works, and what to do where it does not",
 		Long: `verify looks at what the node's network needs and shows: the CNI conf in force,
@@ -27,31 +28,61 @@ the plugins that it calls, what the container runtime has loaded, the network's
 own signs of life. It changes nothing; each plugin is started once to ask which
 versions of CNI it knows.
 
+With --traffic it also adds two pods as a runtime does, by the node's conf and
+plugins, and sends packets: over localhost, pod to pod, to and from the node, to a
+service and back to itself, from and to an outside, at the full MTU, and looks by
+which address pods are seen. Pods on other nodes are reached where
+` + "`agent verify --serve`" + ` answers. All of it is gone at the end, after seconds.
+
 It ends with 0 when all is well, 1 when something is wrong, 3 when something is
 still awaited.`,
+		Example: `  agent verify                                  look, and change nothing
+  agent verify --traffic                        send packets on this node
+  agent verify --serve                          on another node, until Ctrl-C
+  agent verify --traffic --peer 10.0.0.12:10790 to that node too`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := f.checked(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !f.text() {
-				err = f.data(s, v)
-			} else {
-				err = v.write(s)
-			}
-			if err != nil {
-				return err
-			}
-			switch v.State {
-			case verify.Failed:
-				return exit(exitError)
-			case verify.Waiting:
-				return exit(exitWaiting)
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.runVerify(cmd.Context(), s, p) },
 	}
+	l := cmd.Flags()
+	l.BoolVar(&p.traffic, "traffic", false, "add two pods for seconds, and send packets between them, the node, an outside and a service")
+	l.StringSliceVar(&p.peers, "peer", nil, "with --traffic: address and port of `agent verify --serve` on another node; may be repeated")
+	l.StringSliceVar(&p.services, "service", nil, "with --traffic: address and TCP port of a service to reach from a pod; may be repeated")
+	l.BoolVar(&p.serve, "serve", false, "add a pod, and answer what --traffic on other nodes asks, until interrupted")
+	l.StringVar(&p.listen, "listen", defaultListen, "with --serve: address of this node and port")
+	return cmd
+}
+
+func (f *flags) runVerify(ctx context.Context, s streams, p proof) (err error) {
+	if err := p.asked(f); err != nil {
+		return err
+	}
+	l, err := f.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.host.Close()) }()
+	if p.serve {
+		return p.answer(ctx, s, l)
+	}
+	v, err := f.checked(ctx, s, p, l)
+	if err != nil {
+		return err
+	}
+	if !f.text() {
+		err = f.data(s, v)
+	} else {
+		err = v.write(s)
+	}
+	if err != nil {
+		return err
+	}
+	switch v.State {
+	case verify.Failed:
+		return exit(exitError)
+	case verify.Waiting:
+		return exit(exitWaiting)
+	}
+	return nil
 }
 
 // verifyVersion names the form of what verify prints for programs.
@@ -68,8 +99,18 @@ type verified struct {
 	keptFrom
 }
 
-// checked holds this host to the network that its documents want.
-func (f *flags) checked(ctx context.Context) (out *verified, err error) {
+// looked is this host beside what its documents want of it.
+type looked struct {
+	pass    agent.Pass
+	desired *agent.Desired
+	host    *host.Host
+	tasks   []tasks.Task
+	want    verify.Expect
+	kept    keptFrom
+}
+
+// lookAt opens the host, which the caller closes.
+func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	w, d, err := f.load(ctx)
 	if err != nil {
 		return nil, err
@@ -78,32 +119,46 @@ func (f *flags) checked(ctx context.Context) (out *verified, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
+	l := &looked{pass: w.pass, desired: d, host: h, kept: w.keptFrom()}
 	g, _, err := d.Graph(h.Facts(), d.Known(h), w.pass.Assets)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, h.Close())
 	}
+	l.tasks = g.Order()
 	name := d.Node.Networking.Name()
 	net, ok := network.Of(d.Node)
 	if !ok {
-		return nil, unknownNetwork(name)
+		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	want := verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), Minimums: verify.Minimums(net)}
-	for _, t := range g.Order() {
+	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), Minimums: verify.Minimums(net)}
+	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
-			want.Conf = &conf
+			l.want.Conf = &conf
 		}
 	}
-	run := h
+	return l, nil
+}
+
+// checked holds this host to the network that its documents want.
+func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*verified, error) {
+	run := l.host
 	if f.root != "" && f.root != "/" {
 		run = nil // an image's programs are not for this machine
 	}
-	results, err := verify.Check(ctx, h, run, want)
+	results, err := verify.Check(ctx, l.host, run, l.want)
 	if err != nil {
 		return nil, err
 	}
-	results = append(results, certificates(w.pass, d.Node.Name)...)
-	return &verified{Version: verifyVersion, Cluster: d.Node.Cluster, Node: d.Node.Name, Network: name, State: verify.Worst(results), Checks: results, keptFrom: w.keptFrom()}, nil
+	n := l.desired.Node
+	results = append(results, certificates(l.pass, n.Name)...)
+	if p.traffic {
+		proved, err := p.prove(ctx, s, l)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, proved...)
+	}
+	return &verified{Version: verifyVersion, Cluster: n.Cluster, Node: n.Name, Network: l.want.Network.Name, State: verify.Worst(results), Checks: results, keptFrom: l.kept}, nil
 }
 
 // certificates checks those that the agent installed. One that ends is well as long as it works: `agent certs` is the place for that.

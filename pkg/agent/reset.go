@@ -12,9 +12,11 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
 )
 
 // Reset takes everything of ours off the host and brings back what was there before: files with owner, mode and times, sysctls,
@@ -30,9 +32,14 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	}
 	defer alone()
 	out, err := p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Facts())
+		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.planReset(ctx, h, led)
 		if err != nil {
 			return nil, err
+		}
+		if left != nil {
+			r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: left.Error()})
 		}
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))

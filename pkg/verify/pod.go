@@ -111,6 +111,16 @@ func (p *Pod) add(ctx context.Context) error {
 	return nil
 }
 
+// Address is the pod's address of the family of another; the zero address if it has none.
+func (p *Pod) Address(as netip.Addr) netip.Addr {
+	for _, a := range p.Addresses {
+		if a.Addr().Is4() == as.Is4() {
+			return a.Addr()
+		}
+	}
+	return netip.Addr{}
+}
+
 // Check asks the plugins whether the pod's network is still as they made it
 // (CNI's CHECK; nothing is asked of plugins before spec 0.4.0).
 func (p *Pod) Check(ctx context.Context) error {
@@ -127,6 +137,38 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 		return 0, fmt.Errorf("from pod %s: %w", p.Name, err)
 	}
 	return took, nil
+}
+
+// clearPod takes away what a pod of that name left that nobody removed: a killed run's. What is cached of it says by which conf it was added; else the
+// conf in force is asked to delete it, which for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there was one, since
+// a boot takes the traces and leaves addresses given out. It may be retried.
+func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
+	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name, cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
+	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: host.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
+	cached, err := p.cni.GetCachedAttachments(p.ns)
+	if err != nil {
+		return fmt.Errorf("look for what is left of pod %s: %w", opt.Name, err)
+	}
+	for _, a := range cached {
+		if p.list, err = libcni.NetworkConfFromBytes(a.Config); err != nil {
+			return fmt.Errorf("read by what pod %s was added: %w", opt.Name, err)
+		}
+		p.Network, p.rt.CapabilityArgs = a.Network, a.CapabilityArgs
+		if err := p.Remove(ctx); err != nil {
+			return err
+		}
+	}
+	_, gone := h.Lstat(p.rt.NetNS)
+	if len(cached) > 0 || !lost && errors.Is(gone, host.ErrNotExist) {
+		return nil
+	}
+	if _, p.list, err = loadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
+		return h.DelNetNS(ctx, p.ns)
+	} else if err != nil {
+		return fmt.Errorf("clear pod %s: %w", opt.Name, err)
+	}
+	p.Network = p.list.Name
+	return p.Remove(ctx)
 }
 
 // Remove takes the pod off the network and its namespace away. It may be

@@ -72,6 +72,7 @@ func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
 					t.Errorf("the pod's link is another:\n%s", kind)
 				}
 			}
+			proved(ctx, t, plugin, nodes)
 			for _, pod := range pods {
 				checked(ctx, t, pod)
 			}

@@ -56,6 +56,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 			if res := pods[0].Check(ctx); !strings.Contains(res.Stdout+res.Stderr, "does not support") {
 				t.Errorf("CHECK came with 0.4.0, and flannel's conf is of 0.3.1: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 			}
+			proved(ctx, t, "flannel "+backend, nodes)
 			leave(ctx, t, nodes, pods, "/var/lib/cni/networks/cbr0")
 
 			n := nodes[0]

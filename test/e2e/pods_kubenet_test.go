@@ -36,5 +36,6 @@ func TestPodsTalkByKubenet(t *testing.T) {
 		hostPort(t, fabric, pods[i], netip.AddrPortFrom(netip.MustParseAddr(n.Address()), 8080))
 		checked(ctx, t, pods[i])
 	}
+	proved(ctx, t, "kubenet", nodes)
 	leave(ctx, t, nodes, pods, "/var/lib/cni/networks/k8s-pod-network")
 }

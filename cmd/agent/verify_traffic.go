@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// proof is what verify is asked to do with packets.
+type proof struct {
+	traffic, serve  bool
+	listen          string
+	peers, services []string
+}
+
+// asked holds the flags to each other.
+func (p proof) asked(f *flags) error {
+	switch {
+	case (len(p.peers) > 0 || len(p.services) > 0) && !p.traffic:
+		return errors.New("--peer and --service need --traffic: they are reached from a pod, which it adds")
+	case p.serve && p.traffic:
+		return errors.New("--serve and --traffic exclude each other: the one answers, on another node, what the other asks")
+	case p.listen != defaultListen && !p.serve:
+		return errors.New("--listen needs --serve")
+	case (p.serve || p.traffic) && f.root != "" && f.root != "/":
+		return errors.New("--traffic and --serve are for a running node: an image has no network")
+	}
+	return nil
+}
+
+// defaultListen is where an endpoint for other nodes listens: a port that Kubernetes and the networks leave alone.
+const defaultListen = ":10790"
+
+// wanted is what a proof holds this node to.
+func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
+	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR}
+	for _, task := range l.tasks {
+		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {
+			t.Masquerades = true
+		}
+	}
+	if t.Peers, err = addresses("--peer", p.peers); err != nil {
+		return t, err
+	}
+	t.Services, err = addresses("--service", p.services)
+	return t, err
+}
+
+func masquerades(t host.Table) bool {
+	return slices.ContainsFunc(t.Chains, func(c host.Chain) bool {
+		return slices.ContainsFunc(c.Rules, func(r host.NFRule) bool { return strings.HasPrefix(r.Verdict, "masquerade") })
+	})
+}
+
+func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
+	for _, v := range values {
+		at, err := netip.ParseAddrPort(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: expected an address and a port, such as 10.0.0.12:10790 or [fd00::12]:10790", flag, v)
+		}
+		out = append(out, at)
+	}
+	return out, nil
+}
+
+// prove has one proof at a time on this host.
+func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result, error) {
+	if l.want.Conf == nil {
+		return []verify.Result{{Check: "pods", State: verify.NotHere, Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
+	}
+	t, err := p.wanted(l)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := host.Lock(ctx, l.pass.Host, verify.ProofLock, func(who host.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return verify.Prove(ctx, l.host, t)
+}
+
+// answer answers proofs of other nodes until it is interrupted.
+func (p proof) answer(ctx context.Context, s streams, l *looked) error {
+	if l.want.Conf == nil {
+		return fmt.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
+	}
+	listen := p.listen
+	if port, ok := strings.CutPrefix(listen, ":"); ok {
+		listen = net.JoinHostPort(l.host.Facts().Address.String(), port)
+	}
+	at, err := netip.ParseAddrPort(listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: expected an address of this node and a port, or :PORT", p.listen)
+	}
+	t, err := p.wanted(l)
+	if err != nil {
+		return err
+	}
+	unlock, err := host.Lock(ctx, l.pass.Host, verify.EndpointLock, func(who host.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return verify.Serve(ctx, l.host, t, at, func(at netip.AddrPort, pod *verify.Pod) {
+		fmt.Fprintf(s.out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n", pod.Addresses[0].Addr(), at)
+	})
+}

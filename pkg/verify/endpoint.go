@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+const (
+	// endpointPort is where an endpoint listens in a pod of ours, which is empty but for it.
+	endpointPort = 8080
+	// endpointVersion names the form of what an endpoint says.
+	endpointVersion = "netwright.dev/endpoint/v1"
+	// askPatience is how long one question may take: a lost first packet is sent again after one second.
+	askPatience = 3 * time.Second
+)
+
+// hello is what an endpoint says to whoever asks it.
+type hello struct {
+	Version string         `json:"version"`
+	Name    string         `json:"name"` // of the endpoint
+	From    netip.AddrPort `json:"from"` // whom it sees asking
+	// Pods are, of an endpoint that stands for a node, the addresses of its pod; each has an endpoint of its own.
+	Pods []netip.Addr `json:"pods,omitempty"`
+	// Problem is why an endpoint could not ask back.
+	Problem string `json:"problem,omitempty"`
+}
+
+// endpoint answers over HTTP and, for [probePath], over UDP on the same port.
+type endpoint struct {
+	says  hello
+	netns string // where it asks back from
+	at    []netip.AddrPort
+
+	server  *http.Server
+	packets []net.PacketConn
+}
+
+// serveAt starts an endpoint that listens in a network namespace ("": ours) on each of the addresses; port 0 is one that the kernel chooses. The caller closes it.
+func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, error) {
+	says.Version = endpointVersion
+	e := &endpoint{says: says, netns: netns}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", e.hello)
+	mux.HandleFunc("GET /back", e.back)
+	e.server = &http.Server{Handler: mux, ReadTimeout: askPatience, WriteTimeout: 2 * askPatience, MaxHeaderBytes: 4096}
+	for _, at := range addrs {
+		if err := e.listen(at); err != nil {
+			return nil, errors.Join(fmt.Errorf("start a test endpoint: %w", err), e.Close())
+		}
+	}
+	return e, nil
+}
+
+func (e *endpoint) listen(at netip.AddrPort) error {
+	tcp, udp := "tcp4", "udp4"
+	if at.Addr().Is6() {
+		tcp, udp = "tcp6", "udp6"
+	}
+	return host.InNetNS(e.netns, func() error {
+		l, err := net.Listen(tcp, at.String())
+		if err != nil {
+			return err
+		}
+		go func() { _ = e.server.Serve(l) }() // until it is closed
+		at = l.Addr().(*net.TCPAddr).AddrPort()
+		lc := net.ListenConfig{Control: whole(at.Addr())}
+		p, err := lc.ListenPacket(context.Background(), udp, at.String())
+		if err != nil {
+			return err
+		}
+		e.packets, e.at = append(e.packets, p), append(e.at, at)
+		go echo(p)
+		return nil
+	})
+}
+
+// Close ends the endpoint.
+func (e *endpoint) Close() error {
+	err := e.server.Close()
+	for _, p := range e.packets {
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}
+
+func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
+	says := e.says
+	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(says) // who went away hears nothing
+}
+
+// back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach what the asker cannot.
+func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
+	says := e.says
+	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
+	if err != nil || port < 1024 {
+		http.Error(w, "expected port=, 1024 to 65535", http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), askPatience, ErrNoAnswer)
+	defer cancel()
+	answer, err := ask(ctx, e.netns, netip.AddrPortFrom(says.From.Addr(), uint16(port)), "/")
+	if err != nil {
+		says.Problem = err.Error()
+	} else {
+		says.Name = answer.Name
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(says)
+}
+
+// ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error is of the last try.
+func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+		err = host.InNetNS(netns, func() error {
+			conn, err = (&net.Dialer{}).DialContext(ctx, network, addr)
+			return err
+		})
+		return conn, err
+	}}}
+	for {
+		says, err := askOnce(ctx, client, "http://"+to.String()+path)
+		if err == nil {
+			return says, nil
+		}
+		if wait(ctx, pingEach); ctx.Err() != nil {
+			return hello{}, fmt.Errorf("ask %s: %w", to, err)
+		}
+	}
+}
+
+func askOnce(ctx context.Context, client *http.Client, at string) (says hello, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return says, err
+	}
+	resp, err := client.Do(req)
+	var of *url.Error
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return says, ErrNoAnswer
+	case errors.As(err, &of):
+		return says, of.Err
+	case err != nil:
+		return says, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<16)).Decode(&says); err != nil || says.Version != endpointVersion {
+		return says, fmt.Errorf("something else than a test endpoint answers (HTTP %s)", resp.Status)
+	}
+	return says, nil
+}

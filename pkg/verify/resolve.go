@@ -1,0 +1,110 @@
+package verify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// connect opens a connection from a network namespace.
+func connect(ctx context.Context, netns string, to netip.AddrPort) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	defer cancel()
+	err := host.InNetNS(netns, func() error {
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	})
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("connect to %s: %w", to, ErrNoAnswer)
+	}
+	return err
+}
+
+// Resolve asks a name server for the IPv4 addresses of a name, over UDP from a network namespace ("": ours), until it answers or 3 s are over.
+// Any answer of a name server will do, also that there is no such name; what it said is returned.
+func Resolve(ctx context.Context, netns string, server netip.Addr, name string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	defer cancel()
+	var id [2]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	of, err := dnsmessage.NewName(name)
+	if err != nil {
+		return "", fmt.Errorf("ask %s for %s: %w", server, name, err)
+	}
+	question := dnsmessage.Message{Header: dnsmessage.Header{ID: binary.BigEndian.Uint16(id[:]), RecursionDesired: true},
+		Questions: []dnsmessage.Question{{Name: of, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+	packed, err := question.Pack()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for %s: %w", server, name, err)
+	}
+	said := error(ErrNoAnswer)
+	for ctx.Err() == nil {
+		answer, err := query(ctx, netns, server, packed)
+		var m dnsmessage.Message
+		switch {
+		case err != nil:
+			if !errors.Is(err, ErrNoAnswer) {
+				said = err
+			}
+			wait(ctx, pingEach)
+		case m.Unpack(answer) != nil || m.ID != question.ID || !m.Response:
+			said = errors.New("something else than a name server answers")
+			wait(ctx, pingEach)
+		default:
+			return fmt.Sprintf("%s: %d addresses (%s)", name, len(m.Answers), m.RCode), nil
+		}
+	}
+	return "", fmt.Errorf("ask %s for %s: %w", server, name, said)
+}
+
+func query(ctx context.Context, netns string, server netip.Addr, packed []byte) (answer []byte, err error) {
+	err = host.InNetNS(netns, func() error {
+		c, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := c.Write(packed); err != nil {
+			return err
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		answer = make([]byte, 4096)
+		n, err := c.Read(answer)
+		answer = answer[:n]
+		var late net.Error
+		if errors.As(err, &late) && late.Timeout() {
+			return ErrNoAnswer
+		}
+		return err
+	})
+	return answer, err
+}
+
+// resolved has a pod ask the cluster's DNS.
+func (s *scene) resolved(ctx context.Context) Result {
+	r := Result{Check: "pod to cluster DNS", State: OK}
+	for _, server := range s.want.Resolvers {
+		if !s.a.Address(server).IsValid() {
+			continue
+		}
+		seen, err := Resolve(ctx, s.a.NetNS, server, s.want.Name)
+		if err != nil {
+			r.State, r.Seen = Failed, err.Error()
+			r.Next = "does cluster DNS run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`), and kube-proxy here? If the node itself is answered, pods' way to services is broken: " + s.unbridged()
+			return r
+		}
+		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
+	}
+	return r
+}
