@@ -25,7 +25,7 @@ func (st *statusReader) watch(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		if feed == nil {
-			if !rest(ctx, watchPause) {
+			if sleep(ctx, watchPause) != nil {
 				break
 			}
 			next, found, err := st.look(ctx)
@@ -100,16 +100,4 @@ func (st *statusReader) tell(before *report.Status, now report.StatusView, news 
 		return nil
 	}
 	return report.StatusChange(st.s.out, before, now.Status, news.Events, news.Missed, st.options())
-}
-
-// rest waits, and is false where ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -34,7 +34,7 @@ type Client struct {
 // Dial finds the daemon that works on a root. An error that is not [ErrNoDaemon] is one of a daemon that is there: doing the work beside it
 // would be wrong.
 func Dial(ctx context.Context, opt host.Options, version string) (*Client, error) {
-	conn, err := host.Dial(ctx, opt, Socket)
+	conn, peer, err := host.DialTrusted(ctx, opt, Socket)
 	switch {
 	case errors.Is(err, host.ErrNotExist), errors.Is(err, host.ErrNobody):
 		return nil, ErrNoDaemon
@@ -43,7 +43,7 @@ func Dial(ctx context.Context, opt host.Options, version string) (*Client, error
 	case err != nil:
 		return nil, fmt.Errorf("reach the daemon: %w", err)
 	}
-	c := &Client{conn: conn, in: json.NewDecoder(conn)}
+	c := &Client{conn: conn, peer: peer, in: json.NewDecoder(conn)}
 	if err := c.greet(version); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -51,13 +51,7 @@ func Dial(ctx context.Context, opt host.Options, version string) (*Client, error
 }
 
 // greet hears who the daemon is.
-func (c *Client) greet(version string) (err error) {
-	if c.peer, err = host.PeerOf(c.conn); err != nil {
-		return err
-	}
-	if !c.peer.Trusted() {
-		return fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket", c.peer.UID, Socket, c.peer.PID)
-	}
+func (c *Client) greet(version string) error {
 	_ = c.conn.SetReadDeadline(time.Now().Add(helloLimit))
 	var hello Event
 	switch err := c.in.Decode(&hello); {

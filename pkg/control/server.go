@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -70,38 +69,14 @@ func (s *Server) Working(what string) (done func()) {
 // Serve answers until ctx ends, and then waits for its clients to be gone: who asked for something that was begun hears of its end, who waits is
 // told that nothing was done. It takes the socket away.
 func (s *Server) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = s.socket.SetDeadline(time.Unix(1, 0)) }) // it ends the accept below
-	defer stop()
-	var clients sync.WaitGroup
-	places := make(chan struct{}, maxClients)
-	for {
-		conn, err := s.socket.AcceptUnix()
-		if ctx.Err() != nil {
-			if err == nil {
-				_ = conn.Close()
-			}
-			break
-		}
-		if err != nil { // no descriptors: a client less, and not a daemon less
-			s.log.Warn("a client was not accepted", zap.Error(err))
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-			continue
-		}
-		select {
-		case places <- struct{}{}:
-			clients.Go(func() {
-				defer func() { <-places }()
-				s.client(ctx, conn)
-			})
-		default:
+	return s.socket.Serve(ctx, host.Clients{
+		Places: maxClients,
+		Serve:  func(conn *net.UnixConn) { s.client(ctx, conn) },
+		Full: func(conn *net.UnixConn) {
 			(&line{conn: conn}).end("too many clients ask the daemon at once: wait for them and try again")
-		}
-	}
-	clients.Wait()
-	return s.socket.Close()
+		},
+		Refused: func(err error) { s.log.Warn("a client was not accepted", zap.Error(err)) },
+	})
 }
 
 // client hears one client out and sees its job through.

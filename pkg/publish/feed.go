@@ -89,39 +89,15 @@ func (f *Feed) Observe(now *report.Status, happened []report.Event) {
 
 // Serve answers until ctx ends, then says so to those who read, and takes the socket away.
 func (f *Feed) Serve(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { _ = f.socket.SetDeadline(time.Unix(1, 0)) }) // it ends the accept below
-	defer stop()
-	var readers sync.WaitGroup
-	places := make(chan struct{}, maxReaders)
-	for {
-		conn, err := f.socket.AcceptUnix()
-		if ctx.Err() != nil {
-			if err == nil {
-				_ = conn.Close()
-			}
-			break
-		}
-		if err != nil { // no descriptors: a reader less, and not a daemon less
-			f.log.Warn("a reader of the status was not accepted", zap.Error(err))
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-			continue
-		}
-		select {
-		case places <- struct{}{}:
-			readers.Go(func() {
-				defer func() { <-places }()
-				f.reader(ctx, conn)
-			})
-		default:
+	return f.socket.Serve(ctx, host.Clients{
+		Places: maxReaders,
+		Serve:  func(conn *net.UnixConn) { f.reader(ctx, conn) },
+		Full: func(conn *net.UnixConn) {
 			_ = send(ctx, conn, parting, line{Event: "end", Text: fmt.Sprintf("%d others read the status already: end one of them, or read %s", maxReaders, StatusFile)})
 			_ = conn.Close()
-		}
-	}
-	readers.Wait()
-	return f.socket.Close()
+		},
+		Refused: func(err error) { f.log.Warn("a reader of the status was not accepted", zap.Error(err)) },
+	})
 }
 
 // reader tells one reader until it goes, stands still for too long, or the daemon ends.

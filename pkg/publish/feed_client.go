@@ -36,7 +36,7 @@ type Reading struct {
 
 // ReadFeed finds the daemon that works on a root.
 func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
-	conn, err := host.Dial(ctx, opt, FeedSocket)
+	conn, peer, err := host.DialTrusted(ctx, opt, FeedSocket)
 	switch {
 	case errors.Is(err, host.ErrNotExist), errors.Is(err, host.ErrNobody):
 		return nil, ErrNoDaemon
@@ -45,20 +45,14 @@ func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, 
 	case err != nil:
 		return nil, fmt.Errorf("reach the daemon: %w", err)
 	}
-	r := &Reading{conn: conn, in: json.NewDecoder(conn), first: true}
+	r := &Reading{conn: conn, peer: peer, in: json.NewDecoder(conn), first: true}
 	if err := r.greet(version); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return r, nil
 }
 
-func (r *Reading) greet(version string) (err error) {
-	if r.peer, err = host.PeerOf(r.conn); err != nil {
-		return err
-	}
-	if !r.peer.Trusted() {
-		return fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket", r.peer.UID, FeedSocket, r.peer.PID)
-	}
+func (r *Reading) greet(version string) error {
 	_ = r.conn.SetReadDeadline(time.Now().Add(helloLimit))
 	hello, err := r.hear()
 	switch {
