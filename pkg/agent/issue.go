@@ -46,60 +46,6 @@ func (i *issuing) request() certs.Request {
 // digest names the request with who is asked.
 func (i *issuing) digest() string { return i.request().Digest() + " " + i.by() }
 
-// due says why one must be issued; "" if it need not.
-func (i *issuing) due() string {
-	if i.have == nil || i.have.Cert == "" {
-		return "there is none yet"
-	}
-	life, err := i.have.life(i.node)
-	if err != nil {
-		return err.Error()
-	}
-	if i.have.Request != i.digest() {
-		return "the documents ask for another"
-	}
-	if i.entry.Source == config.SourceCA {
-		if why, decided := i.dueByCA(life); decided {
-			return why
-		}
-	}
-	switch state := life.StateAt(i.now); {
-	case state == certs.Expired:
-		return "it expired on " + date(life.NotAfter)
-	case state != certs.NotYet && !i.now.Before(life.RenewAt):
-		return "its renewal is due since " + date(life.RenewAt)
-	}
-	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
-}
-
-// dueByCA decides by what the CA of the store is now. A CA that is not there decides nothing: what it signed is good.
-func (i *issuing) dueByCA(life certs.Life) (why string, decided bool) {
-	trusted, err := certs.Parse(i.pairs[i.entry.CA].CA)
-	if err != nil {
-		return "", false
-	}
-	all, _ := certs.Parse([]byte(i.have.Cert)) // life read it
-	switch signer := certs.SignedBy(all[0], trusted); {
-	case signer == nil:
-		return fmt.Sprintf("the CA %s that signed it is not trusted any more", i.entry.CA), true
-	case life.StateAt(i.now) == certs.NotYet && i.now.After(signer.NotBefore):
-		return "it was issued while the clock was ahead", true
-	case signer.Equal(trusted[0]) && !life.NotAfter.Before(signer.NotAfter) && i.now.Before(life.NotAfter):
-		return "", true // it lives as long as the CA: another one would not live longer
-	}
-	return "", false
-}
-
-// superseded says that the CA has another certificate than the one that signed, and both are trusted.
-func (i *issuing) superseded() bool {
-	if i.have == nil || i.have.Cert == "" || i.entry.Source != config.SourceCA {
-		return false
-	}
-	all, err := certs.Parse([]byte(i.have.Cert))
-	primary, errCA := certs.Parse(i.pairs[i.entry.CA].Cert)
-	return err == nil && errCA == nil && certs.SignedBy(all[0], primary[:1]) == nil
-}
-
 // issue asks for what is due, and says how each certificate stands. It is called under the lock, before the plan. Its error is that nothing can be
 // kept; that a certificate is not issued is told of that certificate.
 func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
@@ -193,74 +139,6 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 		out.Fail = fmt.Errorf("have the certificate %s issued by %s: %w", i.entry.Name, i.by(), failed)
 	}
 	return out
-}
-
-// again is when to look at it again; zero: whenever.
-func (i *issuing) again() time.Time {
-	if i.have == nil {
-		return time.Time{}
-	}
-	if p := i.have.Pending; p != nil { // soon at first: who approves is mostly a program
-		return i.now.Add(max(pendingLook, i.now.Sub(p.Since)/10))
-	}
-	life, err := i.have.life(i.node)
-	if err != nil || !i.now.Before(life.RenewAt) {
-		return time.Time{}
-	}
-	return life.RenewAt
-}
-
-// pendingLook is the first pause before a request is looked at again.
-const pendingLook = 2 * time.Second
-
-// look wants another pass at a time.
-func (d *Desired) look(at time.Time) {
-	if !at.IsZero() && (d.lookAgain.IsZero() || at.Before(d.lookAgain)) {
-		d.lookAgain = at
-	}
-}
-
-// sign has the certificate signed by a CA of the store. The key is made here.
-func (i *issuing) sign(ctx context.Context, h *host.Host) error {
-	name := i.entry.CA
-	pair, ok := i.pairs[name]
-	switch {
-	case !ok || len(pair.Cert) == 0:
-		return graph.Permanent(fmt.Errorf("the store has no CA %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, or its keyset.yaml", name, name, name))
-	case pair.Key.IsZero():
-		return graph.Permanent(fmt.Errorf("the store has no private key of the CA %s, or this node may not read it: put pki/private/%s/<id>.key there, or its keyset.yaml", name, name))
-	}
-	authority, err := certs.ParseAuthority(pair.Cert, pair.Key)
-	if err != nil {
-		return graph.Permanent(fmt.Errorf("the keyset %s cannot sign: %w", name, err))
-	}
-	r := i.request()
-	key, err := certs.NewKey(r.Key)
-	if err != nil {
-		return err
-	}
-	cert, err := authority.Sign(r, key.Public(), i.now)
-	if errors.Is(err, certs.ErrNotYet) {
-		return graph.Wait(err.Error() + ": is the clock right?")
-	}
-	if err != nil {
-		return graph.Permanent(err)
-	}
-	text, err := certs.EncodeKey(key)
-	if err != nil {
-		return err
-	}
-	return i.keep(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
-}
-
-// keep puts what was issued in the place of what was.
-func (i *issuing) keep(ctx context.Context, h *host.Host, s *issued) error {
-	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(), i.now.UTC().Truncate(time.Second)
-	if err := s.save(ctx, h); err != nil {
-		return err
-	}
-	i.have = s
-	return nil
 }
 
 // planned says how each certificate stands for a plan that is only shown: nobody is asked, nothing is made.

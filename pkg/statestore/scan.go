@@ -9,9 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -67,26 +64,6 @@ func (l *listing) add(name string, e seen) error {
 	}
 	l.objects = append(l.objects, listed{name, e.stamp})
 	return nil
-}
-
-// seen is what stat says of a name, or why it says nothing.
-type seen struct {
-	mode fs.FileMode // the type alone
-	access
-	stamp
-	err error
-}
-
-func seenAs(info fs.FileInfo, err error) seen {
-	if err != nil {
-		return seen{err: err}
-	}
-	e := seen{mode: info.Mode().Type(), stamp: stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		e.ctime, e.dev, e.inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
-		e.access = access{st.Mode, st.Uid, st.Gid}
-	}
-	return e
 }
 
 // scan lists the objects of a plain cluster directory by stat alone. root is the store's directory: symbolic links may lead
@@ -165,44 +142,6 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	return list, err
 }
 
-// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times as much of each as is wanted.
-func lstatAll(dir *os.File, names []string) []seen {
-	fd, all := int(dir.Fd()), make([]seen, len(names))
-	inShares(len(names), func(from, to int) {
-		for i := from; i < to; i++ {
-			all[i].lstat(fd, names[i])
-		}
-	})
-	return all
-}
-
-func (e *seen) lstat(dir int, name string) {
-	var st unix.Stat_t
-	e.err = unix.EINTR
-	for e.err == unix.EINTR {
-		e.err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	}
-	e.access = access{st.Mode, st.Uid, st.Gid}
-	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
-}
-
-// typeOf is the type in a mode of stat(2).
-func typeOf(mode uint32) fs.FileMode {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return 0
-	case unix.S_IFDIR:
-		return fs.ModeDir
-	case unix.S_IFLNK:
-		return fs.ModeSymlink
-	case unix.S_IFIFO:
-		return fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		return fs.ModeSocket
-	}
-	return fs.ModeDevice
-}
-
 // visit sorts one directory entry in.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	leads := e.mode.IsDir() && leadsToObjects(name)
@@ -253,16 +192,4 @@ func namesIn(dir *os.File) ([]string, error) {
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-func typeWord(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "pipe"
-	case m&fs.ModeSocket != 0:
-		return "socket"
-	}
-	return "device"
 }

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// ending is how a pass ended.
+type ending struct {
+	rep     graph.Report[tasks.Task]
+	changed *changes
+	pruned  *pruning
+	removed []graph.Result[tasks.Task] // of the removals
+	by      string
+	desired *Desired
+	halfway bool // the set is not what the host has, although nothing of it failed
+}
+
+// settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in
+// step with the set, only what changed is looked at.
+func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
+	b := ledger.Batch{Head: c.led.Head()}
+	inStep := c.inStep()
+	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.desired.has(b.Head.Network) == b.Head.Network {
+		return nil
+	}
+	for i := range out.rep.Results {
+		res := &out.rep.Results[i]
+		first := res.Node.Owns()[0]
+		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) || out.changed.leaves(first) != nil {
+			c.undid(res, &b)
+			continue
+		}
+		change := out.changed.get(first)
+		if change != nil && change.NotHere != "" || inStep && change == nil {
+			continue
+		}
+		if err := c.settleTask(ctx, h, res.Node, change, &b); err != nil {
+			return err
+		}
+	}
+	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
+		return err
+	}
+	if failure(out.rep) == nil && !out.halfway {
+		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
+		b.Head.Network = out.desired.has(b.Head.Network)
+		b.Head.Settled = c.settled(b)
+		if err := c.revise(h, out, &b); err != nil {
+			return err
+		}
+	}
+	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.led.Head() && b.Revision == nil {
+		return nil
+	}
+	if err := c.led.Commit(ctx, h, b); err != nil {
+		return err
+	}
+	if b.Revision != nil {
+		return errors.Join(c.led.Tidy(h), forgetArchives(h, c.led))
+	}
+	return nil
+}
+
+// settleTask brings the entries of one task that is right up to date.
+func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) error {
+	keys := t.Owns()
+	if change != nil {
+		keys = append(keys, c.parents(change)...)
+	}
+	for _, key := range keys {
+		old, known := c.led.Entries()[key]
+		e := old
+		k := tasks.KeeperOf(t, key)
+		if !known {
+			var err error
+			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNotHere) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+		}
+		if k != nil {
+			live, err := k.Live(ctx, v)
+			if err != nil && !errors.Is(err, host.ErrNotHere) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+			e.Last = live
+		}
+		c.describe(&e, t, key)
+		e.Pending, e.Again, e.Released = false, false, false
+		c.drift.nameIn(&e)
+		if fleeting(t, key) {
+			e.Boot = c.led.Boot()
+		}
+		if !known || !sameEntry(old, e) {
+			b.Put = append(b.Put, e)
+			if rec, known := c.record(t.Owns()[0]); known {
+				b.Blobs = append(b.Blobs, rec.blobs...)
+			}
+		}
+	}
+	return nil
+}
+
+func sameEntry(a, b ledger.Entry) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(x) == string(y)
+}
+
+// settled says that after b nothing is open: no change whose end is unknown, nothing to prune.
+func (c *custody) settled(b ledger.Batch) bool {
+	put := map[graph.Key]bool{}
+	for _, e := range b.Put {
+		put[e.Key] = true
+		if e.Pending || !e.Released && !c.wants(e) {
+			return false
+		}
+	}
+	for key, e := range c.led.Entries() {
+		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !c.wants(e)) {
+			return false
+		}
+	}
+	return true
+}

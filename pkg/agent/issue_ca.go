@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// sign has the certificate signed by a CA of the store. The key is made here.
+func (i *issuing) sign(ctx context.Context, h *host.Host) error {
+	name := i.entry.CA
+	pair, ok := i.pairs[name]
+	switch {
+	case !ok || len(pair.Cert) == 0:
+		return graph.Permanent(fmt.Errorf("the store has no CA %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, or its keyset.yaml", name, name, name))
+	case pair.Key.IsZero():
+		return graph.Permanent(fmt.Errorf("the store has no private key of the CA %s, or this node may not read it: put pki/private/%s/<id>.key there, or its keyset.yaml", name, name))
+	}
+	authority, err := certs.ParseAuthority(pair.Cert, pair.Key)
+	if err != nil {
+		return graph.Permanent(fmt.Errorf("the keyset %s cannot sign: %w", name, err))
+	}
+	r := i.request()
+	key, err := certs.NewKey(r.Key)
+	if err != nil {
+		return err
+	}
+	cert, err := authority.Sign(r, key.Public(), i.now)
+	if errors.Is(err, certs.ErrNotYet) {
+		return graph.Wait(err.Error() + ": is the clock right?")
+	}
+	if err != nil {
+		return graph.Permanent(err)
+	}
+	text, err := certs.EncodeKey(key)
+	if err != nil {
+		return err
+	}
+	return i.keep(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
+}
+
+// keep puts what was issued in the place of what was.
+func (i *issuing) keep(ctx context.Context, h *host.Host, s *issued) error {
+	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(), i.now.UTC().Truncate(time.Second)
+	if err := s.save(ctx, h); err != nil {
+		return err
+	}
+	i.have = s
+	return nil
+}
