@@ -121,6 +121,9 @@ func (k *kubelets) wait(what string, is func() bool) {
 	end := time.Now().Add(3 * time.Minute)
 	for !is() {
 		if time.Now().After(end) {
+			for _, n := range k.nodes {
+				k.t.Log(n.Run(k.t.Context(), "sh", "-c", "tail -n20 /var/log/pods/*/*/*.log").Stdout)
+			}
 			k.t.Fatalf("it never came that %s\n%s", what, k.Must("GET", "/api/v1/pods", ""))
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -185,12 +188,12 @@ func (k *kubelets) get(n *node.Node, pod, url string) (answer string, ok bool) {
 	client := runtimeClient(k.t, n)
 	found, err := client.ListContainers(k.t.Context(), &cri.ListContainersRequest{Filter: &cri.ContainerFilter{
 		State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}, LabelSelector: map[string]string{"io.kubernetes.pod.name": pod}}})
-	if err != nil || len(found.GetContainers()) != 1 {
-		k.t.Fatalf("looking for the container of pod %s on %s: %v, %d", pod, n.Name(), err, len(found.GetContainers()))
+	if err != nil || len(found.GetContainers()) != 1 { // it may be about to be made again
+		return fmt.Sprintf("looking for the container of pod %s on %s: %v, %d", pod, n.Name(), err, len(found.GetContainers())), false
 	}
 	res, err := client.ExecSync(k.t.Context(), &cri.ExecSyncRequest{ContainerId: found.Containers[0].Id, Cmd: []string{"/entry", "get", url}, Timeout: 60})
 	if err != nil {
-		k.t.Fatalf("running a program in pod %s: %v", pod, err)
+		return fmt.Sprintf("running a program in pod %s: %v", pod, err), false
 	}
 	return strings.TrimSpace(string(res.GetStdout()) + string(res.GetStderr())), res.GetExitCode() == 0
 }
