@@ -63,7 +63,7 @@ func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.
 		return nil, ctx, nil
 	}
 	settings := p.Checkpoint
-	settings.Log, settings.Record = p.Log, recorder(r.led)
+	settings.Log, settings.Record, settings.KeepsCopy = p.Log, recorder(r.led), p.keeps
 	point, err := checkpoint.Take(ctx, h, change, settings)
 	if err != nil {
 		return nil, ctx, err

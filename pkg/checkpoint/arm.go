@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"time"
 
@@ -28,7 +26,10 @@ type Settings struct {
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
 	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has it.
 	Lock func(context.Context) (unlock func(), err error)
-	Log  *zap.Logger
+	// KeepsCopy leaves the copy of this program where it is when a change was good, for the next one of this process: a daemon repairs soon what it repaired once, and
+	// the copy takes longer than everything else.
+	KeepsCopy bool
+	Log       *zap.Logger
 }
 
 // Change says what is going to be applied.
@@ -136,34 +137,6 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
-// copySelf puts this binary where the undo finds it whatever becomes of
-// the package that brought it, and checks what was written.
-func copySelf(ctx context.Context, h *host.Host) error {
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return fmt.Errorf("open this program: %w", err)
-	}
-	defer self.Close() // only read from
-	b := h.Batch()
-	defer b.Discard()
-	to, err := b.Create(binaryFile, host.FileSpec{Mode: 0o700})
-	if err != nil {
-		return fmt.Errorf("copy this program: %w", err)
-	}
-	// Without its WriteTo, which asks for 32 KiB at a time.
-	if _, err := io.CopyBuffer(to, struct{ io.Reader }{self}, make([]byte, 1<<20)); err != nil {
-		return fmt.Errorf("copy this program: %w", err)
-	}
-	if err := errors.Join(to.Close(), b.Commit(ctx)); err != nil {
-		return fmt.Errorf("copy this program: %w", err)
-	}
-	want := to.Sum()
-	if got, err := h.Sum(binaryFile); err != nil || got != want {
-		return errors.Join(fmt.Errorf("copy this program: %s does not hold what was written", binaryFile), err)
-	}
-	return nil
-}
-
 // disarm takes everything away: first, durably, the journal, without which an
 // undo does nothing; then the timer, and what was left for the next boot.
 func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
@@ -176,7 +149,10 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h), h.Remove(binaryFile)}
+	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
+	if !s.keepsCopy {
+		errs = append(errs, h.Remove(binaryFile))
+	}
 	for _, file := range s.Kept {
 		errs = append(errs, h.Remove(file))
 	}

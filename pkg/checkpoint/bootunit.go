@@ -31,6 +31,8 @@ type scaffold struct {
 	BootLink bool `json:"bootLink"`
 	// Kept are files in the checkpoint's own directory: see [File.Kept].
 	Kept []string `json:"kept,omitempty"`
+
+	keepsCopy bool // the change was good: see [Settings.KeepsCopy]
 }
 
 // missing says what of the boot's unit the host has not, and needs.

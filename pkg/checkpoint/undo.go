@@ -42,6 +42,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	failed := hold(ctx, h, s.Means, j.Probes, j.Window, j.steady())
 	if len(failed) == 0 && run == nil {
+		j.keepsCopy = s.KeepsCopy
 		if err := j.disarm(ctx, h); err != nil {
 			return err
 		}
