@@ -46,8 +46,13 @@ func TestAnAddressInUse(t *testing.T) {
 			t.Errorf("%s: %d, want %d\n%s", path, code, want, body)
 		}
 	}
-	if response, err := http.Post("http://"+at+"/metrics", "text/plain", nil); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %v, %v", response, err)
+	response, err := http.Post("http://"+at+"/metrics", "text/plain", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %s", response.Status)
 	}
 	cancel(errors.New("enough"))
 	<-ended
