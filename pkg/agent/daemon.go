@@ -173,7 +173,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		return
 	}
 	defer l.ended(w, out, clock)
-	l.drift.ended(out.plan)
+	l.drift.ended(out.plan, w.known)
 	switch {
 	case w.known && out.err == nil: // what else was wrong still is
 	case w.known:

@@ -18,8 +18,8 @@ import (
 // Times of what is seen as it happens.
 const (
 	wakeTogether = 3 * time.Millisecond // events of one change come together
-	wakeBurst    = 20                   // passes that may follow each other without a pause …
-	wakeEvery    = time.Second / 3      // … before there is one this often
+	wakeBurst    = time.Second          // of a processor's time that passes may use without a pause …
+	wakeShare    = 5                    // … before they get one in so many
 	pollEvery    = 4 * time.Second      // what nothing tells of is looked at this often
 )
 
@@ -43,7 +43,7 @@ func newHostWatch(d Daemon) *hostWatch {
 		return nil
 	}
 	return &hostWatch{
-		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, every: wakeEvery, now: time.Now}, said: map[host.WakeSource]string{}, wakes: map[string]int64{},
+		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[host.WakeSource]string{}, wakes: map[string]int64{},
 		opened: d.Pass.Host, drifts: map[graph.Key]bool{},
 	}
 }
@@ -103,7 +103,7 @@ func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether,
 
 // take takes all events that have come, for a pass that is about to look.
 func (w *hostWatch) take() wake {
-	w.pace.spend()
+	w.pace.begin()
 	var sources []string
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
@@ -171,9 +171,15 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	return news
 }
 
-// ended notes what a pass has made right.
-func (w *hostWatch) ended(p *report.Plan) {
-	if w == nil || p == nil {
+// ended notes what a pass has made right, and, of one that an event asked for, what it cost.
+func (w *hostWatch) ended(p *report.Plan, known bool) {
+	if w == nil {
+		return
+	}
+	if known {
+		w.pace.spend()
+	}
+	if p == nil {
 		return
 	}
 	for i := range p.Steps {

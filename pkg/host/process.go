@@ -25,6 +25,15 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// Used is the processor time of this process, of the kernel's work for it too.
+func Used() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil { // it cannot fail for oneself
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // Process names one process of this boot: a number alone is used again.
 type Process struct {
 	PID     int    `json:"pid"`
