@@ -21,7 +21,7 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
 	if err != nil || rev.Network != s.had.Name {
 		s.stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &pruning{}, loadTrials(v, p.Log), newChanges()
+		r.notes, r.pruning, r.trials, r.changes = nil, &pruning{}, p.trials(v), newChanges()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}

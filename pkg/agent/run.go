@@ -96,7 +96,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if err = payDone(ctx, v, r.led); err != nil {
 		return err
 	}
-	r.trials = loadTrials(v, p.Log)
+	r.trials = p.trials(v)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
 	r.custody.drift = newDrift(r.custody, v, r.desired.Node, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
@@ -161,7 +161,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	if _, err := loadTrials(h, p.Log).settle(ctx, h, led); err != nil { // of an earlier pass; what it takes back is refused below
+	if _, err := p.trials(h).settle(ctx, h, led); err != nil { // of an earlier pass; what it takes back is refused below
 		return nil, err
 	}
 	p.Hooks.enter("plan")

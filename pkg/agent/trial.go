@@ -31,6 +31,7 @@ type trials struct {
 	list  []ledger.Trial
 	notes []model.Note
 	log   *zap.Logger
+	brief bool // nobody is waited for: what is not known of a unit is looked at in the next pass
 }
 
 // Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and before READY, when kubelet waits for the agent, less. What is
@@ -120,6 +121,13 @@ func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
 		}
 	}
 	return out
+}
+
+// trials are those of earlier passes. A pass that an event asked for waits for no unit: while it did, whatever else somebody changes would stay so.
+func (p Pass) trials(r ledger.Reader) *trials {
+	ts := loadTrials(r, p.Log)
+	ts.brief = p.Known
+	return ts
 }
 
 // loadTrials reads the trials of earlier passes.

@@ -58,7 +58,7 @@ func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64, r
 	return isUp
 }
 
-// await judges a unit when it is known whether it is up, or patience is over.
+// await judges a unit when it is known whether it is up, or patience is over; a brief one looks once.
 func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, host.UnitState, error) {
 	self, err := h.Unit(ctx, Unit)
 	if err != nil {
@@ -67,6 +67,9 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 	ready, deadline := true, time.Now().Add(patience)
 	if self.Active == "activating" {
 		ready, deadline = false, time.Now().Add(patienceEarly)
+	}
+	if ts.brief {
+		deadline = time.Time{}
 	}
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, err := h.Unit(ctx, unit)
