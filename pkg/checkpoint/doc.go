@@ -4,7 +4,8 @@
 // that the pass changes is written down durably, with a copy of this binary,
 // and the probes are taken that pass now. A transient timer, and a unit at the
 // next boot, run the undo from that copy. After the change the same probes
-// must pass; then all of it is taken away again. Else the change is undone, by
+// must pass; then all of it is taken away again, but for the copy of a daemon
+// that may need it again. Else the change is undone, by
 // this process if it lives, by the timer or the boot if not.
 //
 // A generation is bad only if the probes pass again after the undo: then it
