@@ -5,7 +5,7 @@ CACHE := .cache
 # A linter is built once for each Go and each pin.
 TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
 # Where goroutines share memory of ours.
-RACE := ./pkg/graph/... ./pkg/publish/... ./pkg/statestore/...
+RACE := ./pkg/agent ./pkg/graph/... ./pkg/publish/... ./pkg/statestore/...
 TESTFLAGS ?=
 AGENT := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,16 @@ type signer struct {
 	policy     *trust.Policy
 	generation int64
 	expires    time.Time
+
+	turn   sync.Mutex // the policy is the test's or a pass's
+	phases int
+}
+
+// decide changes the policy while the daemon lives, between two of its phases.
+func (s *signer) decide(change func(*trust.Policy)) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	change(s.policy)
 }
 
 func newSigner(t *testing.T) *signer {
@@ -72,6 +83,11 @@ func (s *signer) restart(t *testing.T) {
 	s.manager = &manager{}
 	s.daemon.Manager, s.daemon.Store = s.manager, store
 	s.daemon.Pass = Pass{Host: host.Options{Root: s.root}, Assets: assets.New(store), Log: s.daemon.Pass.Log, Trust: s.policy}
+	s.daemon.Pass.Hooks.OnPhase = func(string) {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		s.phases++
+	}
 	s.policy.Seen = s.daemon.Pass.Seen
 }
 
@@ -133,7 +149,7 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 			s.publish(t, "")
 		}, "only these keys are trusted"},
 		"another pin": {func(t *testing.T, s *signer) {
-			s.policy.Pin = trust.Pin{Digest: strings.Repeat("0", 64), Origin: "agent.yaml:3:1"}
+			s.decide(func(p *trust.Policy) { p.Pin = trust.Pin{Digest: strings.Repeat("0", 64), Origin: "agent.yaml:3:1"} })
 			s.publish(t, "")
 		}, "agent.yaml:3:1 pins 000000"},
 		"an end that is over": {func(t *testing.T, s *signer) {
@@ -212,7 +228,7 @@ func TestStoreComesBack(t *testing.T) {
 			t.Errorf("the store is back: %+v", last)
 		}
 		public, private, _ := minisign.GenerateKey(rand.Reader)
-		s.policy.Keys = append(s.policy.Keys, trust.Key{Public: public, Origin: "agent.yaml:2:1"})
+		s.decide(func(p *trust.Policy) { p.Keys = append(p.Keys, trust.Key{Public: public, Origin: "agent.yaml:2:1"}) })
 		s.key, s.generation = private, 6
 		s.publish(t, "")
 		later(11 * time.Minute)
@@ -225,9 +241,9 @@ func TestStoreComesBack(t *testing.T) {
 		if last := s.manager.last(t); !strings.Contains(last.text, "generation 7") {
 			t.Errorf("an older one: %+v", last)
 		}
-		s.policy.Older = true
+		s.decide(func(p *trust.Policy) { p.Older = true })
 		later(11 * time.Minute)
-		s.policy.Older = false
+		s.decide(func(p *trust.Policy) { p.Older = false })
 		later(11 * time.Minute)
 		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
 			t.Errorf("a person said so: %+v, %+v", seen, s.manager.last(t))

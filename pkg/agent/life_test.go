@@ -71,6 +71,13 @@ func (m *manager) Watchdog(ctx context.Context, alive func() bool) error {
 	return nil
 }
 
+// asked is how often more time was asked for.
+func (m *manager) asked() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.extended
+}
+
 // words are what was said so far.
 func (m *manager) words() []word {
 	m.mu.Lock()

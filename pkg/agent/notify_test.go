@@ -17,11 +17,11 @@ func TestReadyComesAfterABound(t *testing.T) {
 		if n := b.manager.count("ready"); n != 0 {
 			t.Fatalf("READY %s too soon", time.Minute)
 		}
-		if n := b.manager.extended; n < 10 {
+		if n := b.manager.asked(); n < 10 {
 			t.Errorf("asked for more time %d times", n)
 		}
 		later(2 * time.Minute)
-		asked := b.manager.extended
+		asked := b.manager.asked()
 		later(time.Hour)
 		var ready []word
 		for _, w := range b.manager.words() {
@@ -32,7 +32,7 @@ func TestReadyComesAfterABound(t *testing.T) {
 		if len(ready) != 1 || ready[0].at.Sub(began) != readyWithin || !strings.HasPrefix(ready[0].text, "not prepared after 5m0s, kubelet may start all the same: not converged: ") || !strings.Contains(ready[0].text, "nonsense") {
 			t.Errorf("READY: %+v", ready)
 		}
-		if n := b.manager.extended; n != asked {
+		if n := b.manager.asked(); n != asked {
 			t.Errorf("asked for more time %d times more once it was ready", n-asked)
 		}
 		if b.logged("not prepared in time: kubelet may start all the same") != 1 || b.logged("prepared: kubelet may start") != 0 {
