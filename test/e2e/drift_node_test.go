@@ -25,6 +25,9 @@ type driftCase struct {
 const (
 	conflistPath = "/etc/cni/net.d/05-netwright-bridge.conflist"
 	pluginPath   = "/opt/cni/bin/bridge"
+
+	containerdConf = "/etc/containerd/config.toml"
+	mountedPath    = "/srv/pins"
 )
 
 func driftCases(t *testing.T) []driftCase {
@@ -77,6 +80,16 @@ func driftCases(t *testing.T) []driftCase {
 		list, err := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Dst: dst}, netlink.RT_FILTER_DST)
 		return err == nil && len(list) == 1 && list[0].Gw.String() == "10.77.0.12"
 	}
+	linked := func(path string) func() bool {
+		return func() bool { info, err := os.Lstat(path); return err == nil && info.Mode()&os.ModeSymlink != 0 }
+	}
+	if os.Getenv(inOtherNode) != "" {
+		return []driftCase{
+			{"key of containerd", "sed -i s,/etc/cni/lab.d,/etc/cni/other.d, " + containerdConf, same(containerdConf)},
+			{"mount", "umount " + mountedPath, said("tmpfs\n", "findmnt", "-no", "FSTYPE", mountedPath)},
+			{"unit of a mount", "echo >>/etc/systemd/system/srv-pins.mount", same("/etc/systemd/system/srv-pins.mount")},
+		}
+	}
 	return []driftCase{
 		{"file content", "echo theirs >" + conflistPath, same(conflistPath)},
 		{"file mode", "chmod 0600 " + conflistPath, same(conflistPath)},
@@ -94,10 +107,12 @@ func driftCases(t *testing.T) []driftCase {
 		{"link removed", "ip link del cbr0", addressed},
 		{"address", "ip addr flush dev cbr0", addressed},
 		{"route", "ip route del 10.244.2.0/24", routed},
+		{"rules of ip_tables", "iptables -F FORWARD", said("cbr0", "iptables", "-S", "FORWARD")},
 		{"nft table", "nft flush ruleset", said("masquerade", "nft", "list", "table", "ip", "netwright")},
 		{"unit stopped", "systemctl stop sleeper.service", said("active\n", "systemctl", "show", "--value", "-p", "ActiveState", "sleeper.service")},
 		{"unit killed", "systemctl kill -s KILL sleeper.service", said("active\n", "systemctl", "show", "--value", "-p", "ActiveState", "sleeper.service")},
 		{"unit disabled", "systemctl disable -q sleeper.service", said("enabled", "systemctl", "is-enabled", "sleeper.service")},
+		{"unit's symlink", "rm /etc/systemd/system/multi-user.target.wants/sleeper.service", linked("/etc/systemd/system/multi-user.target.wants/sleeper.service")},
 		{"unit file", "echo >>/etc/systemd/system/sleeper.service", same("/etc/systemd/system/sleeper.service")},
 	}
 }
@@ -119,6 +134,9 @@ func driftInNode(t *testing.T) {
 		for by, command := range hands {
 			if by == "container" && strings.HasPrefix(c.shell, "systemctl") {
 				continue // it asks process 1, which is another one there
+			}
+			if by == "container" && strings.HasPrefix(c.shell, "umount") {
+				continue // what it mounts and unmounts is its own
 			}
 			k := took{Kind: c.kind, By: by}
 			for range rounds {

@@ -15,6 +15,9 @@ import (
 // inDriftNode is set where this test program runs inside of the node.
 const inDriftNode = "NETWRIGHT_DRIFT_IN_NODE"
 
+// inOtherNode is set where that node is one of the other network.
+const inOtherNode = "NETWRIGHT_DRIFT_IN_OTHER_NODE"
+
 // driftRounds is how often each thing is changed, by each hand: 20 times in the full run.
 func driftRounds() int {
 	if os.Getenv("NETWRIGHT_DRIFT") == "full" {
@@ -44,15 +47,37 @@ func driftStore(t testing.TB) store {
 	return s
 }
 
+// otherDriftStore is a node with the kinds of keys that a bridge has not: another network's mounts, and keys in containerd's own file.
+func otherDriftStore(t testing.TB) store {
+	t.Helper()
+	spec := strings.Replace(fmt.Sprintf(customSpec, `"type": "ptp"`, "ptp"), "  networking:\n", "  networking:\n    cni: {confDir: /etc/cni/lab.d}\n", 1)
+	s := newStore(t, spec, nil)
+	path, text := nodeDocument("node-1", "10.77.0.11", "[10.244.1.0/24]")
+	s.write(t, path, text)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, spec+"      mounts: [{what: tmpfs, where: "+mountedPath+", type: tmpfs}]\n"+
+		"  drift: {contested: {after: 1000, within: 10s}}\n"+s.pluginSpec(t)))
+	return s
+}
+
 // driftNode boots a node whose agent has made it right.
 func driftNode(t *testing.T) *node.Node {
+	t.Helper()
+	return bootDrift(t, driftStore(t))
+}
+
+func bootDrift(t *testing.T, s store) *node.Node {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return node.NewFabric(t).Node(t, options(t, driftStore(t), "node-1", "10.77.0.11", node.Options{
-		Enable: []string{"netwright-agent.service"}, Copies: map[string]string{"/drift.test": self},
+	return node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+		Enable: []string{"netwright-agent.service", "docker-like.service"}, Copies: map[string]string{"/drift.test": self},
+		Files: map[string]string{
+			"/etc/systemd/system/docker-like.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/sbin/iptables -P FORWARD DROP\n",
+			// Whoever stops a unit twenty times is no unit that fails twenty times.
+			"/etc/systemd/system.conf.d/limit.conf": "[Manager]\nDefaultStartLimitIntervalSec=0\n",
+		},
 	}))
 }
 
@@ -70,12 +95,21 @@ func TestDriftIsRepaired(t *testing.T) {
 		return
 	}
 	n := driftNode(t)
-	res := n.Run(t.Context(), "env", inDriftNode+"="+fmt.Sprint(driftRounds()), "/drift.test", "-test.run=^TestDriftIsRepaired$", "-test.v", "-test.timeout=30m")
+	drifts(t, n, inDriftNode)
+	checkBridgeNode(t, n)
+	drifts(t, bootDrift(t, otherDriftStore(t)), inOtherNode)
+}
+
+// drifts has everything changed that a node keeps, from inside of it.
+func drifts(t *testing.T, n *node.Node, as string) {
+	t.Helper()
+	until(t, n, "all is right", "netwright --dry-run")
+	rounds := fmt.Sprint(driftRounds())
+	res := n.Run(t.Context(), "env", inDriftNode+"="+rounds, as+"="+rounds, "/drift.test", "-test.run=^TestDriftIsRepaired$", "-test.v", "-test.timeout=30m")
 	if res.Code != 0 {
 		t.Errorf("exit %d\n%s\n%s\n%s", res.Code, res.Stdout, res.Stderr, n.Must(t.Context(), "journalctl", "-u", "netwright-agent", "-n", "60", "--no-pager"))
 	}
 	t.Log("\n" + latencies(t, res.Stdout))
-	checkBridgeNode(t, n)
 }
 
 // latencies is a table of what driftInNode printed.
