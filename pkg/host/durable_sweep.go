@@ -51,7 +51,7 @@ func (h *Host) clearLeftovers(dir int, name string) {
 	if !h.files.sweep.first(name) {
 		return
 	}
-	fd, err := Quietly(func(more int) (int, error) {
+	fd, err := quietly(func(more int) (int, error) {
 		return unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|more, 0)
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func clean(op, name string) (string, error) {
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
 func (f *files) open(name string, flags int, mode uint32) (int, error) {
 	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
-		return Quietly(func(more int) (int, error) { return f.openIn(name, flags|more, mode) })
+		return quietly(func(more int) (int, error) { return f.openIn(name, flags|more, mode) })
 	}
 	return f.openIn(name, flags, mode)
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -161,14 +159,10 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 		}
 		r.in, r.at = in, dir
 	}
-	f, err := host.Quietly(func(more int) (*os.File, error) {
-		flags := os.O_RDONLY | unix.O_NONBLOCK | more
-		f, err := r.at.OpenFile(base, flags, 0)
-		if escapes(err) { // a link out of this directory may stay within the store
-			return r.root.OpenFile(full, flags, 0)
-		}
-		return f, err
-	})
+	f, err := host.OpenQuietly(r.at, base)
+	if escapes(err) { // a link out of this directory may stay within the store
+		f, err = host.OpenQuietly(r.root, full)
+	}
 	if err != nil {
 		return nil, stamp{}, err
 	}

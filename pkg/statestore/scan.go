@@ -84,7 +84,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	here, err := openDir(root, path.Join(cluster, dir))
+	here, err := host.OpenQuietly(root, path.Join(cluster, dir))
 	if err != nil {
 		return explain("open", dir, err)
 	}
@@ -167,16 +167,12 @@ func (l *listing) takes(name string) bool {
 
 // readNames lists the directory that root is.
 func readNames(root *os.Root) ([]string, error) {
-	dir, err := openDir(root, ".")
+	dir, err := host.OpenQuietly(root, ".")
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	return namesIn(dir)
-}
-
-func openDir(root *os.Root, name string) (*os.File, error) {
-	return host.Quietly(func(more int) (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|more, 0) })
 }
 
 // namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory below an os.Root it stats, name by name.
