@@ -42,7 +42,7 @@ func TestImagesBaked(t *testing.T) {
 
 	cloud := f.cloud(t)
 	cloud.Disk = vm.Disk{Root: disk}
-	boot := vm.Run(t, vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: cloud, Every: freshCheck + `
+	boot := vm.Run(t, vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: cloud, Every: installed + freshCheck + `
 netwright history
 findmnt -no SOURCE,FSTYPE,OPTIONS /`})[0]
 	if boot.State != "running" {
