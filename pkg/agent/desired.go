@@ -24,6 +24,7 @@ type Desired struct {
 	Warnings config.Diagnostics
 	Keypairs map[string]model.Keypair
 	Damage   []string  // what of the store was found and could not be used
+	Refused  []string  // what must not be on this node, and is not used
 	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
 	instead  string    // why it is the last good configuration, as Damage has it; "": it is not
 	ec2      tasks.EC2 // where the documents want it asked, and it may be

@@ -42,15 +42,19 @@ func (d *Desired) bring() error {
 	return nil
 }
 
-// misplaced says of a CA's private key that it has no place on this node. It is no reason to stop the node's network: the key is not used, and only people can take it away.
+// misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the error names the file. It is no reason to stop the node's network, which
+// would take nothing away from who reads the key there: only people can.
 func (d *Desired) misplaced(name string, p statestore.Keypair) {
 	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
 	}
-	if chain, err := certs.Parse(p.Cert); err == nil && chain[0].IsCA {
-		d.Damage = append(d.Damage, fmt.Sprintf("%s hands out the private key of the CA %s, and this node's role is %s: whoever reads it here signs for the whole cluster; it is not used; "+
-			"take pki/private/%s away from what workers can read, and change the CA", d.Snapshot.Origin, name, d.Node.Role, name))
+	if chain, err := certs.Parse(p.Cert); err != nil || !chain[0].IsCA {
+		return
 	}
+	dir := "pki/private/" + name + "/"
+	files := slices.DeleteFunc(slices.Sorted(maps.Keys(d.Snapshot.Objects)), func(object string) bool { return !strings.HasPrefix(object, dir) })
+	d.Refused = append(d.Refused, fmt.Sprintf("the private key of the CA %s is refused, and not used: this node's role is %s, and whoever reads %s of %s here signs for the whole cluster; "+
+		"take it away from what workers can read, and change the CA; the rest of the node goes on", name, d.Node.Role, strings.Join(files, ", "), d.Snapshot.Origin))
 }
 
 // toKeep are the objects that the node keeps of a snapshot for when the store is away: no private key but those that it installs. That of a CA it signs

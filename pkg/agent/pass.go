@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -287,6 +288,9 @@ func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.
 	}
 	for _, text := range append(led.Damage(), d.Damage...) {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
+	}
+	for _, text := range d.Refused {
+		p.Notes = append(p.Notes, report.Note{Level: string(network.Error), Text: text})
 	}
 	for _, n := range notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
