@@ -3,7 +3,6 @@ package statestore_test
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,44 +17,13 @@ import (
 
 func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {
 	return func(*testing.T) storetest.Harness {
-		source, generation := new(storetest.Memory), int64(0)
-		var last, published map[string][]byte
-		return storetest.Harness{
-			Open: func(_ *testing.T, cluster string) statestore.Store {
-				if cluster != storetest.Cluster {
-					return statestore.NewRemote(new(storetest.Memory), cluster, nil)
-				}
-				return statestore.NewRemote(source, cluster, nil)
-			},
-			Publish: func(_ *testing.T, objects map[string][]byte) {
-				generation++
-				last, published = objects, storetest.Publication(generation, objects, bundle)
-				publish(source, published)
-			},
-			Tear: func(_ *testing.T, objects map[string][]byte) {
-				p := storetest.Publication(generation+1, objects, bundle)
-				delete(p, "manifest")
-				publish(source, p)
-			},
-			PutAsset: func(_ *testing.T, name string, size int64, fill byte) {
-				source.Set(name, bytes.Repeat([]byte{fill}, int(size)))
-			},
-			Tamper: func(_ *testing.T, name string) {
-				publish(source, storetest.Tampered(published, last[name]))
-			},
-		}
-	}
-}
-
-// publish puts the manifest last.
-func publish(to *storetest.Memory, objects map[string][]byte) {
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(objects))) {
-		if name != "manifest" {
-			to.Set(name, objects[name])
-		}
-	}
-	if m := objects["manifest"]; m != nil {
-		to.Set("manifest", m)
+		source := new(storetest.Memory)
+		return source.Harness(bundle, func(_ *testing.T, cluster string) statestore.Store {
+			if cluster != storetest.Cluster {
+				return statestore.NewRemote(new(storetest.Memory), cluster, nil)
+			}
+			return statestore.NewRemote(source, cluster, nil)
+		})
 	}
 }
 
@@ -92,7 +60,7 @@ func asked(t *testing.T, source *storetest.Memory, want ...string) {
 
 func TestRemoteRequests(t *testing.T) {
 	source, objects := new(storetest.Memory), remoteObjects()
-	publish(source, storetest.Publication(1, objects, true))
+	source.Publish(storetest.Publication(1, objects, true))
 	s := statestore.NewRemote(source, storetest.Cluster, nil)
 
 	boot := mustFetch(t, s, statestore.Revision{})
@@ -115,7 +83,7 @@ func TestRemoteRequests(t *testing.T) {
 	asked(t, source, "=manifest")
 
 	objects["nodes/n1.yaml"] = []byte("two") // one document: not the whole bundle
-	publish(source, storetest.Publication(2, objects, true))
+	source.Publish(storetest.Publication(2, objects, true))
 	if got := mustFetch(t, s, boot.Revision); string(got.Objects["nodes/n1.yaml"]) != "two" || got.Generation != 2 {
 		t.Errorf("%v", got)
 	}
@@ -125,7 +93,7 @@ func TestRemoteRequests(t *testing.T) {
 // What the node has kept it does not ask for.
 func TestRemoteRemembers(t *testing.T) {
 	source := new(storetest.Memory)
-	publish(source, storetest.Publication(1, remoteObjects(), true))
+	source.Publish(storetest.Publication(1, remoteObjects(), true))
 	s := statestore.NewRemote(source, storetest.Cluster, nil)
 	kept := host.ContentOf([]byte("key a"))
 	s.Remember(notes{map[string]host.Digest{}, map[host.Digest][]byte{kept.Sum: []byte("key a")}})
@@ -146,7 +114,7 @@ func TestRemoteRefuses(t *testing.T) {
 	m.Expires = clock
 	all := storetest.Publication(1, remoteObjects(), false)
 	all["manifest"] = m.Encode()
-	publish(source, all)
+	source.Publish(all)
 	s := statestore.NewRemote(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
 	for range 8 {
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
@@ -166,7 +134,7 @@ func TestRemoteDamagedBundle(t *testing.T) {
 		func([]byte) []byte { return []byte{} },
 	} {
 		source, all := new(storetest.Memory), storetest.Publication(1, remoteObjects(), true)
-		publish(source, all)
+		source.Publish(all)
 		for name, data := range all {
 			if bytes.Contains(data, []byte("certificate")) && bytes.Contains(data, []byte("kind: Cluster")) {
 				source.Set(name, damage(data))
@@ -179,7 +147,7 @@ func TestRemoteDamagedBundle(t *testing.T) {
 			}
 		}
 		asked(t, source, "manifest", "objects", "=manifest", "objects")
-		publish(source, all)
+		source.Publish(all)
 		mustFetch(t, s, statestore.Revision{})
 	}
 }

@@ -26,7 +26,7 @@ func TestRequests(t *testing.T) {
 	memory := new(storetest.Memory)
 	settings, _, ca := serverTLS(t, "127.0.0.1")
 	server := toxic.New(t, toxic.Files(memory), settings)
-	publish(memory, generation(1))
+	memory.Publish(generation(1))
 	s := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
 	last := expect(t, s, statestore.Revision{}, 1)
 	if asked, _ := server.Taken(); len(asked) != 2 || asked[0] != "GET manifest 200" {
@@ -38,7 +38,7 @@ func TestRequests(t *testing.T) {
 	if asked, sent := server.Taken(); !slices.Equal(asked, []string{"GET manifest 304"}) || sent != 0 {
 		t.Errorf("a look: %q with %d bytes", asked, sent)
 	}
-	publish(memory, generation(2))
+	memory.Publish(generation(2))
 	expect(t, s, last, 2)
 	if asked, _ := server.Taken(); len(asked) != 2 {
 		t.Errorf("a new generation: %q", asked)
@@ -80,45 +80,14 @@ func open(t *testing.T, location, cluster string, settings https.Settings) state
 	return s
 }
 
-// publish puts a generation, the manifest last.
-func publish(to *storetest.Memory, publication map[string][]byte) {
-	for name, data := range publication {
-		if name != "manifest" {
-			to.Set(name, data)
-		}
-	}
-	if m, ok := publication["manifest"]; ok {
-		to.Set("manifest", m)
-	}
-}
-
 func TestConforms(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		memory, generation := new(storetest.Memory), int64(0)
+		memory := new(storetest.Memory)
 		settings, _, ca := serverTLS(t, "127.0.0.1")
 		server := toxic.New(t, toxic.Files(memory), settings)
-		var last, published map[string][]byte
-		return storetest.Harness{
-			Open: func(t *testing.T, cluster string) statestore.Store {
-				return open(t, server.URL, cluster, https.Settings{CA: ca})
-			},
-			Publish: func(_ *testing.T, objects map[string][]byte) {
-				generation++
-				last, published = objects, storetest.Publication(generation, objects, true)
-				publish(memory, published)
-			},
-			Tear: func(_ *testing.T, objects map[string][]byte) {
-				p := storetest.Publication(generation+1, objects, true)
-				delete(p, "manifest")
-				publish(memory, p)
-			},
-			PutAsset: func(_ *testing.T, name string, size int64, fill byte) {
-				memory.Set(name, bytes.Repeat([]byte{fill}, int(size)))
-			},
-			Tamper: func(_ *testing.T, name string) {
-				publish(memory, storetest.Tampered(published, last[name]))
-			},
-		}
+		return memory.Harness(true, func(t *testing.T, cluster string) statestore.Store {
+			return open(t, server.URL, cluster, https.Settings{CA: ca})
+		})
 	})
 }
 
@@ -144,7 +113,7 @@ func TestRefusedURLs(t *testing.T) {
 // A server that wants to know who asks is told by a token, or by a certificate, that may be renewed at any time.
 func TestIdentity(t *testing.T) {
 	memory := new(storetest.Memory)
-	publish(memory, storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))
+	memory.Publish(storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))
 	settings, authority, ca := serverTLS(t, "127.0.0.1")
 	settings.ClientAuth = tls.RequestClientCert
 	wanted := "one"

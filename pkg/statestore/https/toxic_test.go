@@ -66,10 +66,10 @@ func TestToxic(t *testing.T) {
 			memory := new(storetest.Memory)
 			settings, _, ca := serverTLS(t, "127.0.0.1")
 			server := toxic.New(t, toxic.Files(memory), settings)
-			publish(memory, generation(1))
+			memory.Publish(generation(1))
 			running := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})
 			last := expect(t, running, statestore.Revision{}, 1)
-			publish(memory, generation(2))
+			memory.Publish(generation(2))
 			server.Fail(c.fault)
 			for _, at := range []struct {
 				when  string
@@ -131,7 +131,7 @@ func expect(t *testing.T, s statestore.Store, last statestore.Revision, n int64)
 // What may be wrong with a server's certificate, or with the clock that it is held against.
 func TestToxicTLS(t *testing.T) {
 	memory := new(storetest.Memory)
-	publish(memory, generation(1))
+	memory.Publish(generation(1))
 	good, _, ca := serverTLS(t, "127.0.0.1")
 	other, _, otherCA := serverTLS(t, "store.example.com")
 	_, authority, expiredCA := serverTLS(t, "127.0.0.1")
