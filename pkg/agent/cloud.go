@@ -14,6 +14,7 @@ import (
 type EC2 interface {
 	tasks.EC2
 	Routes(ctx context.Context, region, subnet, vpc string) (table string, count int, err error)
+	RouteQuota(ctx context.Context, region string) (int, error)
 }
 
 // askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants to know: a pass that does not ask costs nothing.
@@ -60,6 +61,12 @@ func routes(ctx context.Context, ec2 EC2, i *host.Instance) (out network.RouteTa
 	var err error
 	if out.ID, out.Routes, err = ec2.Routes(ctx, i.Region, i.Interfaces[0].Subnet, i.Interfaces[0].VPC); err != nil {
 		out.Unknown = err.Error()
+		return out
+	}
+	if network.NearRouteQuota(out.Routes) { // else it decides nothing
+		if out.Quota, err = ec2.RouteQuota(ctx, i.Region); err != nil {
+			out.QuotaUnknown = err.Error()
+		}
 	}
 	return out
 }

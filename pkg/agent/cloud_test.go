@@ -24,6 +24,10 @@ func (c *cloud) Routes(_ context.Context, region, subnet, vpc string) (string, i
 	return "rtb-of-" + region + "-" + subnet + "-" + vpc, 46, c.denied
 }
 
+func (c *cloud) RouteQuota(context.Context, string) (int, error) {
+	return 50, nil
+}
+
 // TestAskEC2: EC2 is asked where documents want it, on a live node of AWS alone, and a refusal becomes a note and no error.
 func TestAskEC2(t *testing.T) {
 	on := config.AWS{SourceDestCheck: config.DisableCheck, CountRoutes: true}
@@ -55,6 +59,9 @@ func TestAskEC2(t *testing.T) {
 			got := found.Routes.Unknown
 			if got == "" {
 				got = found.Routes.ID
+			}
+			if quota := found.Routes.Quota; (quota == 50) != strings.HasPrefix(got, "rtb-") {
+				t.Errorf("the quota is %d, of a table with 46 routes: %+v", quota, found.Routes)
 			}
 			if (d.ec2 != nil) != c.handed || !strings.Contains(got, c.table) || c.table == "" && ec2.asked > 0 {
 				t.Errorf("handed on %v, table %+v, asked %d times; want %v and %q", d.ec2 != nil, found.Routes, ec2.asked, c.handed, c.table)

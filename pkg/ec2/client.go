@@ -1,5 +1,5 @@
 // Package ec2 asks EC2's API the few things of a node's network that only it knows, and only where the documents want them: the source/destination check of
-// an interface, and the routes in a table. It speaks the Query API by itself: three actions are not worth the SDK's client of several hundred.
+// an interface, and the routes in a table with their quota. It speaks the APIs by itself: four actions are not worth the SDK's client of several hundred.
 //
 // Nothing is asked before the first call, not even for credentials.
 package ec2
@@ -48,6 +48,7 @@ type Client struct {
 	web         *transfer.Client
 	credentials aws.CredentialsProvider
 	read        map[string]reading
+	quotas      map[string]quotaReading // by region
 }
 
 // reading is an answer, and when it came.
@@ -105,30 +106,37 @@ func (c *Client) ask(ctx context.Context, region, action string, form url.Values
 		return nil, errors.New("AWS_ENDPOINT_URL_EC2 makes no request: correct it")
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	body, status, err := c.send(ctx, region, "ec2", r, text)
+	if err == nil && status != http.StatusOK {
+		err = refused(action, status, body)
+	}
+	return body, err
+}
+
+// send signs a request for a service, makes it, and reads the answer.
+func (c *Client) send(ctx context.Context, region, service string, r *http.Request, text string) (body []byte, status int, err error) {
 	r.Header.Set("User-Agent", "netwright")
-	web, err := c.sign(ctx, region, r, text)
+	web, err := c.sign(ctx, region, service, r, text)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	response, err := web.HTTP.Do(r)
 	if err != nil {
-		return nil, transfer.Explain(ctx, err)
+		return nil, 0, transfer.Explain(ctx, err)
 	}
 	defer response.Body.Close() // only read from
-	body, err := io.ReadAll(io.LimitReader(response.Body, largest+1))
+	body, err = io.ReadAll(io.LimitReader(response.Body, largest+1))
 	switch {
 	case err != nil:
-		return nil, transfer.Explain(ctx, err)
+		return nil, 0, transfer.Explain(ctx, err)
 	case len(body) > largest:
-		return nil, fmt.Errorf("an answer of more than %d bytes", largest)
-	case response.StatusCode != http.StatusOK:
-		return nil, refused(action, response.StatusCode, body)
+		return nil, 0, fmt.Errorf("an answer of more than %d bytes", largest)
 	}
-	return bytes.Clone(body), nil
+	return bytes.Clone(body), response.StatusCode, nil
 }
 
 // sign puts the signature on a request. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
-func (c *Client) sign(ctx context.Context, region string, r *http.Request, text string) (*transfer.Client, error) {
+func (c *Client) sign(ctx context.Context, region, service string, r *http.Request, text string) (*transfer.Client, error) {
 	web, provider, err := c.connected(ctx, region)
 	if err != nil {
 		return nil, err
@@ -141,7 +149,7 @@ func (c *Client) sign(ctx context.Context, region string, r *http.Request, text 
 		return nil, graph.Transient(fmt.Errorf("find credentials: %w: give the instance a role (docs/aws.md), or the agent's unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err))
 	}
 	sum := sha256.Sum256([]byte(text))
-	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), "ec2", region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, region, time.Now()); err != nil {
 		return nil, fmt.Errorf("sign the request: %w", err)
 	}
 	return web, nil
@@ -169,9 +177,12 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 
 // endpoint is where a region's EC2 is asked. https://docs.aws.amazon.com/general/latest/gr/ec2-service.html
 func endpoint(region string) string {
-	domain := "amazonaws.com"
+	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_EC2"), "https://ec2."+region+"."+domain(region))
+}
+
+func domain(region string) string {
 	if strings.HasPrefix(region, "cn-") {
-		domain = "amazonaws.com.cn"
+		return "amazonaws.com.cn"
 	}
-	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_EC2"), "https://ec2."+region+"."+domain)
+	return "amazonaws.com"
 }

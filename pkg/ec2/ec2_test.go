@@ -18,6 +18,7 @@ func serve(t *testing.T, s *ec2.Server) *Client {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL_EC2", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_SERVICE_QUOTAS", server.URL)
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -82,6 +83,32 @@ func TestRoutes(t *testing.T) {
 	}
 	if _, _, err := c.Routes(t.Context(), region, "subnet-3", "vpc-3"); err == nil || !strings.Contains(err.Error(), "no table is that of subnet subnet-3 or the main one of vpc-3") {
 		t.Errorf("a subnet without a table: %v", err)
+	}
+}
+
+// TestRouteQuota: it is asked for once, also where it is refused, and the permission is named.
+func TestRouteQuota(t *testing.T) {
+	for _, c := range []struct {
+		server    *ec2.Server
+		want      int
+		err       string
+		transient bool
+	}{
+		{server: &ec2.Server{Quota: 100}, want: 100},
+		{server: &ec2.Server{Quota: 100, Denied: []string{"GetServiceQuota"}}, err: "allow servicequotas:GetServiceQuota to the instance's role"},
+		{server: &ec2.Server{}, err: "NoSuchResourceException: the answer says no quota"},
+		{server: &ec2.Server{Status: 503}, err: "status 503", transient: true},
+	} {
+		client := serve(t, c.server)
+		for range 2 {
+			got, err := client.RouteQuota(t.Context(), region)
+			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || graph.IsTransient(err) != c.transient {
+				t.Errorf("%d, %v; want %d, %q", got, err, c.want, c.err)
+			}
+		}
+		if asked := calls(c.server); asked != "Action=GetServiceQuota" {
+			t.Errorf("asked %q", asked)
+		}
 	}
 }
 

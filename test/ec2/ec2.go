@@ -1,8 +1,9 @@
-// Package ec2 answers tests as EC2's Query API does, to the few actions that the agent knows. A request that is not signed for EC2 is refused; whether the
+// Package ec2 answers tests as EC2's Query API does, and Service Quotas, to the few actions that the agent knows. A request that is not signed for EC2 is refused; whether the
 // signature is right is not looked at.
 package ec2
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ type Server struct {
 	Checks map[string]bool // of interfaces, whether the source/destination check is on
 	Tables []Table
 	Late   int      // answers that still say of checks what was before the last change
+	Quota  int      // of routes in a table; 0: there is none
 	Denied []string // actions that the caller may not
 	Status int      // of every answer, without a word; 0: the service is well
 
@@ -47,6 +49,10 @@ func (s *Server) Asked() []url.Values {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if action := r.Header.Get("X-Amz-Target"); action != "" {
+		s.quota(w, r, strings.TrimPrefix(action, "ServiceQuotasV20190624."))
+		return
+	}
 	if err := r.ParseForm(); err != nil {
 		fail(w, http.StatusBadRequest, "MalformedQueryString", err.Error())
 		return
@@ -72,6 +78,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.tables(w, form)
 	default:
 		fail(w, http.StatusBadRequest, "InvalidAction", "The action "+action+" is not valid for this web service.")
+	}
+}
+
+// quota answers as Service Quotas does. https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+func (s *Server) quota(w http.ResponseWriter, r *http.Request, action string) {
+	s.asked = append(s.asked, url.Values{"Action": {action}})
+	var body struct{ ServiceCode, QuotaCode string }
+	problem := func(status int, kind string) {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"__type": "com.amazonaws.servicequotas#%s", "Message": "no"}`, kind)
+	}
+	switch err := json.NewDecoder(r.Body).Decode(&body); {
+	case s.Status != 0:
+		w.WriteHeader(s.Status)
+	case slices.Contains(s.Denied, action):
+		problem(http.StatusBadRequest, "AccessDeniedException")
+	case err != nil || !strings.Contains(r.Header.Get("Authorization"), "/"+s.Region+"/servicequotas/aws4_request, SignedHeaders="):
+		problem(http.StatusBadRequest, "InvalidSignatureException")
+	case action != "GetServiceQuota" || body.ServiceCode != "vpc" || body.QuotaCode != "L-93826ACB" || s.Quota == 0:
+		problem(http.StatusBadRequest, "NoSuchResourceException")
+	default:
+		_, _ = fmt.Fprintf(w, `{"Quota": {"QuotaCode": "L-93826ACB", "QuotaName": "Routes per route table", "ServiceCode": "vpc", "Unit": "None", "Value": %d.0}}`, s.Quota)
 	}
 }
 

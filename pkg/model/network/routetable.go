@@ -36,22 +36,37 @@ func (b *Built) checkRouteTable(in Input) error {
 
 // RouteTable is the table of the subnet that the node is in, as EC2 knows it. The zero value: it was not asked.
 type RouteTable struct {
-	ID      string
-	Routes  int    // of IPv4 and not propagated: what the quota counts
-	Unknown string // why it was asked and is not known
+	ID           string
+	Routes       int    // of IPv4 and not propagated: what the quota counts
+	Unknown      string // why it was asked and is not known
+	Quota        int    // what AWS allows the account in one table; 0: not known
+	QuotaUnknown string // why it was asked and is not known
 }
 
-// checkRoutes says when the table is nearly full: a node that finds no room gets no route, and nobody reaches its pods. Nearly is a tenth.
+// nearly tells that a table is nearly full: what is left is a tenth.
+func nearly(routes, limit int) bool { return routes >= limit-limit/10 }
+
+// NearRouteQuota tells that a table with so many routes may be nearly full by the least quota that an account has: only then it matters which it has.
+func NearRouteQuota(routes int) bool { return nearly(routes, awsRoutesOnce) }
+
+// checkRoutes says when the table is nearly full: a node that finds no room gets no route, and nobody reaches its pods.
 func (b *Built) checkRoutes(in Input) {
 	t, origin := in.Routes, in.Origin("spec.aws.countRoutes")
-	nearly := func(limit int) bool { return t.Routes >= limit-limit/10 }
+	unread := ""
+	if t.QuotaUnknown != "" {
+		unread = "; the account's quota was not read: " + t.QuotaUnknown
+	}
 	switch {
 	case t.Unknown != "":
 		b.note(Warning, origin, "the routes in the node's route table are not counted: %s", t.Unknown)
-	case nearly(awsRoutes):
-		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table), or choose another network",
-			t.ID, t.Routes, awsRoutes, awsRoutesRaised)
-	case nearly(awsRoutesOnce) && t.Routes <= awsRoutesOnce:
-		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look at it (Service Quotas, VPC, routes per route table), and have it raised", t.ID, t.Routes, awsRoutesOnce)
+	case t.Quota > 0 && nearly(t.Routes, t.Quota):
+		b.note(Warning, origin, "route table %s has %d routes, and the account's quota is %d: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table; %d at most), or choose another network",
+			t.ID, t.Routes, t.Quota, awsRoutesRaised)
+	case t.Quota > 0:
+	case nearly(t.Routes, awsRoutes):
+		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table), or choose another network%s",
+			t.ID, t.Routes, awsRoutes, awsRoutesRaised, unread)
+	case nearly(t.Routes, awsRoutesOnce) && t.Routes <= awsRoutesOnce:
+		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look at it (Service Quotas, VPC, routes per route table), and have it raised%s", t.ID, t.Routes, awsRoutesOnce, unread)
 	}
 }

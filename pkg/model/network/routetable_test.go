@@ -53,6 +53,12 @@ func TestRoutes(t *testing.T) {
 		{RouteTable{ID: "rtb-1", Routes: 449}, ""},
 		{RouteTable{ID: "rtb-1", Routes: 450}, "warning: rtb-1 has 450 routes, where AWS allows 500"},
 		{RouteTable{ID: "rtb-1", Routes: 1000}, "warning: rtb-1 has 1000 routes, where"},
+		{RouteTable{ID: "rtb-1", Routes: 46, Quota: 500}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 46, Quota: 50}, "warning: rtb-1 has 46 routes, and the account's quota is 50"},
+		{RouteTable{ID: "rtb-1", Routes: 90, Quota: 100}, "warning: rtb-1 has 90 routes, and the account's quota is 100"},
+		{RouteTable{ID: "rtb-1", Routes: 600, Quota: 1000}, ""},
+		{RouteTable{ID: "rtb-1", Routes: 46, QuotaUnknown: "allow servicequotas:GetServiceQuota"}, "warning: may still be 50: look at it (Service Quotas, VPC, routes per route table), and have it raised; the account's quota was not read: allow servicequotas"},
+		{RouteTable{ID: "rtb-1", Routes: 90, QuotaUnknown: "allow servicequotas:GetServiceQuota"}, ""},
 		{RouteTable{Unknown: "allow ec2:DescribeRouteTables"}, "warning: not counted: allow ec2:DescribeRouteTables"},
 	} {
 		var b Built
