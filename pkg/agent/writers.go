@@ -40,7 +40,7 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	for key, thing := range sought {
 		if who := found[thing]; who != "" {
 			d.repairs[key].Writer = strings.TrimSuffix(who, ",")
-		} else if who := supposed(key, h.Facts()); who != "" {
+		} else if who := supposed(key, h); who != "" {
 			d.repairs[key].Writer = who
 		}
 	}
@@ -66,13 +66,17 @@ func thingOf(key graph.Key) string {
 }
 
 // supposed is who writes such a key on hosts like this one, where nothing that runs names it.
-func supposed(key graph.Key, f *host.Facts) string {
+func supposed(key graph.Key, h *host.Host) string {
+	f := h.Facts()
 	switch key.Kind() {
 	case tasks.KindSysctl:
 		for _, line := range f.LateSysctls {
 			if line.Key == key.Name() {
 				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)", line.File, line.Value)
 			}
+		}
+		if file := tunedSets(h, key.Name()); file != "" {
+			return "probably tuned, whose profile " + file + " sets it"
 		}
 		if slices.Contains(ofKubeProxy, key.Name()) {
 			return "probably kube-proxy, which sets it"

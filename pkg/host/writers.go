@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,24 +32,40 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]string {
 	ctx, cancel := context.WithTimeoutCause(ctx, writersLimit, errors.New("the look for who else writes took too long"))
 	defer cancel()
 	list, _ := filepath.Glob("/proc/[0-9]*") // a /proc that cannot be read names nobody
+	open := map[string]bool{}                // it is known who has the file open, which says more than a command
 	for _, dir := range list {
 		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || pid == os.Getpid() || len(found) == len(things) || ctx.Err() != nil {
+		if err != nil || pid == os.Getpid() || len(open) == len(things) || ctx.Err() != nil {
 			continue
 		}
 		for _, thing := range things {
-			if found[thing] != "" {
-				continue
-			}
 			switch {
+			case open[thing]:
 			case strings.HasPrefix(thing, "/") && holdsOpen(dir, thing):
-				found[thing] = l.whoIs(ctx, dir, pid) + " has it open"
-			case commandNames(dir, thing):
+				found[thing], open[thing] = l.whoIs(ctx, dir, pid)+" has it open", true
+			case found[thing] == "" && commandNames(dir, thing):
 				found[thing] = "probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,"
 			}
 		}
 	}
 	return found
+}
+
+// readers are programs that only look at what their command names: whoever searches for a key is not who writes it. So is sysctl without a value.
+var readers = []string{
+	"bat", "cat", "cmp", "diff", "egrep", "fgrep", "file", "getfattr", "grep", "head", "inotifywait", "journalctl", "less", "ls", "lsof", "md5sum", "more",
+	"nl", "od", "pgrep", "pager", "readlink", "rg", "sha256sum", "stat", "strings", "tail", "view", "wc", "xxd", "zgrep",
+}
+
+// reads says that a command is one that only looks.
+func reads(args []string) bool {
+	name := filepath.Base(args[0])
+	if name == "sysctl" {
+		return !slices.ContainsFunc(args[1:], func(arg string) bool {
+			return strings.Contains(arg, "=") || strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "-") && strings.ContainsAny(arg, "wpf")
+		})
+	}
+	return slices.Contains(readers, name)
 }
 
 // holdsOpen says that a process has a file open for writing.
@@ -75,10 +92,13 @@ func commandNames(proc, thing string) bool {
 	if err != nil || len(text) == 0 {
 		return false // a thread of the kernel, or it ended
 	}
+	args := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	if reads(args) {
+		return false
+	}
 	if mentions(strings.ReplaceAll(string(text), "\x00", " "), thing) {
 		return true
 	}
-	args := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	for _, arg := range args[:min(len(args), maxScriptArgs)] {
 		if !filepath.IsAbs(arg) {
 			continue

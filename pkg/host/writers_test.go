@@ -87,3 +87,20 @@ func TestContainersAreNamedByTheirImage(t *testing.T) {
 		t.Errorf("%s: %v", group, m)
 	}
 }
+
+// Who searches for a key, or reads it, is not who writes it.
+func TestReadersAreNoWriters(t *testing.T) {
+	for command, want := range map[string]bool{
+		"grep -r net.ipv4.ip_forward /etc": false, "sysctl net.ipv4.ip_forward": false, "/usr/sbin/sysctl -n net.ipv4.ip_forward": false, "tail -f net.ipv4.ip_forward": false,
+		"sysctl -w net.ipv4.ip_forward=0": true, "sysctl net.ipv4.ip_forward=0": true, "sysctl -qw net.ipv4.ip_forward=0": true, "sysctl --pattern net.ipv4.ip_forward --system": true,
+		"sh -c sysctl net.ipv4.ip_forward=0": true, "sed -i s/net.ipv4.ip_forward/x/ /etc/sysctl.conf": true, "vendor-agent --pin net/ipv4/ip_forward": true,
+	} {
+		proc := t.TempDir()
+		if err := os.WriteFile(filepath.Join(proc, "cmdline"), []byte(strings.ReplaceAll(command, " ", "\x00")+"\x00"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := commandNames(proc, "net.ipv4.ip_forward"); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+	}
+}
