@@ -119,7 +119,7 @@ func describe(w io.Writer, n network.Network) {
 		row("shared host", sh.Service, "leaves alone "+sh.Leaves)
 	}
 	for _, sign := range n.Signs {
-		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link, sign.Table), sign.When)
+		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link, sign.Table, sign.URL), sign.When)
 	}
 	row("gives way", n.Yields)
 	row("agent", strings.Join(n.Agents, ", "))

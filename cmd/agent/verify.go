@@ -24,8 +24,8 @@ func verifyCommand(f *flags, s streams) *cobra.Command {
 		Use:   "verify",
 		Short: "Say whether this node's network works, and what to do where it does not",
 		Long: `verify looks at what the node's network needs and shows: the CNI conf in force,
-the plugins that it calls, what the container runtime has loaded, the network's
-own signs of life. It changes nothing; each plugin is started once to ask which
+the plugins that it calls, what the container runtime has loaded and logged, the
+cluster's DNS, the network's own signs of life. It changes nothing; each plugin is started once to ask which
 versions of CNI it knows.
 
 With --traffic it also adds two pods as a runtime does, by the node's conf and

@@ -41,7 +41,7 @@ const defaultListen = ":10790"
 
 // wanted is what a proof holds this node to.
 func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
-	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR}
+	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR, Resolvers: l.host.Facts().Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
 		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {
 			t.Masquerades = true

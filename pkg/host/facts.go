@@ -143,8 +143,19 @@ type KubeletFacts struct {
 	EnvFiles   []string       `json:"envFiles,omitempty"`
 	ConfigFile string         `json:"configFile,omitempty"`
 	ConfigDir  string         `json:"configDir,omitempty"` // --config-dir, if it is given
+	// CNI is what flags tell a kubelet that calls the plugins itself (below 1.24), with the directories that count without a flag.
+	CNI KubeletCNI `json:"cni,omitzero"`
+	// ClusterDNS is whom pods ask: --cluster-dns, or clusterDNS of its configuration.
+	ClusterDNS []netip.Addr `json:"clusterDNS,omitempty"`
 	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
 	// Kubeconfig is by which it speaks to the API: --kubeconfig if it is given, else where kOps, EKS or kubeadm have it, if it is there.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
+}
+
+// KubeletCNI is how a kubelet calls CNI plugins by itself.
+type KubeletCNI struct {
+	Plugin  string   `json:"plugin"` // --network-plugin: cni, kubenet
+	ConfDir string   `json:"confDir"`
+	BinDirs []string `json:"binDirs"`
 }

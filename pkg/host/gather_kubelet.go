@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"errors"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -39,6 +41,10 @@ func (g gatherer) kubelet() {
 			k.RuntimeEndpoint = g.configuredEndpoint(k.ConfigFile)
 		}
 		k.Kubeconfig = g.kubeconfigOf(command)
+		k.ClusterDNS = g.clusterDNS(command.flag("cluster-dns", ""), k.ConfigFile)
+		if plugin := command.flag("network-plugin", ""); plugin != "" {
+			k.CNI = KubeletCNI{plugin, cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d"), strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ",")}
+		}
 		return
 	}
 }
@@ -99,4 +105,34 @@ func (g gatherer) configuredEndpoint(file string) string {
 		}
 	}
 	return ""
+}
+
+// clusterDNS is what a flag says, or clusterDNS of a KubeletConfiguration: a list of plain scalars, a line each or in brackets.
+func (g gatherer) clusterDNS(flag, file string) (out []netip.Addr) {
+	add := func(words string) {
+		for word := range strings.SplitSeq(strings.Trim(strings.TrimSpace(words), "[]"), ",") {
+			if a, err := netip.ParseAddr(unquote(strings.TrimSpace(word))); err == nil {
+				out = append(out, a)
+			}
+		}
+	}
+	if add(flag); len(out) > 0 || file == "" {
+		return out
+	}
+	raw, err := g.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	listed := false
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "clusterDNS:"); ok {
+			listed = true
+			add(rest)
+		} else if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok && listed {
+			add(item)
+		} else {
+			listed = false
+		}
+	}
+	return out
 }

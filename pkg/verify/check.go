@@ -44,6 +44,9 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.conf()
 	c.plugins(ctx)
 	c.runtime()
+	c.directories()
+	c.clusterDNS(ctx)
+	c.podsLogged(ctx)
 	if err := c.signs(ctx); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 )
 
 // runtime holds what the container runtime says of its network (CRI's Status) to the conf in force.
@@ -43,5 +45,40 @@ func (c *checker) runtime() {
 		c.add(check, Failed, fmt.Sprintf("%s %s of %s as it was before its last change", rt.Name, has, rt.LoadedConf), restart)
 	default:
 		c.add(check, OK, fmt.Sprintf("%s %s of %s", rt.Name, has, rt.LoadedConf), "")
+	}
+}
+
+// directories holds where the runtime, or a kubelet that calls the plugins itself, looks to where the network's conf and plugins are.
+func (c *checker) directories() {
+	const check = "directories"
+	if c.want.Conf == nil {
+		return
+	}
+	rt, ours := c.view.Facts().Runtime, c.want.Conf
+	who, from, confDir, binDirs := rt.Name, rt.From, rt.ConfDir, rt.BinDirs
+	if rt.Name == "docker" {
+		k := c.view.Facts().Kubelet
+		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
+		if k.CNI.Plugin == "" {
+			c.add(check, NotHere, "kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods no network, later cri-dockerd has the flag", "")
+			return
+		}
+		if k.CNI.Plugin != c.want.Network.Kubelet {
+			c.add(check, Failed, fmt.Sprintf("kubelet has --network-plugin=%q, and %s needs %q", k.CNI.Plugin, c.want.Network.Name, c.want.Network.Kubelet), "run `agent --once`: it gives kubelet the flag")
+			return
+		}
+	}
+	if who == "" || confDir == "" {
+		return // said by the check of the runtime
+	}
+	seen := fmt.Sprintf("%s looks for confs in %s and for plugins in %s (%s)", who, confDir, strings.Join(binDirs, ", "), from)
+	next := fmt.Sprintf("run `agent --once`, which follows the runtime or sets it; by hand: %s's CNI directories and networking.cni of the documents must be the same", who)
+	switch {
+	case path.Clean(confDir) != path.Clean(ours.Dir):
+		c.add(check, Failed, fmt.Sprintf("%s, and the network's conf belongs in %s", seen, ours.Dir), next)
+	case !slices.ContainsFunc(ours.BinDirs, func(dir string) bool { return slices.Contains(binDirs, dir) }):
+		c.add(check, Failed, fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")), next)
+	default:
+		c.add(check, OK, seen, "")
 	}
 }

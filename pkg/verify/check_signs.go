@@ -39,8 +39,11 @@ func (c *checker) signs(ctx context.Context) error {
 
 // sign says what is seen of all that a sign names.
 func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there bool, err error) {
+	if s.URL != "" && c.run == nil {
+		return "", false, host.ErrNotHere // what listens here is not the image's
+	}
 	var parts []string
-	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table} {
+	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table, c.health} {
 		part, ok, err := look(ctx, s)
 		if err != nil {
 			return "", false, err

@@ -64,12 +64,17 @@ func (l *lab) plugin(name, supports string) {
 	ok(l.t, os.WriteFile(filepath.Join(l.bin, name), []byte(text), 0o755))
 }
 
+// conf is the one that the lab's network waits for.
+func conf(l *lab) *tasks.WaitConf {
+	return &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}
+}
+
 func (l *lab) check(signs ...network.Sign) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
 	view := withRuntime{l.host, host.Facts{Runtime: l.runtime}, l.pods, l.podsErr}
 	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
-		Conf: &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}})
+		Conf: conf(l)})
 	ok(l.t, err)
 	return results
 }

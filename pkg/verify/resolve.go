@@ -98,7 +98,7 @@ func (s *scene) resolved(ctx context.Context) Result {
 		if !s.a.Address(server).IsValid() {
 			continue
 		}
-		seen, err := Resolve(ctx, s.a.NetNS, server, s.want.Name)
+		seen, err := Resolve(ctx, s.a.NetNS, server, clusterName)
 		if err != nil {
 			r.State, r.Seen = Failed, err.Error()
 			r.Next = "does cluster DNS run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`), and kube-proxy here? If the node itself is answered, pods' way to services is broken: " + s.unbridged()

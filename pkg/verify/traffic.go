@@ -21,9 +21,8 @@ type Traffic struct {
 	Masquerades bool
 	// Services are reached from a pod besides what is made here: an address and a port of a service.
 	Services []netip.AddrPort
-	// Resolvers are the cluster's DNS, asked for Name from a pod.
+	// Resolvers are the cluster's DNS, asked from a pod.
 	Resolvers []netip.Addr
-	Name      string
 	// Peers are endpoints of other nodes: see [Serve].
 	Peers []netip.AddrPort
 

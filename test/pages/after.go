@@ -18,6 +18,8 @@ func (w *writer) works(n network.Network) {
 	var rows [][]string
 	for _, s := range n.Signs {
 		switch {
+		case s.URL != "":
+			rows = append(rows, []string{s.What, code("curl -f " + s.URL), s.When})
 		case s.Table != "":
 			rows = append(rows, []string{s.What, code("nft list table " + s.Table), s.When})
 		case s.Path != "":

@@ -82,6 +82,7 @@ func calicoSigns() []Sign {
 			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
 		{What: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled", If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
 			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, and kube-proxy is off"},
+		felixReady(),
 		podSign("cali*", "veth"),
 	}
 }

@@ -41,6 +41,7 @@ func canal() Network {
 			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env"},
 			{What: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: canalBackend("vxlan")},
 			{What: "Calico knows its node", Path: "/var/lib/calico/nodename"},
+			felixReady(),
 			podSign("cali*", "veth"),
 		},
 		Leftovers: canalLeaves(),

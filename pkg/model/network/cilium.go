@@ -88,6 +88,8 @@ func ciliumSigns() []Sign {
 		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve", If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
 			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }, Missing: "traffic between nodes is not encrypted"},
+		// agent-health-port; its own probes ask there. https://docs.cilium.io/en/stable/cmdref/cilium-agent/
+		{What: "its agent is well", URL: "http://localhost:9879/healthz", Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
 		podSign("lxc*", ""), // veth or netkit
 	}
 }

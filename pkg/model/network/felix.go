@@ -12,3 +12,9 @@ func felixLeaves(l tasks.Leftovers) tasks.Leftovers {
 	l.IPSets = append(l.IPSets, "cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*")
 	return l
 }
+
+// felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which Calico's manifests set for their own probes).
+// https://docs.tigera.io/calico/latest/reference/felix/configuration
+func felixReady() Sign {
+	return Sign{What: "Felix is ready", URL: "http://localhost:9099/readiness", Missing: "look at the log of calico-node on this node; nothing listens there where FELIX_HEALTHENABLED is false"}
+}

@@ -43,6 +43,8 @@ func kubeRouter() Network {
 			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge", Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
 			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy", Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
 			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig", Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
+			// --health-port. https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
+			{What: "its controllers are alive", URL: "http://localhost:20244/healthz", Missing: "one of them has not been heard of for too long: its log says which"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),

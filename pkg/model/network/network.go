@@ -184,6 +184,7 @@ type Sign struct {
 	Link    string `json:"link,omitempty"`    // a link that is up; a pattern
 	Kind    string `json:"kind,omitempty"`    // of the link, as `ip -d link` says it
 	Table   string `json:"table,omitempty"`   // an nft table: "inet kindnet-ipmasq"
+	URL     string `json:"url,omitempty"`     // on this host only: it answers 2xx while the network's own agent is well
 	Pods    bool   `json:"pods,omitempty"`    // as many of Link as pods with an address live here; none, while none does
 	Missing string `json:"missing,omitempty"` // what its absence means, and what to do; "": look at the network's pod on this node
 	When    string `json:"when,omitempty"`

@@ -43,6 +43,7 @@ func weave() Network {
 		Signs: []Sign{
 			{What: "its bridge", Link: "weave", Kind: "bridge"},
 			{What: "its share of the addresses", Path: "/var/lib/weave/*.db"},
+			{What: "its router answers", URL: "http://localhost:6784/status", Missing: "weave does not run here: `weave --local status` in its pod"},
 		},
 		Leftovers: weaveLeaves(),
 		Unproved:  "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is not built here",

@@ -1,0 +1,48 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
+const clusterName = "kubernetes.default.svc.cluster.local."
+
+// clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an address lives here: the service has nothing behind it
+// before the first nodes take pods.
+func (c *checker) clusterDNS(ctx context.Context) {
+	const check = "cluster DNS"
+	if c.run == nil {
+		return
+	}
+	servers := c.view.Facts().Kubelet.ClusterDNS
+	if len(servers) == 0 {
+		c.add(check, NotHere, "kubelet on this node names no cluster DNS", "")
+		return
+	}
+	for _, server := range servers {
+		seen, err := Resolve(ctx, "", server, clusterName)
+		if err == nil {
+			c.add(check, OK, fmt.Sprintf("%s answers: %s", server, seen), "")
+			continue
+		}
+		state := Failed
+		if pods, err := c.view.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
+			state = Waiting
+		}
+		c.add(check, state, err.Error(), "does it run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`)? does kube-proxy run here, or what stands for it? "+
+			"is its node reached: `agent verify --traffic` tells")
+	}
+}
+
+func anyAddressed(pods []host.Pod) bool {
+	for _, p := range pods {
+		if p.Ready && !p.HostNetwork {
+			return true
+		}
+	}
+	return false
+}

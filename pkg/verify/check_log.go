@@ -1,0 +1,45 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// podsLogged looks in the runtime's log whether pods come and go. A failure that is older than the conf in force is of the time before it.
+func (c *checker) podsLogged(ctx context.Context) {
+	const check = "pods in the log"
+	rt := c.view.Facts().Runtime.Name
+	if c.run == nil || rt != "containerd" && rt != "cri-o" {
+		return
+	}
+	log, err := c.run.PodLog(ctx)
+	switch {
+	case err != nil:
+		c.add(check, NotHere, err.Error(), "")
+		return
+	case log.Made+log.Removed+log.Failed == 0:
+		c.add(check, NotHere, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
+		return
+	}
+	seen := fmt.Sprintf("%s has made %d and taken away %d in this boot, of what the journal has; %d failed", rt, log.Made, log.Removed, log.Failed)
+	if log.LastFailed && log.FailedAt.After(c.confSince()) {
+		c.add(check, Failed, fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339), log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
+		return
+	}
+	c.add(check, OK, seen, "")
+}
+
+// confSince is when the conf in force was written.
+func (c *checker) confSince() (at time.Time) {
+	for _, conf := range c.confs {
+		info, err := c.view.Lstat(conf.File)
+		if err != nil {
+			continue
+		}
+		if t := time.Unix(0, info.Mtime); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}

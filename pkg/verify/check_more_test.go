@@ -1,0 +1,113 @@
+package verify
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/test/netns"
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// The network's own agent says how it is: well, not well, nothing.
+func TestHealth(t *testing.T) {
+	l := newLab(t)
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+	sign := network.Sign{What: "its agent is well", URL: server.URL + "/healthz", Missing: "look at its log"}
+	if bad := l.bad(l.check(sign)); len(bad) > 0 {
+		t.Errorf("well: %v", bad)
+	}
+	status = http.StatusServiceUnavailable
+	if bad := l.bad(l.check(sign)); len(bad) != 1 || !strings.Contains(bad[0], "/healthz says 503 Service Unavailable → look at its log") {
+		t.Errorf("not well: %v", bad)
+	}
+	server.Close()
+	if bad := l.bad(l.check(sign)); len(bad) != 1 || !strings.Contains(bad[0], "/healthz: connection refused → look at its log") {
+		t.Errorf("nothing: %v", bad)
+	}
+}
+
+// The runtime, or a kubelet that calls the plugins itself, looks elsewhere than where the network is.
+func TestDirectories(t *testing.T) {
+	l := newLab(t)
+	of := func(facts host.Facts) Result {
+		t.Helper()
+		c := &checker{view: withRuntime{View: l.host, facts: facts}, want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
+		if c.directories(); len(c.results) != 1 {
+			t.Fatalf("%+v", c.results)
+		}
+		return c.results[0]
+	}
+	containerd := func(conf, bin string) host.Facts {
+		return host.Facts{Runtime: host.RuntimeFacts{Name: "containerd", From: "cri status", ConfDir: conf, BinDirs: []string{bin}}}
+	}
+	kubelet := func(plugin string) host.Facts {
+		return host.Facts{Runtime: host.RuntimeFacts{Name: "docker"}, Kubelet: host.KubeletFacts{CNI: host.KubeletCNI{Plugin: plugin, ConfDir: l.conf, BinDirs: []string{l.bin}}}}
+	}
+	for says, c := range map[string]struct {
+		facts host.Facts
+		state State
+	}{
+		"containerd looks for confs in " + l.conf: {containerd(l.conf+"/", l.bin), OK},
+		"the network's conf belongs in " + l.conf: {containerd("/etc/cni/elsewhere", l.bin), Failed},
+		"the network's plugins are in /nowhere, ": {containerd(l.conf, "/usr/lib/cni"), Failed},
+		"kubelet looks for confs in ":             {kubelet("cni"), OK},
+		`kubelet has --network-plugin="kubenet"`:  {kubelet("kubenet"), Failed},
+		"kubelet's unit has no --network-plugin":  {kubelet(""), NotHere},
+	} {
+		if r := of(c.facts); r.State != c.state || !strings.Contains(r.Seen, says) {
+			t.Errorf("%+v, want %s %q", r, c.state, says)
+		}
+	}
+}
+
+// Cluster DNS answers, or is awaited as long as no pod lives here.
+func TestClusterDNS(t *testing.T) {
+	l := newLab(t)
+	server := netip.MustParseAddr("127.0.0.1")
+	of := func(pods ...host.Pod) Result {
+		t.Helper()
+		c := &checker{view: withRuntime{View: l.host, facts: host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, pods: pods}, run: l.host}
+		netns.New(t).Do(func() { c.clusterDNS(context.WithoutCancel(t.Context())) })
+		return c.results[0]
+	}
+	if r := of(); r.State != Waiting || !strings.Contains(r.Seen, "ask 127.0.0.1 for kubernetes.default.svc.cluster.local.: ") {
+		t.Errorf("before the first pod: %+v", r)
+	}
+	if r := of(host.Pod{Ready: true}); r.State != Failed {
+		t.Errorf("pods live here: %+v", r)
+	}
+	place := netns.New(t)
+	var p net.PacketConn
+	place.Do(func() {
+		var err error
+		p, err = net.ListenPacket("udp4", "127.0.0.1:53")
+		ok(t, err)
+	})
+	defer p.Close()
+	go func() {
+		buf := make([]byte, 512)
+		for {
+			n, from, err := p.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(buf[:n]) == nil {
+				m.Response, m.RCode = true, dnsmessage.RCodeNameError
+				out, _ := m.Pack()
+				_, _ = p.WriteTo(out, from)
+			}
+		}
+	}()
+	if seen, err := Resolve(t.Context(), place.Path(), server, clusterName); err != nil || !strings.Contains(seen, "0 addresses (RCodeNameError)") {
+		t.Errorf("%q, %v", seen, err)
+	}
+}
