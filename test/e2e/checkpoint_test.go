@@ -132,7 +132,7 @@ var fates = []fate{
 func goodStore(t *testing.T) (store, string) {
 	t.Helper()
 	s := newStore(t, bridgeSpec, nil)
-	good := document("Cluster", cluster, bridgeSpec+s.pluginSpec(t))
+	good := document("Cluster", cluster, bridgeSpec+"  update: {splay: 0s}\n"+s.pluginSpec(t)) // a changed configuration has its turn at once
 	s.write(t, "cluster.yaml", good)
 	s.write(t, "nodes/node-1.yaml", goodNode(goodPods))
 	return s, good
@@ -326,7 +326,7 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	}}))
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
-	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  update: {splay: 0s}\n  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
 	// The outage begins when the probes were taken: after the first connection the server refuses all, so that the checkpoint stays open
 	// until the store is gone.
 	nft(t, f, "add table inet once; add counter inet once refused; add chain inet once in { type filter hook input priority 0; }; "+
