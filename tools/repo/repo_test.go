@@ -122,22 +122,3 @@ func TestLicence(t *testing.T) {
 		t.Errorf("LICENSE is not the Apache License 2.0: %v", err)
 	}
 }
-
-// A link from one document to another that leads nowhere is worse than none.
-func TestLinksInDocuments(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
-	files(t, func(path string, data []byte) {
-		if filepath.Ext(path) != ".md" {
-			return
-		}
-		for _, found := range link.FindAllSubmatch(data, -1) {
-			target := string(found[1])
-			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), target)); err != nil {
-				t.Errorf("%s: link to %s, which is not there", path, target)
-			}
-		}
-	})
-}

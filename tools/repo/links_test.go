@@ -1,0 +1,69 @@
+package repo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	heading = regexp.MustCompile("(?m)^#{1,6} +(.+?) *$")
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// A link from one document to another, or to a part of one, that leads nowhere is worse than none.
+func TestLinksInDocuments(t *testing.T) {
+	parts := map[string][]string{}
+	files(t, func(path string, data []byte) {
+		if filepath.Ext(path) == ".md" {
+			parts[path] = anchors(string(data))
+		}
+	})
+	files(t, func(path string, data []byte) {
+		if filepath.Ext(path) != ".md" {
+			return
+		}
+		for _, found := range link.FindAllStringSubmatch(string(data), -1) {
+			target, part := found[1], strings.TrimPrefix(found[2], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			to := path
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s: link to %s, which is not there", path, target)
+			} else if have, known := parts[to]; part != "" && known && !slices.Contains(have, part) {
+				t.Errorf("%s: link to %s#%s, which has no such heading: it has %s", path, target, part, strings.Join(have, ", "))
+			}
+		}
+	})
+}
+
+// anchors are what the headings of a document are linked by, as GitHub makes them: lower case, punctuation gone, dashes for spaces, numbered where one comes again.
+func anchors(text string) []string {
+	seen := map[string]int{}
+	var out []string
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r > 127 && r != '–' && r != '→' && r != '…':
+				return r
+			}
+			return -1
+		}, strings.ToLower(found[1]))
+		seen[name]++
+		if n := seen[name]; n > 1 {
+			name += "-" + string(rune('0'+n-1))
+		}
+		out = append(out, name)
+	}
+	return out
+}
