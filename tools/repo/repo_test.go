@@ -68,7 +68,8 @@ func TestGoIsFormatted(t *testing.T) {
 func TestFilesAreShort(t *testing.T) {
 	written := []string{"LICENSE", "go.sum"}
 	files(t, func(path string, data []byte) {
-		if lines := bytes.Count(data, []byte("\n")); lines > 400 && filepath.Ext(path) != ".go" && !slices.Contains(written, filepath.Base(path)) {
+		if lines := bytes.Count(data, []byte("\n")); lines > 400 && filepath.Ext(path) != ".go" && !slices.Contains(written, filepath.Base(path)) &&
+			!bytes.HasPrefix(data, []byte("<!-- Generated from ")) {
 			t.Errorf("%s: %d lines, at most 400: split it by what changes for one reason", path, lines)
 		}
 	})
