@@ -151,7 +151,17 @@ elif [ -e "$proxy" ]; then
 	rm -f "$proxy"
 	reload=1 restart=1
 fi
-"$from" install || fail "the agent could not be installed: see above; run this again when that is right"
+# On a machine that is busy with its first boot systemd may be too slow to answer. What is right already is left alone.
+tries=3
+until "$from" install; do
+	tries=$((tries - 1))
+	if [ "$tries" = 0 ]; then
+		trap - EXIT
+		fail "the agent could not be installed: see above; the next boot tries again, or run this again when that is right"
+	fi
+	say "the agent could not be installed: again in 10 s"
+	sleep 10
+done
 [ -z "$reload" ] || systemctl daemon-reload
 [ -z "$restart" ] || systemctl --no-block try-restart "$unit"
 say "installed; journalctl -u $unit tells how it goes on"

@@ -327,6 +327,16 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.service; test -x /usr/bin/netwright`)
 	})
 
+	t.Run("not installed at first", func(t *testing.T) {
+		n := bare(t, f, "again", "10.77.0.19", node.Options{})
+		n.Shell(ctx, "mkdir -p /etc/systemd/system/netwright-undo.service") // a directory is in the way
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/netwright"), 0o700)
+		n.Start(ctx, "user-data", "/root/user-data")
+		eventually(ctx, t, n, "journalctl -u user-data | grep -q 'the agent could not be installed: again in 10 s'")
+		n.Shell(ctx, "rmdir /etc/systemd/system/netwright-undo.service")
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
+	})
+
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
 		served.take()

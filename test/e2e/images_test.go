@@ -117,7 +117,10 @@ func TestImagesPods(t *testing.T) {
 ctr -n k8s.io images import pause.tar
 for name in $(containerd config dump | sed -n 's/.*sandbox_image = "\(.*\)"/\1/p'); do ctr -n k8s.io images tag localhost/pause:1 $name || test $name = localhost/pause:1; done
 until curl -sS --http2-prior-knowledge --unix-socket /run/containerd/containerd.sock -H 'content-type: application/grpc' -H 'te: trailers' \
-	--data-binary @run-pod -o /tmp/made http://localhost/runtime.v1.RuntimeService/RunPodSandbox && test -s /tmp/made; do sleep 1; done
+	--data-binary @run-pod -D /tmp/answer -o /tmp/made http://localhost/runtime.v1.RuntimeService/RunPodSandbox && test -s /tmp/made; do
+	grep -i grpc-message /tmp/answer || true
+	sleep 5
+done
 pod=$(ls /run/netns | head -1)
 ip netns exec $pod ip -br address show eth0
 ip netns exec $pod ping -c3 -w60 ` + pod.Addresses[0].String() + `
