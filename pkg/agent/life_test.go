@@ -231,7 +231,7 @@ func TestNotReadyBeforeTheCauseIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.live(t, func(t *testing.T) {
-		later(readyWithin - time.Minute)
+		later(readyWithin - 2*time.Minute) // the longest pause is 90 s: the next pass comes before kubelet is let go all the same
 		all := b.manager.words()
 		if n := b.manager.count("ready"); n != 0 {
 			t.Fatalf("READY although the sysctls' file is not there: %+v", all)
@@ -249,7 +249,7 @@ func TestNotReadyBeforeTheCauseIsGone(t *testing.T) {
 			between(t, got, want, 50) // a fleet must not come back to a store at one
 			jitter[got*1000/want] = true
 		}
-		if len(all) < 8 || len(jitter) < 2 {
+		if len(all) < 7 || len(jitter) < 2 {
 			t.Errorf("%d passes, jitter %v: want a back-off to a minute, never in step", len(all), jitter)
 		}
 		if err := os.Remove(inTheWay); err != nil {
