@@ -2,14 +2,10 @@ package e2e
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -57,48 +53,22 @@ func (s fromS3) check(t *testing.T) {
 // serveFromS3 publishes a cluster, signed, to a bucket, puts the agent onto a mirror, and serves the metadata of an instance that may read the bucket.
 func serveFromS3(t *testing.T, f *node.Fabric, s store) fromS3 {
 	t.Helper()
-	ctx := t.Context()
 	server := s3server.Start(t)
 	server.Bucket("config")
 	const port = "9000"
 	relay(t, f, node.Gateway4+":"+port, strings.TrimPrefix(server.URL, "http://"))
 
-	dir := t.TempDir()
-	key := filepath.Join(dir, "k")
-	publisher := func(args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(ctx, agent(t), args...)
-		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+s3server.Access, "AWS_SECRET_ACCESS_KEY="+s3server.Secret, "AWS_EC2_METADATA_DISABLED=true")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("agent %q: %v: %s", args, err, out)
-		}
-		return string(out)
-	}
-	publisher("store", "keygen", "--out", key)
-	publisher("store", "publish", s.dir, "s3://config/fleet?endpoint="+server.URL+"&region=us-east-1", "--key", key+".key")
+	p := newPublisher(t, "AWS_ACCESS_KEY_ID="+s3server.Access, "AWS_SECRET_ACCESS_KEY="+s3server.Secret, "AWS_EC2_METADATA_DISABLED=true")
+	p.run("store", "publish", s.dir, "s3://config/fleet?endpoint="+server.URL+"&region=us-east-1", "--key", p.key)
 	archives, err := os.ReadDir(s.path("assets"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, archive := range archives {
-		content, err := os.ReadFile(s.path("assets/" + archive.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		server.Put("config", "fleet/"+cluster+"/assets/"+archive.Name(), content)
+		server.Put("config", "fleet/"+cluster+"/assets/"+archive.Name(), []byte(p.read(s.path("assets/"+archive.Name()))))
 	}
-	pub, err := os.ReadFile(key + ".pub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(agent(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := serveMirrors(t, f, map[string][]byte{"/netwright": program})
-	lines := strings.Fields(string(pub))
-	text := publisher("user-data", "--url", mirror+"/netwright", "--sha256", fmt.Sprintf("%s=%x", runtime.GOARCH, sha256.Sum256(program)), "--trusted-key", lines[len(lines)-1],
+	served := serveMirrors(t, f, map[string][]byte{"/netwright": p.program})
+	text := p.userData("--trusted-key", p.trusted,
 		"--store", "s3://config/fleet?endpoint=http://"+node.Gateway4+":"+port+"&region=us-east-1", "--cluster", cluster, "--node", "node-1")
 	metadata := serveMetadata(t, f, text)
 	metadata.Values["meta-data/iam/security-credentials/"] = "worker"
