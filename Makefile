@@ -68,7 +68,7 @@ drift:
 	test/setup.sh
 	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
 
-# Against a real Kubernetes API server, which is built once: 12 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
+# Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes:
 	test/setup.sh
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...

@@ -29,8 +29,7 @@ func TestKubernetesKubeletSwitches(t *testing.T) {
 	k.Apply(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: flannel\n  namespace: kube-flannel\ndata:\n  ca.crt: %q\n  cni-conf.json: %q\n  net-conf.json: %q\n",
 		k.Authority.PEM, flannelConf, `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`))
 	k.wants("    flannel: {backend: vxlan}\n    switch: {allow: true, from: bridge}\n")
-	for _, n := range k.nodes { // one after the other, by hand: what takes pods off a node waits for a person
-		until(t, n, "the switch waits", "journalctl -q -o cat -u netwright-agent | grep -q 'agent resume --apply'")
+	for _, n := range k.nodes { // one after the other: what takes pods off a node waits for a person
 		n.Must(ctx, "netwright", "resume", "--apply")
 		until(t, n, "bridge is gone", "! ip link show cbr0 && ! test -e /etc/cni/net.d/05-netwright-bridge.conflist && systemctl is-active -q kubelet")
 		k.flannel(n)
@@ -52,6 +51,7 @@ func TestKubernetesKubeletSwitches(t *testing.T) {
 	before = k.sandboxes()
 	k.wants("    cni: {}\n")
 	for _, n := range k.nodes {
+		n.Must(ctx, "netwright", "resume", "--apply")
 		until(t, n, "the network is handed over", `netwright status -o json | grep -q '"network": *"cni"'`)
 		told(k.Server, n.Name(), "True Converged")
 		n.Must(ctx, "test", "-e", "/etc/cni/net.d/10-flannel.conflist")

@@ -48,6 +48,7 @@ func bridge() Network {
 		Proved: []Proof{
 			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs", "test/e2e TestPodsTalk"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
+			{"pods of real kubelets reach services by kube-proxy in both its modes, also on one bridge", "test/e2e TestKubernetesKubeletServices"},
 			{"a switch takes with it what the network had, and nothing else", "test/e2e TestSwitchOfNetworkRollbackAndResume"},
 			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
 		},

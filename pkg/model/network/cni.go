@@ -37,6 +37,7 @@ func cni() Network {
 		IPv6:       true,
 		SharedHost: leaveAlone(), // nobody knows its links, but routes and rules it has
 		Leftovers:  tasks.Leftovers{Others: []string{"whatever the network that was brought leaves: `agent networks --found` looks for those that are known"}},
+		Proved:     []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices", "test/e2e TestKubernetesKubeletSwitches"}},
 		Build:      buildCNI,
 	}
 }

@@ -69,6 +69,7 @@ func flannel() Network {
 		Agents: []string{"kube-flannel"},
 		Proved: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
+			{"under real kubelets it takes the place of bridge, brought by its own pods", "test/e2e TestKubernetesKubeletSwitches"},
 		},
 		Build: buildFlannel,
 	}
