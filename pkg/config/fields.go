@@ -92,3 +92,34 @@ func (n *Node) defaultOf(path string) string {
 	}
 	return fmt.Sprint(at)
 }
+
+// DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node), without those of single networks, which
+// [NetworkFields] has; nil for another kind. The manual is made of it.
+func DocumentFields(kind string) []Field {
+	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
+	d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
+	switch kind {
+	case KindCluster:
+		d.mapping(&value{}, "spec", d.clusterSpec(n))
+	case KindNodeGroup:
+		d.mapping(&value{}, "spec", d.groupSpec(n))
+	case KindNode:
+		d.mapping(&value{}, "spec", d.nodeSpec(n))
+	default:
+		return nil
+	}
+	n.fillDefaults()
+	var out []Field
+	for _, f := range *d.told {
+		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
+		name, _, _ := strings.Cut(rest, ".")
+		name, _, _ = strings.Cut(name, "[")
+		if networking && name != "bridgeNetfilter" {
+			continue
+		}
+		f.Default = n.defaultOf(f.Path)
+		f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, "spec."), "[0]", "[]")
+		out = append(out, f)
+	}
+	return out
+}

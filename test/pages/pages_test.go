@@ -16,11 +16,13 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-var update = flag.Bool("update", false, "write docs/networks")
+var update = flag.Bool("update", false, "write docs/networks and docs/reference/documents.md")
 
 const (
 	root = "../.."
 	docs = root + "/docs/networks"
+
+	documents = root + "/docs/reference/documents.md"
 )
 
 // TestPages holds docs/networks against the data that it is made of: the agent and its manual say the same, or this is red.
@@ -34,9 +36,16 @@ func TestPages(t *testing.T) {
 	for _, n := range network.All() {
 		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
 	}
+	fields := Documents(meanings)
 	if *update {
 		write(t, want)
+		if err := os.WriteFile(documents, []byte(fields), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		return
+	}
+	if have, err := os.ReadFile(documents); err != nil || string(have) != fields {
+		t.Errorf("docs/reference/documents.md is stale: `go test ./test/pages -update` writes it (-is +should be):\n%s", cmp.Diff(string(have), fields))
 	}
 	for name, page := range want {
 		have, err := os.ReadFile(filepath.Join(docs, name))

@@ -1,0 +1,19 @@
+package config
+
+import "testing"
+
+// TestDocumentFields: each kind has its own fields and those of all, and no network's.
+func TestDocumentFields(t *testing.T) {
+	for kind, want := range map[string]string{"Cluster": "podCIDR", "NodeGroup": "role", "Node": "address"} {
+		seen := map[string]bool{}
+		for _, f := range DocumentFields(kind) {
+			if f.Takes == "" {
+				t.Errorf("%s: %s does not say what it takes", kind, f.Path)
+			}
+			seen[f.Path] = true
+		}
+		if !seen[want] || !seen["kubelet.maxPods"] || !seen["update.auto"] || seen["networking.bridge.mtu"] {
+			t.Errorf("%s: %v", kind, seen)
+		}
+	}
+}
