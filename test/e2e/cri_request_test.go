@@ -16,7 +16,8 @@ func sandboxRequest(t *testing.T) string {
 	t.Helper()
 	message, err := proto.Marshal(&cri.RunPodSandboxRequest{Config: &cri.PodSandboxConfig{
 		Metadata: &cri.PodSandboxMetadata{Name: "pod", Namespace: "default", Uid: "pod-uid"}, LogDirectory: "/var/log/pods",
-		Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}}},
+		DnsConfig: &cri.DNSConfig{Servers: []string{"10.96.0.10"}}, // without, the runtime copies the machine's resolv.conf, which it may not have
+		Linux:     &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}}},
 	}})
 	if err != nil {
 		t.Fatal(err)
