@@ -64,7 +64,7 @@ func TestNothingFormatsASecret(t *testing.T) {
 	values := map[string]any{"text": h.Token, "pointer": h.Pointer, "list": h.List, "map": h.Map, "bytes": h.Content, "contents": h.Contents, "struct": h, "to struct": &h,
 		"in any": []any{h.Token, h.Content}, "array": [1]secret.Text{h.Token}}
 	for name, v := range values {
-		for _, verb := range "vsqxXdTtbcoOUeEfFgG" { // vet refuses %p of what is no pointer
+		for _, verb := range "vsqxXdTtbcoOUeEfFgG!" { // the last is none; vet refuses %p of what is no pointer
 			for _, flags := range []string{"", "+", "#", "-20", "020", ".3", "+#", " "} {
 				format := "%" + flags + string(verb)
 				conceals(t, format+" of "+name, fmt.Sprintf(format, v))
