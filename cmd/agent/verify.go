@@ -45,7 +45,7 @@ still awaited.`,
 	}
 	l := cmd.Flags()
 	l.BoolVar(&p.traffic, "traffic", false, "add two pods for seconds, and send packets between them, the node, an outside and a service")
-	l.StringSliceVar(&p.peers, "peer", nil, "with --traffic: address and port of `agent verify --serve` on another node; may be repeated")
+	l.StringSliceVar(&p.peers, "peer", nil, "with --traffic: `ADDRESS:PORT` where another node runs agent verify --serve; may be repeated")
 	l.StringSliceVar(&p.services, "service", nil, "with --traffic: address and TCP port of a service to reach from a pod; may be repeated")
 	l.BoolVar(&p.serve, "serve", false, "add a pod, and answer what --traffic on other nodes asks, until interrupted")
 	l.StringVar(&p.listen, "listen", defaultListen, "with --serve: address of this node and port")
