@@ -7,6 +7,17 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
+// unloaded takes a module away under the daemon, by hand, and again: an unload that succeeds says that the one before was repaired.
+const unloaded = `
+		for i in 1 2 3; do
+			at=$(date +%s%N); rmmod br_netfilter
+			until [ "$(cat /proc/sys/net/bridge/bridge-nf-call-iptables 2>/dev/null)" = 1 ]; do sleep 0.01; done
+			echo "br_netfilter is back $((($(date +%s%N) - at) / 1000000)) ms after rmmod began"
+		done
+		netwright --once | tee /tmp/once; grep -q "nothing to do" /tmp/once
+		journalctl -b -o cat -t netwright -t module:br_netfilter --no-pager | grep br_netfilter
+		netwright status`
+
 // In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are set, and a reboot changes nothing.
 func TestMachine(t *testing.T) {
 	s := newStore(t, bridgeSpec, nil)
@@ -46,12 +57,17 @@ func TestMachine(t *testing.T) {
 			grep -q 'needs kernel module br_netfilter' /tmp/fault; test ! -e /etc/sysctl.d/99-netwright.conf; test ! -e /usr/lib/cni/bridge; test ! -e /proc/sys/net/bridge
 			mv /root/${ko##*/} $ko; depmod
 			systemctl enable --now netwright-agent || { journalctl -u netwright-agent --no-pager; exit 1; }` + check,
-			check,
+			check + unloaded,
 		},
 	})
 	for i, boot := range boots {
 		if boot.State != "running" || boot.Code != 0 || !strings.Contains(boot.Output, "nothing to do") {
 			t.Errorf("boot %d: systemd is %s, the script ended with %d:\n%s", i+1, boot.State, boot.Code, boot.Output)
+		}
+		for line := range strings.Lines(boot.Output) {
+			if strings.HasPrefix(line, "br_netfilter is back") {
+				t.Log(strings.TrimSpace(line))
+			}
 		}
 	}
 }
