@@ -90,8 +90,8 @@ var cuts = []cut{
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
 	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
-		edit: [2]string{"  networking:\n    bridge: {}\n  assets:\n  - name: cni-plugins\n",
-			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
+		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
+			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
@@ -128,11 +128,14 @@ var fates = []fate{
 		after: func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
 }
 
+// atOnce gives a changed configuration its turn without a splay.
+const atOnce = "  update: {splay: 0s}\n"
+
 // goodStore is a store whose node works, and its cluster's document.
 func goodStore(t *testing.T) (store, string) {
 	t.Helper()
 	s := newStore(t, bridgeSpec, nil)
-	good := document("Cluster", cluster, bridgeSpec+"  update: {splay: 0s}\n"+s.pluginSpec(t)) // a changed configuration has its turn at once
+	good := document("Cluster", cluster, bridgeSpec+atOnce+s.pluginSpec(t))
 	s.write(t, "cluster.yaml", good)
 	s.write(t, "nodes/node-1.yaml", goodNode(goodPods))
 	return s, good

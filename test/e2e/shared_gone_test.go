@@ -81,8 +81,9 @@ func TestSharedHostIsGivenBack(t *testing.T) {
 	}
 	until(t, n, "NetworkManager is up", managed)
 	eni("eni0123456789b", "other1")
-	until(t, n, "NetworkManager takes the link", "ip -o addr show dev eni0123456789b | grep -q 198.51.100.7")
-	until(t, n, "systemd-networkd takes the link", "ip -o addr show dev eni0123456789b | grep -q 203.0.113.7")
+	until(t, n, "NetworkManager takes the link", "nmcli -g GENERAL.STATE device show eni0123456789b | grep -q '^100 '")
+	// By its own word: who of the two comes last takes away what the other one gave the link.
+	until(t, n, "systemd-networkd takes the link", "grep -qx NETWORK_FILE=/etc/systemd/network/50-greedy.network /run/systemd/netif/links/$(cat /sys/class/net/eni0123456789b/ifindex)")
 	n.Shell(ctx, "ip link add eni0123456789c type bridge")
 	if !drawn("eni0123456789c") {
 		t.Error("udev still leaves the link's address")
