@@ -107,6 +107,7 @@ remember() {
 	cat "$0" >"$work/script.new"
 	mv -f "$work/script.new" "$work/script"
 	mkdir -p "${wanted%/*}"
+	# Left open: it fetches (network), and what it installs is root's, in /usr, /etc and /var.
 	cat >"$resume.new" <<END
 [Unit]
 Description=Netwright: go on with a first boot that was interrupted
@@ -114,6 +115,27 @@ Wants=network-online.target
 After=network-online.target
 [Service]
 ExecStart=/bin/sh $work/script
+CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID
+NoNewPrivileges=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictRealtime=yes
+RestrictNamespaces=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+SystemCallArchitectures=native
+SystemCallFilter=~@clock @cpu-emulation @debug @module @mount @obsolete @raw-io @reboot @swap
+SystemCallErrorNumber=EPERM
+DevicePolicy=closed
+DeviceAllow=/dev/console rw
+PrivateTmp=yes
+PrivateMounts=yes
+ProtectHome=read-only
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
 END
 	mv -f "$resume.new" "$resume"
 	ln -sf "$resume" "$wanted"

@@ -316,6 +316,7 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 			eventually(ctx, t, n, "journalctl -b | grep -q 'no mirror has the agent yet: again in'")
 			end()
 			n.Must(ctx, "systemctl", "is-active", "netwright-bootstrap.service")
+			n.Must(ctx, "systemd-analyze", "security", "--no-pager", "--threshold=40", "netwright-bootstrap.service")
 			if now := n.Read("/var/lib/netwright/bootstrap/script"); now != script {
 				t.Fatalf("the script that goes on is another: %s", now)
 			}
