@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,19 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	put(t, b.root, ledger.FormatFile, "1 v0.1.0\n") // its own
 	if plan := b.pass(t, false); plan.Summary.Changes() != 0 || len(plan.Notes) > 0 && strings.Contains(said(plan), "format") {
 		t.Errorf("its own format: %v", plan)
+	}
+}
+
+// Who writes a later format than 1 says so first, or an agent of before believes what it does not understand. The line that keeps it is due when [ledger.Format] is raised.
+func TestTheFormatIsOnTheDisk(t *testing.T) {
+	b := newBox(t)
+	b.pass(t, false)
+	format := "1" // where there is no file
+	if b.has(ledger.FormatFile) {
+		format, _, _ = strings.Cut(read(t, b.root, ledger.FormatFile), " ")
+	}
+	if want := strconv.Itoa(ledger.Format); format != want {
+		t.Errorf("the disk says format %s after a pass of an agent of format %s: write %s, as `%[2]s VERSION`, before anything else of the ledger", format, want, ledger.FormatFile)
 	}
 }
 

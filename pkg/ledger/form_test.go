@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "add the fields that are new to the form of this format")
+
+// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is followed. The kinds of tasks are those that tasks.Rebuild knows.
+var kept = map[string][]string{
+	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Pause", "Learnt", "LastGood", "debt"},
+	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
+	"host":       {"Link", "Route", "Table", "intent"}, // the first three are baselines
+	"checkpoint": {"Journal", "Verdict"},
+	"agent":      {"issuedFile", "declared", "memory"},
+}
+
+// What an agent of this format has on its disk, field by field, is in testdata. Nodes that are upgraded and downgraded read each other's, see docs/adr/0009: so a field
+// that goes, or gets another type, needs a new format, and whoever adds one has to say that an agent of before may leave it out. A type that only gets
+// another name gets it in testdata too, by hand.
+func TestTheFormIsThatOfTheFormat(t *testing.T) {
+	form := newForm(t)
+	for pkg, names := range kept {
+		for _, name := range names {
+			form.follow(t, pkg, name)
+		}
+	}
+	for _, kind := range form.kinds() {
+		form.follow(t, "tasks", kind)
+	}
+	have := slices.Sorted(maps.Keys(form.lines))
+	golden := fmt.Sprintf("testdata/format-%d.txt", Format)
+	data, err := os.ReadFile(golden)
+	if err != nil && !*update {
+		t.Fatalf("%v: a new format needs its form: run with -update, and see that whoever writes it first writes %s", err, FormatFile)
+	}
+	want := strings.Split(strings.TrimSpace(string(data)), "\n")
+	for _, line := range want {
+		if line != "" && !form.lines[line] {
+			t.Errorf("%q has gone or is another: nodes have it on their disks: read it as before, or raise ledger.Format, and have %s written before anything else", line, FormatFile)
+		}
+	}
+	for _, line := range have {
+		if !slices.Contains(want, line) && !*update {
+			t.Errorf("%q is new. If an agent that leaves it out goes on rightly, run with -update; else raise ledger.Format, and have %s written before anything else", line, FormatFile)
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(golden, []byte(strings.Join(have, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// form finds out by the source what JSON of a type has.
+type form struct {
+	types map[string]map[string]declaration // by package and name
+	lines map[string]bool                   // "package.Type.field type"
+	seen  map[string]bool
+}
+
+type declaration struct {
+	file *ast.File
+	as   ast.Expr
+}
+
+func newForm(t *testing.T) *form {
+	t.Helper()
+	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
+	for _, pkg := range []string{"agent", "checkpoint", "graph", "host", "ledger", "tasks"} {
+		f.types[pkg] = map[string]declaration{}
+		files, err := filepath.Glob("../" + pkg + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if spec, ok := n.(*ast.TypeSpec); ok {
+					f.types[pkg][spec.Name.Name] = declaration{file, spec.Type}
+				}
+				return true
+			})
+		}
+	}
+	return f
+}
+
+// kinds are the T of each rebuild[T] in package tasks.
+func (f *form) kinds() (names []string) {
+	files := map[*ast.File]bool{}
+	for _, d := range f.types["tasks"] {
+		files[d.file] = true
+	}
+	for file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if made, ok := n.(*ast.IndexExpr); ok && types.ExprString(made.X) == "rebuild" {
+				names = append(names, types.ExprString(made.Index))
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// follow notes what a type of ours has, and the types of ours that it is made of.
+func (f *form) follow(t *testing.T, pkg, name string) {
+	t.Helper()
+	full := pkg + "." + name
+	if f.seen[full] {
+		return
+	}
+	f.seen[full] = true
+	d, ok := f.types[pkg][name]
+	if !ok {
+		t.Fatalf("there is no type %s: correct the list of what is kept", full)
+	}
+	fields, ok := d.as.(*ast.StructType)
+	if _, methods := d.as.(*ast.InterfaceType); methods { // it has nothing that JSON shows
+		return
+	}
+	if !ok {
+		f.lines[full+" "+types.ExprString(d.as)] = true
+		f.within(t, pkg, d.file, d.as)
+		return
+	}
+	for _, field := range fields.Fields.List {
+		tag := ""
+		if field.Tag != nil {
+			text, _ := strconv.Unquote(field.Tag.Value)
+			tag, _, _ = strings.Cut(strings.TrimPrefix(text, `json:"`), `"`)
+		}
+		key, _, _ := strings.Cut(tag, ",")
+		if key == "-" {
+			continue
+		}
+		names := []string{"(embedded)"}
+		if field.Names != nil {
+			names = nil
+		}
+		for _, n := range field.Names {
+			if n.IsExported() {
+				names = append(names, n.Name)
+			}
+		}
+		for _, n := range names {
+			if key != "" {
+				n = key
+			}
+			f.lines[full+"."+n+" "+types.ExprString(field.Type)] = true
+			f.within(t, pkg, d.file, field.Type)
+		}
+	}
+}
+
+// within follows the named types of an expression.
+func (f *form) within(t *testing.T, pkg string, file *ast.File, expr ast.Expr) {
+	t.Helper()
+	ast.Inspect(expr, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			from := types.ExprString(n.X)
+			for _, spec := range file.Imports {
+				if at, _ := strconv.Unquote(spec.Path.Value); path.Base(at) == from && f.types[from] != nil && strings.HasSuffix(at, "/netwright/pkg/"+from) {
+					f.follow(t, from, n.Sel.Name)
+				}
+			}
+			return false
+		case *ast.Ident:
+			if _, ours := f.types[pkg][n.Name]; ours {
+				f.follow(t, pkg, n.Name)
+			}
+		}
+		return true
+	})
+}
