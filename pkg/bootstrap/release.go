@@ -14,6 +14,9 @@ const Place = "{arch}"
 func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, u := range urls {
+		if err := checkMirror(u); err != nil { // before it is in an error: it may hold a password
+			return nil, err
+		}
 		if !strings.Contains(u, Place) && len(archs) > 1 {
 			return nil, fmt.Errorf("mirror %s: it does not say where %s goes, and there are sums for %s: write %s into the URL", u, Place, strings.Join(archs, " and "), Place)
 		}

@@ -148,7 +148,7 @@ func checkMirror(mirror string) error {
 	parsed, err := url.Parse(mirror)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the URL of a mirror: %w: %s", err, want)
+		return fmt.Errorf("the URL of a mirror does not parse: %s", want) // it may hold a password, and so may the error
 	case parsed.User != nil || parsed.RawQuery != "":
 		return fmt.Errorf("mirror %s://%s%s: it holds a user or a query: %s", parsed.Scheme, parsed.Host, parsed.Path, want)
 	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Host == "", strings.ContainsFunc(mirror, func(r rune) bool { return r <= ' ' || r > '~' }):

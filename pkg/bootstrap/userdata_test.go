@@ -129,6 +129,7 @@ func TestRefused(t *testing.T) {
 		"no mirror has the agent for arm64":                                func(u *UserData) { u.SHA256["arm64"] = digest },
 		"mirror https://a/b: it holds a user or a query: expected":         func(u *UserData) { u.Mirrors["amd64"] = []string{"https://joe:secret@a/b"} },
 		"mirror https://a/c: it holds a user or a query: expected":         func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/c?sig=secret"} },
+		"the URL of a mirror does not parse: expected":                     func(u *UserData) { u.Mirrors["amd64"] = []string{"https://joe:secret@a b/c"} },
 		`mirror "ftp://a/b"`:                                               func(u *UserData) { u.Mirrors["amd64"] = []string{"ftp://a/b"} },
 		`mirror "https://a/b c"`:                                           func(u *UserData) { u.Mirrors["amd64"] = []string{"https://a/b c"} },
 		"agent.yaml:2: 'é'":                                                func(u *UserData) { u.AgentFile = "store: /srv\n# é\n" },
@@ -164,5 +165,8 @@ func TestRelease(t *testing.T) {
 	}
 	if _, err := MirrorsOf([]string{"https://a/netwright"}, Architectures); err == nil || !strings.Contains(err.Error(), "write {arch} into the URL") {
 		t.Errorf("one program for all: %v", err)
+	}
+	if _, err := MirrorsOf([]string{"https://joe:secret@a/netwright"}, Architectures); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a password in a URL: %v", err)
 	}
 }
