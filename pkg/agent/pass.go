@@ -188,6 +188,11 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 		return nil, err
 	}
 	defer unlock()
+	return p.holding(ctx, do)
+}
+
+// holding is locked for who has the lock.
+func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
 	p.Hooks.enter("look")
 	led, err := p.loadLedger()
 	if err != nil {

@@ -31,7 +31,12 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer alone()
-	out, err := p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	unlock, err := host.Lock(ctx, p.Host, LockFile, p.Hooks.onWait())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock() // when nothing is left that another pass could go by
+	out, err := p.holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Facts())
 		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.planReset(ctx, h, led)
@@ -216,7 +221,7 @@ func (r *resetting) times(h *host.Host) error {
 	return nil
 }
 
-// forget removes the ledger and the lock, last of all. First the ledger owns nothing any more, but still knows the times of directories, and its
+// forget removes the ledger and the lock, last of all, while the lock is held: who waits for it then makes another. First the ledger owns nothing any more, but still knows the times of directories, and its
 // journal goes last: killed anywhere, the next reset does the rest.
 func (p Pass) forget(ctx context.Context) error {
 	h, err := host.Open(ctx, p.Host)
