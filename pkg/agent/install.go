@@ -129,7 +129,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	if other, err := otherAgent(v); err != nil {
 		return nil, nil, err
 	} else if other != "" {
-		notes = append(notes, report.Note{Level: "note", Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
+		notes = append(notes, report.Note{Level: "info", Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
 	} else {
 		list = append(list, tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: programLink, Target: "netwright"})
 	}
