@@ -2,12 +2,16 @@ package network
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// All lists the networks, by name. To add one is one file and one line.
-func All() []Network {
+// All lists the networks, by name. What it returns is shared: a row is never changed, only copied.
+func All() []Network { return slices.Clone(rows()) }
+
+// rows makes the rows once, for each pass asks for its network several times. To add one is one file and one line.
+var rows = sync.OnceValue(func() []Network {
 	all := []Network{
 		aci(),
 		amazonVPC(),
@@ -52,7 +56,7 @@ func All() []Network {
 		all[i].Leftovers.Types = slices.Concat(all[i].Leftovers.Types, all[i].Conf.Chain)
 	}
 	return all
-}
+})
 
 // Of returns the network that a node's documents select: the row of that name, or what they declare, with multus before it where they say so. It is
 // the one place that knows.
@@ -72,7 +76,7 @@ func Of(n *config.Node) (Network, bool) {
 
 // Find returns the network that a key under spec.networking selects.
 func Find(name string) (Network, bool) {
-	for _, n := range All() {
+	for _, n := range rows() {
 		if n.Name == name {
 			return n, true
 		}
