@@ -141,7 +141,7 @@ func SameSysctl(key, a, b string) bool {
 	if a == b {
 		return true
 	}
-	if key == "net.ipv4.ip_local_reserved_ports" {
+	if key == ReservedPorts {
 		pa, oka := parsePorts(a)
 		pb, okb := parsePorts(b)
 		return oka && okb && slices.Equal(pa, pb)
@@ -156,40 +156,6 @@ func SameSysctl(key, a, b string) bool {
 		ny, erry := strconv.ParseInt(y, 0, 64)
 		return errx == nil && erry == nil && nx == ny
 	})
-}
-
-// portRange is an inclusive range of ports.
-type portRange struct{ first, last uint64 }
-
-// parsePorts reads a list such as "8080,30000-32767" into sorted ranges that
-// neither overlap nor touch, as the kernel prints it.
-func parsePorts(s string) ([]portRange, bool) {
-	var all []portRange
-	for item := range strings.SplitSeq(strings.TrimSpace(s), ",") {
-		if item == "" {
-			continue
-		}
-		lo, hi, isRange := strings.Cut(item, "-")
-		if !isRange {
-			hi = lo
-		}
-		first, err1 := strconv.ParseUint(lo, 10, 16)
-		last, err2 := strconv.ParseUint(hi, 10, 16)
-		if err1 != nil || err2 != nil || last < first {
-			return nil, false
-		}
-		all = append(all, portRange{first, last})
-	}
-	slices.SortFunc(all, func(a, b portRange) int { return int(a.first) - int(b.first) })
-	var out []portRange
-	for _, r := range all {
-		if n := len(out); n > 0 && r.first <= out[n-1].last+1 {
-			out[n-1].last = max(out[n-1].last, r.last)
-			continue
-		}
-		out = append(out, r)
-	}
-	return out, true
 }
 
 // SysctlModule names the module that gives the kernel a key, or "" when it is

@@ -277,3 +277,24 @@ func write(t *testing.T, path, content string) {
 		t.Fatal(err)
 	}
 }
+
+func TestSourcePorts(t *testing.T) {
+	for _, c := range []struct {
+		within, reserved string
+		want             int
+		ok               bool
+	}{
+		{"", "", 28232, true},
+		{"", "30000-32767", 28232, true},
+		{"", "1-65535", 0, true},
+		{"1024\t65535", "30000-32767,8080", 64512 - 2769, true},
+		{"40000 40001", "40001-50000,39000", 1, true},
+		{"60999 32768", "", 0, false},
+		{"", "1-65536", 0, false},
+		{"5", "x", 0, false},
+	} {
+		if n, ok := SourcePorts(c.within, c.reserved); n != c.want || ok != c.ok {
+			t.Errorf("%q without %q: %d, %v; want %d, %v", c.within, c.reserved, n, ok, c.want, c.ok)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package model
 
-import "github.com/netwright/netwright/pkg/model/network"
+import (
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+)
 
 // nodeSysctls are what every node gets unless a document says otherwise. Values and reasons: kOps nodeup/pkg/model/sysctls.go; each links the
 // issue that it came from where there is one. A kernel without such a key is fine.
@@ -9,7 +12,7 @@ func nodeSysctls(in network.Input) []network.Sysctl {
 		{Key: "vm.max_map_count", Value: "1048576", Why: "Elasticsearch and others map many files (kops#1340)"},
 		{Key: "kernel.softlockup_panic", Value: "1", Why: "a stuck node reboots (kubernetes#38001)"},
 		{Key: "kernel.softlockup_all_cpu_backtrace", Value: "1", Why: "and says where it was stuck"},
-		{Key: "net.ipv4.ip_local_reserved_ports", Value: in.Node.NodePortRange.String(), Why: "node ports are no source ports (kops#6342)"},
+		{Key: host.ReservedPorts, Value: in.Node.NodePortRange.String(), Why: "node ports are no source ports (kops#6342)"},
 		{Key: "net.core.somaxconn", Value: "32768", Why: "many connections"},
 		{Key: "net.core.rmem_max", Value: "16777216", Why: "large receive buffers"},
 		{Key: "net.core.wmem_max", Value: "16777216", Why: "large send buffers"},

@@ -35,6 +35,9 @@ func (b *builder) sysctls() error {
 	if err != nil {
 		return err
 	}
+	if keys, err = b.withoutHarm(keys); err != nil {
+		return err
+	}
 	slices.SortStableFunc(keys, func(x, y sysctl) int { return place(x.Key) - place(y.Key) })
 	var text strings.Builder
 	text.WriteString(header)
@@ -54,7 +57,7 @@ func (b *builder) sysctls() error {
 // lateSysctls names who wins over us at boot: what we write then is right only from our first pass on.
 func (b *builder) lateSysctls(keys []sysctl) {
 	for _, late := range b.in.Facts.LateSysctls {
-		i := slices.IndexFunc(keys, func(k sysctl) bool { return tasks.SysctlKey(k.Key) == tasks.SysctlKey(late.Key) })
+		i := find(keys, late.Key)
 		if i < 0 || host.SameSysctl(late.Key, late.Value, keys[i].Value) {
 			continue
 		}

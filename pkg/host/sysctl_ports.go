@@ -1,0 +1,68 @@
+package host
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The keys that say together from which ports a connection may come that names none.
+const (
+	SourcePortRange = "net.ipv4.ip_local_port_range"
+	ReservedPorts   = "net.ipv4.ip_local_reserved_ports"
+)
+
+// SourcePorts counts the ports of a [SourcePortRange] ("32768 60999"; empty: the kernel's default) that [ReservedPorts]
+// ("8080,30000-32767") leave to connections that name none. Values that the kernel would refuse are false.
+// https://docs.kernel.org/networking/ip-sysctl.html (ip_local_port_range, ip_local_reserved_ports)
+func SourcePorts(within, reserved string) (int, bool) {
+	if within == "" {
+		within = "32768 60999"
+	}
+	all, ok := parsePorts(strings.Join(strings.Fields(within), "-"))
+	taken, ok2 := parsePorts(reserved)
+	if !ok || !ok2 || len(all) != 1 {
+		return 0, false
+	}
+	left := int(all[0].last - all[0].first + 1)
+	for _, r := range taken {
+		if first, last := max(r.first, all[0].first), min(r.last, all[0].last); first <= last {
+			left -= int(last - first + 1)
+		}
+	}
+	return left, true
+}
+
+// portRange is an inclusive range of ports.
+type portRange struct{ first, last uint64 }
+
+// parsePorts reads a list such as "8080,30000-32767" into sorted ranges that
+// neither overlap nor touch, as the kernel prints it.
+func parsePorts(s string) ([]portRange, bool) {
+	var all []portRange
+	for item := range strings.SplitSeq(strings.TrimSpace(s), ",") {
+		if item == "" {
+			continue
+		}
+		lo, hi, isRange := strings.Cut(item, "-")
+		if !isRange {
+			hi = lo
+		}
+		first, err1 := strconv.ParseUint(lo, 10, 16)
+		last, err2 := strconv.ParseUint(hi, 10, 16)
+		if err1 != nil || err2 != nil || last < first {
+			return nil, false
+		}
+		all = append(all, portRange{first, last})
+	}
+	slices.SortFunc(all, func(a, b portRange) int { return int(a.first) - int(b.first) })
+	var out []portRange
+	for _, r := range all {
+		if n := len(out); n > 0 && r.first <= out[n-1].last+1 {
+			out[n-1].last = max(out[n-1].last, r.last)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, true
+}

@@ -1,0 +1,52 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// fewestSourcePorts must be left to the node's own connections: to the store that brings a correction, the API server, DNS.
+const fewestSourcePorts = 1024
+
+// withoutHarm refuses values that take the node off the network in a way that no probe sees in time, and drops our own default where it would.
+func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
+	for _, k := range keys {
+		// 8: no address is answered for. The cut comes when the neighbours forget this node: https://docs.kernel.org/networking/ip-sysctl.html
+		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && host.SameSysctl(k.Key, k.Value, "8") {
+			return nil, fmt.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
+		}
+	}
+	within, reserved := find(keys, host.SourcePortRange), find(keys, host.ReservedPorts)
+	left, ok := host.SourcePorts(value(keys, within), value(keys, reserved))
+	switch {
+	case !ok || left >= fewestSourcePorts || within < 0 && reserved < 0:
+		return keys, nil
+	case reserved >= 0 && keys[reserved].origin == config.NodeDefault:
+		b.note(network.Warning, b.view.Origin("spec.serviceNodePortRange"), "ports %s may become source ports on this node: kept for node ports, they would leave %d for its connections",
+			keys[reserved].Value, left)
+		return slices.Delete(keys, reserved, reserved+1), nil
+	case reserved < 0:
+		reserved = within
+	}
+	return nil, fmt.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node can connect to nothing: leave at least %d of %s",
+		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts, host.SourcePortRange)
+}
+
+// find is the index of a key, -1 where nobody sets it.
+func find(keys []sysctl, key string) int {
+	return slices.IndexFunc(keys, func(k sysctl) bool { return tasks.SysctlKey(k.Key) == tasks.SysctlKey(key) })
+}
+
+// value is that of the key at an index of find's.
+func value(keys []sysctl, i int) string {
+	if i < 0 {
+		return ""
+	}
+	return keys[i].Value
+}
