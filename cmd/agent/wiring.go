@@ -33,9 +33,8 @@ import (
 )
 
 const (
-	defaultConf     = "/etc/netwright/agent.yaml"
-	defaultInterval = 10 * time.Minute
-	minInterval     = 5 * time.Second // as in the agent's own file
+	defaultConf = config.AgentFilePath
+	minInterval = 5 * time.Second // as in the agent's own file
 )
 
 // wired is what the flags and the agent's file together say, opened.
@@ -77,7 +76,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	w := &wired{store: store, asked: options.Meter, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
 	if w.interval == 0 {
-		w.interval = defaultInterval
+		w.interval = config.DefaultInterval
 	}
 	w.pass = agent.Pass{
 		Host:   host.Options{Root: f.root, Verify: f.verify},

@@ -14,42 +14,35 @@ const AgentFilePath = "/etc/netwright/agent.yaml"
 
 // AgentFile says where the node's configuration is, and nothing of what it is. Every field may be missing: flags can say the same.
 type AgentFile struct {
-	Store     string `json:"store,omitempty"`     // directory or URL
-	Cluster   string `json:"cluster,omitempty"`   // name under the store
-	NodeGroup string `json:"nodeGroup,omitempty"` // default: what the node's document says
-	Node      string `json:"node,omitempty"`      // default: the host's name
-	// StoreCA is a PEM file with the CAs that may vouch for an https:// or s3:// store, in the place of the machine's own.
-	StoreCA string `json:"storeCA,omitempty"`
-	// StoreCert and StoreKey are PEM files with the client certificate that an https:// store is shown.
-	StoreCert string `json:"storeCert,omitempty"`
-	StoreKey  string `json:"storeKey,omitempty"`
-	// StoreTokenFile holds the bearer token that an https:// store is shown.
-	StoreTokenFile string `json:"storeTokenFile,omitempty"`
-	// Pin is the sha256 of the one manifest that is accepted, lower-case hex; "" for none.
-	Pin string `json:"pin,omitempty"`
-	// TrustedKeys are minisign public keys (the base64 line), one of which must have signed the manifest.
-	TrustedKeys []string `json:"trustedKeys,omitempty"`
-	// InsecureUnsigned takes a manifest that is neither pinned nor signed: whoever can write to the store, or stands before it, rules the node.
+	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
+	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
+	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
+	Node      string `json:"node,omitempty"`      // the node's name in Kubernetes; without it the host's name
+	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the machine's own
+	StoreCA        string   `json:"storeCA,omitempty"`
+	StoreCert      string   `json:"storeCert,omitempty"`      // a PEM file with the client certificate that an https store is shown
+	StoreKey       string   `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
+	StoreTokenFile string   `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
+	Pin            string   `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
+	TrustedKeys    []string `json:"trustedKeys,omitempty"`    // public keys of minisign, one of which must have signed the manifest
+	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to the store, or stands before it, rules the node
 	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
-	// Kubeconfig is the agent's own, for a k8s:// store and for the Nodes of the cluster; "": /etc/netwright/kubeconfig. Of its own Node a node
-	// learns by kubelet's.
-	Kubeconfig string `json:"kubeconfig,omitempty"`
-	// Interval between two looks at the store and the host; 0: the agent's default.
-	Interval time.Duration `json:"interval,omitempty"`
-	// Probes must go on passing when a change may cut the node off, "tcp:10.0.0.1:443" or "ping:10.0.0.1"; none: those that are found.
-	Probes []string `json:"probes,omitempty"`
-	// ProbeWindow is the time after such a change in which they must pass; 0: the agent's default.
-	ProbeWindow time.Duration `json:"probeWindow,omitempty"`
-	// Metrics is where the daemon serves metrics, "127.0.0.1:19870", or [Off]; "": the agent's default.
-	Metrics string `json:"metrics,omitempty"`
-	// NodeStatus is [Off] where the daemon says nothing on the node's Node in the Kubernetes API: no condition, no Events.
+	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own Node a node learns by kubelet's
+	Kubeconfig string        `json:"kubeconfig,omitempty"`
+	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store and the host
+	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443; without them those that are found
+	Probes      []string      `json:"probes,omitempty"`
+	ProbeWindow time.Duration `json:"probeWindow,omitempty"` // the time after such a change in which the probes must pass
+	Metrics     string        `json:"metrics,omitempty"`     // where the daemon serves metrics, or off
+	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no condition and no Events
 	NodeStatus string `json:"nodeStatus,omitempty"`
-	// StatusGroup is the group whose members may read the node's status (agent status) besides root; "": nobody else may.
+	// StatusGroup: the group whose members may read the status (agent status) besides root; without it nobody else may
 	StatusGroup string `json:"statusGroup,omitempty"`
-	// StatusObject is where the daemon puts the node's status as status/<node>.json below the cluster: [On] is the store itself, else a directory or URL; "": nowhere.
+	// StatusObject: where the daemon puts the status as status/<node>.json below the cluster: true is the store itself, else a directory or URL; without
+	// it nowhere
 	StatusObject string `json:"statusObject,omitempty"`
 
-	// LogFormat of the daemon, on stderr: text or json; "": the journal's own, with fields, where stderr is the journal, else text.
+	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the journal, else text
 	LogFormat string `json:"logFormat,omitempty"`
 
 	origins origins
@@ -59,6 +52,13 @@ type AgentFile struct {
 const (
 	LogText = "text"
 	LogJSON = "json"
+)
+
+// What the agent does where neither its file nor a flag says otherwise.
+const (
+	DefaultInterval    = 10 * time.Minute
+	DefaultProbeWindow = 30 * time.Second
+	DefaultMetrics     = "127.0.0.1:19870"
 )
 
 // Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and of ProbeWindow.
@@ -82,33 +82,37 @@ func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 	doc.parse()
 	if doc.root != nil {
 		d := decoder{doc: doc, origins: a.origins}
-		d.mapping(doc.root, "", []field{
-			{name: "store", set: d.text(&a.Store, validStore)},
-			{name: "cluster", set: d.text(&a.Cluster, validName)},
-			{name: "nodeGroup", set: d.text(&a.NodeGroup, validName)},
-			{name: "node", set: d.text(&a.Node, validName)},
-			{name: "storeCA", set: d.absolutePath(&a.StoreCA)},
-			{name: "storeCert", set: d.absolutePath(&a.StoreCert)},
-			{name: "storeKey", set: d.absolutePath(&a.StoreKey)},
-			{name: "storeTokenFile", set: d.absolutePath(&a.StoreTokenFile)},
-			{name: "pin", set: d.text(&a.Pin, validSHA256)},
-			{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
-			{name: "insecureUnsigned", set: d.boolean(&a.InsecureUnsigned)},
-			{name: "kubeconfig", set: d.absolutePath(&a.Kubeconfig)},
-			{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
-			{name: "probes", set: d.texts(&a.Probes, validProbe)},
-			{name: "logFormat", set: d.text(&a.LogFormat, validLogFormat)},
-			{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
-			{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
-			{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
-			{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
-			{name: "statusObject", set: d.statusObject(&a.StatusObject)},
-		})
+		d.mapping(doc.root, "", d.agentFile(a))
 	}
 	if doc.diags.HasErrors() {
 		return nil, doc.diags
 	}
 	return a, doc.diags
+}
+
+func (d *decoder) agentFile(a *AgentFile) []field {
+	return []field{
+		{name: "store", set: d.text(&a.Store, validStore)},
+		{name: "cluster", set: d.text(&a.Cluster, validName)},
+		{name: "nodeGroup", set: d.text(&a.NodeGroup, validName)},
+		{name: "node", set: d.text(&a.Node, validName)},
+		{name: "storeCA", set: d.absolutePath(&a.StoreCA)},
+		{name: "storeCert", set: d.absolutePath(&a.StoreCert)},
+		{name: "storeKey", set: d.absolutePath(&a.StoreKey)},
+		{name: "storeTokenFile", set: d.absolutePath(&a.StoreTokenFile)},
+		{name: "pin", set: d.text(&a.Pin, validSHA256)},
+		{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
+		{name: "insecureUnsigned", set: d.boolean(&a.InsecureUnsigned)},
+		{name: "kubeconfig", set: d.absolutePath(&a.Kubeconfig)},
+		{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
+		{name: "probes", set: d.texts(&a.Probes, validProbe)},
+		{name: "logFormat", set: d.text(&a.LogFormat, validLogFormat)},
+		{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
+		{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
+		{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
+		{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
+		{name: "statusObject", set: d.statusObject(&a.StatusObject)},
+	}
 }
 
 // Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the second.

@@ -25,7 +25,8 @@ type set func(v *value, path string)
 type field struct {
 	name     string
 	set      set
-	unlisted bool // known, but not named to somebody who looks for a field
+	unlisted bool   // known, but not named to somebody who looks for a field
+	about    string // what it is, for the manual, where no struct has a field whose comment says it
 }
 
 // mapping reads v, which must be a mapping, field by field.

@@ -10,13 +10,14 @@ import (
 // Drift says what becomes of a key that was right under this configuration, and that somebody else has changed since. It says nothing of
 // what the configuration itself changes.
 type Drift struct {
-	// Default is the mode of every kind that has none of its own: Repair without a word.
+	// Default: the mode of every kind that has none of its own: repair brings a key back; report leaves it, and plan, status and metrics say so; ignore
+	// leaves it. Without a word: repair
 	Default string `json:"default,omitempty"`
 	// Kinds are the modes of kinds of keys, Keys those of single keys ("sysctl:net.ipv4.ip_forward").
 	Kinds map[string]string `json:"kinds,omitempty"`
 	Keys  map[string]string `json:"keys,omitempty"`
 
-	Contested Contested `json:"contested,omitzero"`
+	Contested Contested `json:"contested,omitzero"` // when a key is given up for a while that somebody else changes back again and again
 }
 
 // The modes of [Drift].
@@ -28,8 +29,8 @@ const (
 
 // Contested says when a key is given up that somebody else changes back again and again. Zero values are the agent's own.
 type Contested struct {
-	After  int      `json:"after,omitempty"`  // repairs
-	Within Duration `json:"within,omitempty"` // of this time
+	After  int      `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
+	Within Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
 // KeyKinds are the kinds of keys: package tasks has them, and a test of package model holds this list against its.
@@ -54,7 +55,7 @@ func (n *Node) Mode(key string) (mode, path string) {
 func (d *decoder) drift(to *Drift) []field {
 	fields := []field{
 		{name: "default", set: d.mode(&to.Default)},
-		{name: "keys", set: d.driftKeys(&to.Keys)},
+		{name: "keys", set: d.driftKeys(&to.Keys), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
 		{name: "contested", set: d.into(func() []field {
 			return []field{
 				{name: "after", set: d.number(&to.Contested.After, 2, 1000)},
@@ -63,7 +64,7 @@ func (d *decoder) drift(to *Drift) []field {
 		})},
 	}
 	for _, kind := range KeyKinds() {
-		fields = append(fields, field{name: kind, set: d.modeOf(&to.Kinds, kind)})
+		fields = append(fields, field{name: kind, set: d.modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
 }
@@ -92,6 +93,9 @@ func (d *decoder) modeOf(to *map[string]string, name string) set {
 func (d *decoder) driftKeys(to *map[string]string) set {
 	return func(v *value, at string) {
 		var fields []field
+		if d.told != nil {
+			fields = append(fields, field{name: "KIND:NAME", set: d.modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+		}
 		if v.kind == kindMap {
 			for i := range v.entries {
 				if e := &v.entries[i]; d.driftKey(e, at) {

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ type Field struct {
 	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
 	Takes   string // in the words of the error that any other value gets
 	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
+	About   string // what it is; "" where the comment on its field in this package's types says so
 }
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has the name. The manual is made of it.
@@ -40,23 +42,40 @@ func NetworkFields(name string) []Field {
 	return nil
 }
 
-// tell notes fields instead of reading them. What each takes is asked of itself: it is given nothing, and its complaint says what it wants.
+// tell notes fields instead of reading them.
 func (d *decoder) tell(at string, fields []field) {
-	nothing := &value{pos: pos{1, 1}}
 	for _, f := range fields {
 		if f.unlisted {
 			continue
 		}
-		path := join(at, f.name)
 		i := len(*d.told)
-		*d.told = append(*d.told, Field{Path: path})
-		takes := d.wants(f.set, nothing, path)
-		if takes == "a list" {
-			one := d.wants(f.set, &value{kind: kindList, pos: nothing.pos, items: []*value{nothing}}, path)
-			takes = strings.TrimSuffix("a list: "+one, ": a mapping")
-		}
+		*d.told = append(*d.told, Field{Path: join(at, f.name), About: f.about})
+		takes := d.takes(f.set, join(at, f.name))
 		(*d.told)[i].Takes = takes
 	}
+}
+
+// takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
+func (d *decoder) takes(set set, path string) string {
+	nothing, odd := &value{pos: pos{1, 1}}, &value{kind: kindString, text: "\x00", pos: pos{1, 1}}
+	list := func(v *value) *value { return &value{kind: kindList, pos: v.pos, items: []*value{v}} }
+	takes, of := d.wants(set, nothing, path), ""
+	if takes == "a list" {
+		of = "a list: "
+		if takes = d.wants(set, list(nothing), path); takes == "a mapping" {
+			return "a list"
+		}
+		odd = list(odd)
+	}
+	if takes == "a string" {
+		if form := d.wants(set, odd, path); form != "anything" {
+			takes = form
+		}
+	}
+	for _, detail := range []string{", and this is ", ", at most 253 "} { // of a value, and what no table needs
+		takes, _, _ = strings.Cut(takes, detail)
+	}
+	return of + strings.TrimPrefix(takes, "a string: ")
 }
 
 // wants is what a setter complains that it expected; a mapping does not complain here, it tells its own fields.
@@ -90,8 +109,11 @@ func (n *Node) defaultOf(path string) string {
 	if at == nil {
 		return ""
 	}
-	return fmt.Sprint(at)
+	return strings.Trim(fmt.Sprint(at), "[]")
 }
+
+// besideNetworks are the fields of spec.networking that belong to no single network.
+var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node), without those of single networks, which
 // [NetworkFields] has; nil for another kind. The manual is made of it.
@@ -114,7 +136,7 @@ func DocumentFields(kind string) []Field {
 		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
 		name, _, _ := strings.Cut(rest, ".")
 		name, _, _ = strings.Cut(name, "[")
-		if networking && name != "bridgeNetfilter" {
+		if networking && !slices.Contains(besideNetworks[:], name) {
 			continue
 		}
 		f.Default = n.defaultOf(f.Path)
@@ -122,4 +144,24 @@ func DocumentFields(kind string) []Field {
 		out = append(out, f)
 	}
 	return out
+}
+
+// AgentFields lists the fields of the agent's own file. The manual is made of it.
+func AgentFields() []Field {
+	d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
+	d.mapping(&value{}, "", d.agentFile(&AgentFile{}))
+	for i := range *d.told {
+		f := &(*d.told)[i]
+		switch f.Path {
+		case "interval":
+			f.Default = DefaultInterval.String()
+		case "probeWindow":
+			f.Default = DefaultProbeWindow.String()
+		case "metrics":
+			f.Default = DefaultMetrics
+		case "nodeStatus":
+			f.Default = On
+		}
+	}
+	return *d.told
 }

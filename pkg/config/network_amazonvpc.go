@@ -3,10 +3,11 @@ package config
 // AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, AmazonVPCNetworkingSpec
 type AmazonVPC struct {
-	Image              string            `json:"image,omitempty"`
-	InitImage          string            `json:"initImage,omitempty"`
-	NetworkPolicyAgent string            `json:"networkPolicyAgentImage,omitempty"`
-	Env                map[string]string `json:"env,omitempty"` // of the container aws-node
+	Image              string `json:"image,omitempty"`                   // of aws-node; for its DaemonSet
+	InitImage          string `json:"initImage,omitempty"`               // of aws-node's init container; for its DaemonSet
+	NetworkPolicyAgent string `json:"networkPolicyAgentImage,omitempty"` // of the container that keeps network policy; for its DaemonSet
+	// Env: environment of the container aws-node, such as ENABLE_PREFIX_DELEGATION; entries merge by name
+	Env map[string]string `json:"env,omitempty"`
 }
 
 func (d *decoder) amazonVPC(a *AmazonVPC) []field {
@@ -25,7 +26,10 @@ func (d *decoder) env(to *map[string]string) set {
 	return func(v *value, at string) {
 		d.list(func(v *value, at string) {
 			var name, value string
-			d.mapping(v, at, []field{{name: "name", set: d.text(&name, nil)}, {name: "value", set: d.text(&value, nil)}})
+			d.mapping(v, at, []field{
+				{name: "name", set: d.text(&name, nil), about: "of the variable"},
+				{name: "value", set: d.text(&value, nil), about: "of the variable; without it empty"},
+			})
 			if !d.required(v, at, "name") {
 				return
 			}

@@ -3,12 +3,14 @@ package config
 // Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its own.
 // https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
 type Antrea struct {
-	TrafficEncapMode      string `json:"trafficEncapMode"`           // what carries pods' packets between nodes: tunnels, routes, routes within a segment, or another network
+	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes (noEncap), routes within a segment (hybrid), or another
+	// network (networkPolicyOnly)
+	TrafficEncapMode      string `json:"trafficEncapMode"`
 	TunnelType            string `json:"tunnelType"`                 // of encap and hybrid
-	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // between nodes, in encap mode
-	ProxyAll              bool   `json:"proxyAll,omitempty"`         // replaces kube-proxy
-	DefaultMTU            int    `json:"defaultMTU,omitempty"`       // 0: the link's less the encapsulation
-	SecondaryNetwork      bool   `json:"secondaryNetwork,omitempty"` // bridges a link of the node for VLANs of pods
+	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // what encrypts between nodes, in mode encap
+	ProxyAll              bool   `json:"proxyAll,omitempty"`         // Antrea serves all services in the place of kube-proxy
+	DefaultMTU            int    `json:"defaultMTU,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
+	SecondaryNetwork      bool   `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
 }
 
 // Tunnels says that nodes talk to each other by Open vSwitch's tunnels.

@@ -15,17 +15,18 @@ func bare(name string, at func(*Networking) **Bare) choice {
 
 // ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its configuration
 type ACI struct {
-	MTU int `json:"mtu,omitempty"` // interface_mtu, of the pods' links; 0: that of the infrastructure VLAN's link less 100
+	// MTU: of the pods' links (interface_mtu); not said: that of the infrastructure VLAN's link less 100
+	MTU int `json:"mtu,omitempty"`
 }
 
 // Contrail is Contrail, Tungsten Fabric, or OpenSDN. https://github.com/OpenSDN-io/tf-container-builder
 type Contrail struct {
-	Operator bool `json:"operator,omitempty"` // tf-operator deployed it, whose conf is 10-tf-cni.conf
+	Operator bool `json:"operator,omitempty"` // tf-operator deployed it; its conf is 10-tf-cni.conf then
 }
 
 // KVSwitch is k-vswitch. https://github.com/k-vswitch/k-vswitch
 type KVSwitch struct {
-	Overlay string `json:"overlay"` // "vxlan" (default) or "gre"
+	Overlay string `json:"overlay"` // what carries packets between nodes
 }
 
 // archived are the choices of networks that ended, sleep, or cannot be had without their maker.

@@ -6,22 +6,22 @@ import "fmt"
 // ConfigMap. The node acts on backend and mtu; the rest is for the DaemonSet, and only recorded here. "" and 0 mean: Calico's default.
 // https://github.com/kubernetes/kops/blob/v1.27.0/pkg/apis/kops/networking.go, CanalNetworkingSpec
 type Canal struct {
-	Backend                         string `json:"backend"`                               // of flannel: "vxlan" (default), "host-gw", "wireguard", "udp"
-	MTU                             int    `json:"mtu,omitempty"`                         // of the pods' links; 0: flanneld's
-	ChainInsertMode                 string `json:"chainInsertMode,omitempty"`             // "insert", "append"
-	CPURequest                      string `json:"cpuRequest,omitempty"`                  //
-	DefaultEndpointToHostAction     string `json:"defaultEndpointToHostAction,omitempty"` // what becomes of pods' packets to their node: "ACCEPT", "DROP", "RETURN"
-	DisableTxChecksumOffloading     bool   `json:"disableTxChecksumOffloading,omitempty"`
-	FlannelForwardRules             *bool  `json:"flanneldIptablesForwardRules,omitempty"` // nil: yes, flanneld accepts forwarded packets
-	IptablesBackend                 string `json:"iptablesBackend,omitempty"`              // "Auto", "Legacy", "NFT"
-	LogSeveritySys                  string `json:"logSeveritySys,omitempty"`
-	PrometheusGoMetricsEnabled      bool   `json:"prometheusGoMetricsEnabled,omitempty"`
-	PrometheusMetricsEnabled        bool   `json:"prometheusMetricsEnabled,omitempty"`
-	PrometheusMetricsPort           int    `json:"prometheusMetricsPort,omitempty"`
-	PrometheusProcessMetricsEnabled bool   `json:"prometheusProcessMetricsEnabled,omitempty"`
-	TyphaPrometheusMetricsEnabled   bool   `json:"typhaPrometheusMetricsEnabled,omitempty"`
-	TyphaPrometheusMetricsPort      int    `json:"typhaPrometheusMetricsPort,omitempty"`
-	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`
+	Backend                         string `json:"backend"`                                   // of flannel: what carries packets between nodes
+	MTU                             int    `json:"mtu,omitempty"`                             // of the pods' links; not said: flanneld's
+	ChainInsertMode                 string `json:"chainInsertMode,omitempty"`                 // whether Felix puts its rules before those of others or after; for its DaemonSet
+	CPURequest                      string `json:"cpuRequest,omitempty"`                      // of calico-node, such as 100m; for its DaemonSet
+	DefaultEndpointToHostAction     string `json:"defaultEndpointToHostAction,omitempty"`     // what becomes of pods' packets to their own node; for its DaemonSet
+	DisableTxChecksumOffloading     bool   `json:"disableTxChecksumOffloading,omitempty"`     // of the VXLAN link, for kernels that compute wrong checksums; for its DaemonSet
+	FlannelForwardRules             *bool  `json:"flanneldIptablesForwardRules,omitempty"`    // flanneld accepts forwarded packets of pods; not said: yes. For its DaemonSet
+	IptablesBackend                 string `json:"iptablesBackend,omitempty"`                 // which iptables Felix writes; for its DaemonSet
+	LogSeveritySys                  string `json:"logSeveritySys,omitempty"`                  // what Felix logs to syslog; for its DaemonSet
+	PrometheusGoMetricsEnabled      bool   `json:"prometheusGoMetricsEnabled,omitempty"`      // with metrics of Go's runtime; for its DaemonSet
+	PrometheusMetricsEnabled        bool   `json:"prometheusMetricsEnabled,omitempty"`        // Felix serves metrics; for its DaemonSet
+	PrometheusMetricsPort           int    `json:"prometheusMetricsPort,omitempty"`           // where Felix serves metrics; for its DaemonSet
+	PrometheusProcessMetricsEnabled bool   `json:"prometheusProcessMetricsEnabled,omitempty"` // with metrics of the process; for its DaemonSet
+	TyphaPrometheusMetricsEnabled   bool   `json:"typhaPrometheusMetricsEnabled,omitempty"`   // Typha serves metrics; for its Deployment
+	TyphaPrometheusMetricsPort      int    `json:"typhaPrometheusMetricsPort,omitempty"`      // where Typha serves metrics; for its Deployment
+	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
 }
 
 func (d *decoder) canal(c *Canal) []field {

@@ -5,17 +5,17 @@ import "slices"
 // Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's; they are accepted and not looked at. "" means: kOps' or Cilium's default.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
 type Cilium struct {
-	Version                string `json:"version,omitempty"`
-	Tunnel                 string `json:"tunnel"`                           // "vxlan" (default), "geneve", "disabled"; with ENI "disabled"
-	IPAM                   string `json:"ipam"`                             // "kubernetes" (default), "eni", "crd", "cluster-pool" …
+	Version                string `json:"version,omitempty"`                // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
+	Tunnel                 string `json:"tunnel"`                           // what carries packets between nodes; with ipam eni, and with pods of IPv6 only: disabled
+	IPAM                   string `json:"ipam"`                             // who gives pods their addresses: kubernetes, eni, crd, cluster-pool, azure, alibabacloud …
 	EnableEncryption       bool   `json:"enableEncryption,omitempty"`       // between nodes
-	EncryptionType         string `json:"encryptionType,omitempty"`         // "ipsec" (default), "wireguard"
-	EnableNodePort         bool   `json:"enableNodePort,omitempty"`         // replaces kube-proxy
+	EncryptionType         string `json:"encryptionType,omitempty"`         // what encrypts
+	EnableNodePort         bool   `json:"enableNodePort,omitempty"`         // Cilium serves services in the place of kube-proxy
 	EtcdManaged            bool   `json:"etcdManaged,omitempty"`            // an etcd of its own, on port 4003 of the control plane
-	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"` // "crd" (default), "kvstore"
-	ChainingMode           string `json:"chainingMode,omitempty"`           // "none" (default), "portmap", "aws-cni" …
-	CNIExclusive           *bool  `json:"cniExclusive,omitempty"`           // nil: yes, it renames every other conf
-	MTU                    int    `json:"mtu,omitempty"`                    // 0: Cilium finds it
+	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"` // where identities are kept: in the Kubernetes API (crd) or in etcd (kvstore)
+	ChainingMode           string `json:"chainingMode,omitempty"`           // the plugin that Cilium is chained after: none, portmap, aws-cni, generic-veth …
+	CNIExclusive           *bool  `json:"cniExclusive,omitempty"`           // Cilium renames every other conf; not said: yes. multus needs false
+	MTU                    int    `json:"mtu,omitempty"`                    // of the node's links; not said: Cilium finds it
 }
 
 // ENI says that pods have addresses of the instance's interfaces.

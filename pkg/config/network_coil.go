@@ -6,7 +6,7 @@ import "strings"
 type Coil struct {
 	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
 	Egress       bool `json:"egress"`                 // pods leave by NAT servers, over FoU
-	CompatCalico bool `json:"compatCalico,omitempty"` // names of the pods' links as Calico makes them
+	CompatCalico bool `json:"compatCalico,omitempty"` // names the pods' links as Calico does
 }
 
 func (d *decoder) coil(c *Coil) []field {
@@ -20,7 +20,7 @@ func (d *decoder) coil(c *Coil) []field {
 // Hybridnet holds what of its daemon matters to the node; kOps never had it. https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
 type Hybridnet struct {
 	NetworkType string `json:"networkType"` // of the network that most pods are in
-	ConfName    string `json:"cniConfName"` // in the conf directory
+	ConfName    string `json:"cniConfName"` // the name of its conf, in the conf directory
 	Policy      bool   `json:"policy"`      // Felix keeps network policy
 }
 

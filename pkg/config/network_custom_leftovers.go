@@ -3,124 +3,127 @@ package config
 // CustomLeftovers is what the network leaves when it goes, each thing by its exact name and mark. Which marks are refused, because they
 // could be somebody else's, is for the model to know. The types have the fields of the marks of package tasks, which say what they mean.
 type CustomLeftovers struct {
-	Units     []string        `json:"units,omitempty"`
-	Moved     []CustomMoved   `json:"moved,omitempty"`
-	Programs  []CustomProgram `json:"programs,omitempty"`
-	Rules     []CustomRule    `json:"rules,omitempty"`
-	Routes    []CustomRoute   `json:"routes,omitempty"`
-	IPVS      []CustomIPVS    `json:"ipvs,omitempty"`
-	Chains    []CustomChain   `json:"chains,omitempty"` // of iptables
-	Tables    []CustomTable   `json:"tables,omitempty"` // of nft
-	IPSets    []string        `json:"ipsets,omitempty"`
-	XFRM      []CustomXFRM    `json:"xfrm,omitempty"`
-	OVS       []CustomOVS     `json:"ovs,omitempty"`
-	Links     []CustomLink    `json:"links,omitempty"`
-	Pins      []string        `json:"pins,omitempty"`
-	Sysctls   []CustomValue   `json:"sysctls,omitempty"`
-	Lines     []CustomLine    `json:"lines,omitempty"`
-	Files     []string        `json:"files,omitempty"`
-	LocalRule bool            `json:"localRule,omitempty"` // it moves the rule for local addresses
+	Units     []string        `json:"units,omitempty"`     // systemd units that would make it again
+	Moved     []CustomMoved   `json:"moved,omitempty"`     // links to which it moved the machine's addresses; those go back to their device
+	Programs  []CustomProgram `json:"programs,omitempty"`  // eBPF programs that are attached without a pin
+	Rules     []CustomRule    `json:"rules,omitempty"`     // policy rules (ip rule)
+	Routes    []CustomRoute   `json:"routes,omitempty"`    // routes, of any table
+	IPVS      []CustomIPVS    `json:"ipvs,omitempty"`      // services of IPVS
+	Chains    []CustomChain   `json:"chains,omitempty"`    // chains and rules of iptables
+	Tables    []CustomTable   `json:"tables,omitempty"`    // tables of nft
+	IPSets    []string        `json:"ipsets,omitempty"`    // names or patterns of ipsets
+	XFRM      []CustomXFRM    `json:"xfrm,omitempty"`      // policies and states of IPsec
+	OVS       []CustomOVS     `json:"ovs,omitempty"`       // what it has in Open vSwitch
+	Links     []CustomLink    `json:"links,omitempty"`     // virtual links
+	Pins      []string        `json:"pins,omitempty"`      // eBPF objects below /sys/fs/bpf, paths or patterns
+	Sysctls   []CustomValue   `json:"sysctls,omitempty"`   // kernel parameters that it writes at run time, without a file
+	Lines     []CustomLine    `json:"lines,omitempty"`     // lines in files of others
+	Files     []string        `json:"files,omitempty"`     // paths or patterns; a slash at the end is a directory with all that is in it
+	LocalRule bool            `json:"localRule,omitempty"` // it moves the rule for local addresses from priority 0
 	Others    []string        `json:"others,omitempty"`    // in words: what no agent takes away
 }
 
 // CustomRule marks policy rules.
 type CustomRule struct {
-	Priority int    `json:"priority,omitempty"`
-	Mark     uint32 `json:"mark,omitempty"`
-	Mask     uint32 `json:"mask,omitempty"`
-	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"`
-	IIF      string `json:"iif,omitempty"`
-	From     bool   `json:"from,omitempty"`
-	Pods     bool   `json:"pods,omitempty"`
+	Priority int    `json:"priority,omitempty"` // of the rule. All that is set in one entry must hold
+	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
+	Mask     uint32 `json:"mask,omitempty"`     // of that mark
+	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone: every rule that leads there
+	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule of others leads there
+	Last int    `json:"last,omitempty"`
+	IIF  string `json:"iif,omitempty"` // the link that packets come from; may be a pattern
+	From bool   `json:"from,omitempty"`
+	Pods bool   `json:"pods,omitempty"` // it is from or to an address of the pods
 }
 
 // CustomRoute marks routes.
 type CustomRoute struct {
-	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"`
-	Protocol int    `json:"protocol,omitempty"`
-	Link     string `json:"link,omitempty"`
-	Pods     bool   `json:"pods,omitempty"`
+	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main
+	Last     int    `json:"last,omitempty"`     // with `table`: tables from that to this one
+	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number of who made it: 12 bird, 17 kube-router, 80 felix
+	Link     string `json:"link,omitempty"`     // the link that it goes through; may be a pattern
+	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
 	Via      bool   `json:"via,omitempty"`
-	Type     string `json:"type,omitempty"`
+	Type     string `json:"type,omitempty"` // of the route
 }
 
 // CustomChain marks chains of iptables, or rules in chains of others.
 type CustomChain struct {
-	Table   string `json:"table,omitempty"`
+	Table string `json:"table,omitempty"` // of iptables; not said: any
+	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule that leads there
 	Chain   string `json:"chain,omitempty"`
-	Comment string `json:"comment,omitempty"`
-	Target  string `json:"target,omitempty"`
-	In      string `json:"in,omitempty"`
-	Out     string `json:"out,omitempty"`
-	Set     string `json:"set,omitempty"`
+	Comment string `json:"comment,omitempty"` // of a rule; may be a pattern
+	Target  string `json:"target,omitempty"`  // of a rule (-j); may be a pattern
+	In      string `json:"in,omitempty"`      // a rule's incoming link as iptables prints it: eth0, cali+, "! lo"; may be a pattern
+	Out     string `json:"out,omitempty"`     // a rule's outgoing link, likewise
+	Set     string `json:"set,omitempty"`     // an ipset that a rule asks; may be a pattern
 }
 
 // CustomTable marks tables of nft.
 type CustomTable struct {
-	Family string `json:"family"`
-	Name   string `json:"name"`
+	Family string `json:"family"` // of the table
+	Name   string `json:"name"`   // name or pattern
 }
 
 // CustomLink marks links.
 type CustomLink struct {
+	// Name: name or pattern. One with a device behind it, or that a default route goes through, is never meant
 	Name   string `json:"name"`
-	Kind   string `json:"kind,omitempty"`
-	Master string `json:"master,omitempty"`
-	MAC    string `json:"mac,omitempty"`
-	Alias  string `json:"alias,omitempty"`
-	Pods   bool   `json:"pods,omitempty"`
+	Kind   string `json:"kind,omitempty"`   // veth, vxlan, bridge …; required
+	Master string `json:"master,omitempty"` // the bridge that it is a port of; not said: any or none
+	MAC    string `json:"mac,omitempty"`    // its MAC address; may be a pattern such as 00:53:*
+	Alias  string `json:"alias,omitempty"`  // what `ip link` shows as its alias; may be a pattern
+	Pods   bool   `json:"pods,omitempty"`   // a route through it, or an address of it, is within the pods' addresses
 }
 
 // CustomMoved marks a link to which it moves the machine's addresses.
 type CustomMoved struct {
-	Link string `json:"link"`
-	Kind string `json:"kind,omitempty"`
+	Link string `json:"link"`           // name or pattern
+	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
 }
 
 // CustomProgram marks eBPF programs that are attached without a pin.
 type CustomProgram struct {
-	Hook string `json:"hook"`
-	Name string `json:"name"`
+	Hook string `json:"hook"` // where it is attached
+	Name string `json:"name"` // name or pattern; the kernel keeps 15 characters of a name, tc all
 }
 
 // CustomIPVS marks services of IPVS.
 type CustomIPVS struct {
-	Link   string `json:"link,omitempty"`
-	Pods   bool   `json:"pods,omitempty"`
-	Unless string `json:"unless,omitempty"`
+	Link   string `json:"link,omitempty"`   // its address is one of this link's
+	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
+	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
 }
 
 // CustomXFRM marks policies and states of IPsec.
 type CustomXFRM struct {
-	Mark     uint32 `json:"mark,omitempty"`
-	Mask     uint32 `json:"mask,omitempty"`
-	ReqID    int    `json:"reqID,omitempty"`
-	IfID     int    `json:"ifID,omitempty"`
-	Priority int    `json:"priority,omitempty"`
-	States   bool   `json:"states,omitempty"`
+	Mark     uint32 `json:"mark,omitempty"`     // of these bits; others may be asked for as well
+	Mask     uint32 `json:"mask,omitempty"`     // of that mark
+	ReqID    int    `json:"reqID,omitempty"`    // the reqid of policies and states
+	IfID     int    `json:"ifID,omitempty"`     // the number of their xfrm interface (if_id)
+	Priority int    `json:"priority,omitempty"` // of a policy; states have none
+	States   bool   `json:"states,omitempty"`   // the states to which its policies lead, by their number (spi) and address, go too
 }
 
 // CustomOVS marks what it has in Open vSwitch.
 type CustomOVS struct {
-	Socket   string   `json:"socket,omitempty"`
-	Bridges  []string `json:"bridges,omitempty"`
-	Ports    []string `json:"ports,omitempty"`
-	Keys     []string `json:"keys,omitempty"`
-	Tunnels  []string `json:"tunnels,omitempty"`
-	Datapath string   `json:"datapath,omitempty"`
+	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; not said: /run/openvswitch/db.sock
+	Bridges  []string `json:"bridges,omitempty"`  // names or patterns
+	Ports    []string `json:"ports,omitempty"`    // ports of its bridges that are no pod's, such as antrea-gw0; names or patterns
+	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config in the table Open_vSwitch
+	Tunnels  []string `json:"tunnels,omitempty"`  // tunnel devices, such as genev_sys_6081
+	Datapath string   `json:"datapath,omitempty"` // such as ovs-system
 }
 
 // CustomValue marks a kernel parameter that it writes at run time.
 type CustomValue struct {
-	Key     string `json:"key"`
-	Wrote   string `json:"wrote"`
-	Default string `json:"default"`
+	Key     string `json:"key"`     // as sysctl(8) has it
+	Wrote   string `json:"wrote"`   // the value that it writes: another one is somebody else's, and stays
+	Default string `json:"default"` // the kernel's own, where no file of the host sets another
 }
 
 // CustomLine marks a line in a file of others.
 type CustomLine struct {
-	File string `json:"file"`
-	Line string `json:"line"`
+	File string `json:"file"` // the file of others
+	Line string `json:"line"` // word by word; how much white space is between them does not count
 }

@@ -3,21 +3,21 @@ package config
 // Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
 type Kindnet struct {
-	Version                      string             `json:"version,omitempty"`
-	NetworkPolicies              *bool              `json:"networkPolicies,omitempty"`
-	AdminNetworkPolicies         *bool              `json:"adminNetworkPolicies,omitempty"`
-	BaselineAdminNetworkPolicies *bool              `json:"baselineAdminNetworkPolicies,omitempty"`
-	DNSCaching                   *bool              `json:"dnsCaching,omitempty"`
-	NAT64                        *bool              `json:"nat64,omitempty"`
-	FastPathThreshold            int                `json:"fastPathThreshold,omitempty"` // packets; 0: no flow table
-	Masquerade                   *KindnetMasquerade `json:"masquerade,omitempty"`
-	LogLevel                     int                `json:"logLevel,omitempty"`
+	Version                      string             `json:"version,omitempty"`                      // of kindnet; for its DaemonSet
+	NetworkPolicies              *bool              `json:"networkPolicies,omitempty"`              // kindnet keeps NetworkPolicy; for its DaemonSet
+	AdminNetworkPolicies         *bool              `json:"adminNetworkPolicies,omitempty"`         // kindnet keeps AdminNetworkPolicy; for its DaemonSet
+	BaselineAdminNetworkPolicies *bool              `json:"baselineAdminNetworkPolicies,omitempty"` // kindnet keeps BaselineAdminNetworkPolicy; for its DaemonSet
+	DNSCaching                   *bool              `json:"dnsCaching,omitempty"`                   // kindnet caches DNS on the node; for its DaemonSet
+	NAT64                        *bool              `json:"nat64,omitempty"`                        // pods of IPv6 reach IPv4 by translation; for its DaemonSet
+	FastPathThreshold            int                `json:"fastPathThreshold,omitempty"`            // after this many packets a flow takes the kernel's flow table; 0: there is none
+	Masquerade                   *KindnetMasquerade `json:"masquerade,omitempty"`                   // what leaves with the node's address; for its DaemonSet
+	LogLevel                     int                `json:"logLevel,omitempty"`                     // of klog; for its DaemonSet
 }
 
 // KindnetMasquerade says what leaves with the node's address.
 type KindnetMasquerade struct {
-	Enabled            *bool `json:"enabled,omitempty"`
-	NonMasqueradeCIDRs CIDRs `json:"nonMasqueradeCIDRs,omitempty"`
+	Enabled            *bool `json:"enabled,omitempty"`            // whether anything does
+	NonMasqueradeCIDRs CIDRs `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
 }
 
 func (d *decoder) kindnet(k *Kindnet) []field {
@@ -42,7 +42,7 @@ func (d *decoder) kindnet(k *Kindnet) []field {
 
 // KubeRouter is kOps' kubeRouter.
 type KubeRouter struct {
-	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // for its DaemonSet; only recorded here
+	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
 }
 
 // GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there either.

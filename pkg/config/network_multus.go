@@ -5,12 +5,13 @@ import "fmt"
 // Multus is a meta plugin beside the cluster's network: every pod gets that one first, and what its annotations name besides. kOps has no field for it.
 // https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/docs/configuration.md
 type Multus struct {
-	Mode               string   `json:"mode"`                // "thick" (default): a shim and a daemon; "thin": one binary
-	Writer             string   `json:"writer"`              // "DaemonSet" (default): from the first other conf; "netwright": with the conf that we write
-	Delegates          []string `json:"delegates,omitempty"` // plugins of asset cni-plugins that attachments use: macvlan, static …
-	NamespaceIsolation bool     `json:"namespaceIsolation,omitempty"`
-	GlobalNamespaces   string   `json:"globalNamespaces,omitempty"`
-	LogLevel           string   `json:"logLevel,omitempty"` // "debug", "verbose", "error", "panic"; "": its own
+	Mode string `json:"mode"` // thick: a shim and a daemon; thin: one binary
+	// Writer: who writes the conf: DaemonSet (multus itself, from the first other conf) or netwright (around the conf that it writes)
+	Writer             string   `json:"writer"`
+	Delegates          []string `json:"delegates,omitempty"`          // plugins of asset cni-plugins that attachments use, such as macvlan and static
+	NamespaceIsolation bool     `json:"namespaceIsolation,omitempty"` // pods take attachments of their own namespace only
+	GlobalNamespaces   string   `json:"globalNamespaces,omitempty"`   // with namespaceIsolation: namespaces, with commas, whose attachments everybody may take
+	LogLevel           string   `json:"logLevel,omitempty"`           // of multus; not said: its own
 }
 
 // Thin says that the plugin does the work itself.

@@ -7,12 +7,12 @@ import (
 
 // KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it. https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
 type KubeOVN struct {
-	NetworkType  string `json:"networkType"`         // between nodes; vlan is an underlay, without tunnels
-	Interface    string `json:"interface,omitempty"` // underlay: the link that joins br-<provider>, with its addresses
-	MTU          int    `json:"mtu,omitempty"`       // 0: the link's less the encapsulation
-	IPsec        bool   `json:"ipsec,omitempty"`
-	TProxy       bool   `json:"tproxy,omitempty"`  // probes of pods in VPCs
-	ConfPriority string `json:"cniConfigPriority"` // the first characters of the conf's name
+	NetworkType  string `json:"networkType"`         // what carries packets between nodes; vlan is an underlay, without tunnels
+	Interface    string `json:"interface,omitempty"` // of an underlay: the link that joins br-<provider>, with its addresses
+	MTU          int    `json:"mtu,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
+	IPsec        bool   `json:"ipsec,omitempty"`     // encrypts the tunnels between nodes
+	TProxy       bool   `json:"tproxy,omitempty"`    // kubelet's probes reach pods in VPCs of their own
+	ConfPriority string `json:"cniConfigPriority"`   // the first characters of the conf's name, which say its place among others
 }
 
 func (d *decoder) kubeOVN(k *KubeOVN) []field {
@@ -43,12 +43,14 @@ func validPriority(s string) string {
 
 // OVNKubernetes holds what of ovnkube matters to the node; kOps never had it. https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
 type OVNKubernetes struct {
-	GatewayMode string `json:"gatewayMode"`                // how pods leave the node: by OVN, by the host's own routes, not at all
-	Interface   string `json:"gatewayInterface,omitempty"` // that becomes the bridge br<name>, with its addresses; "": the default route's
-	MTU         int    `json:"mtu"`                        // of the pods
-	EncapPort   int    `json:"encapPort"`                  // of Geneve
-	HostOVS     bool   `json:"hostOVS,omitempty"`          // Open vSwitch runs on the host, and not in the DaemonSet ovs-node
-	IPsec       bool   `json:"ipsec,omitempty"`
+	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not at all (disabled)
+	GatewayMode string `json:"gatewayMode"`
+	// Interface: the link that becomes the bridge br<name>, with its addresses; not said: the default route's
+	Interface string `json:"gatewayInterface,omitempty"`
+	MTU       int    `json:"mtu"`               // of the pods' links
+	EncapPort int    `json:"encapPort"`         // of Geneve
+	HostOVS   bool   `json:"hostOVS,omitempty"` // Open vSwitch runs on the host, and not in the DaemonSet ovs-node
+	IPsec     bool   `json:"ipsec,omitempty"`   // encrypts the tunnels between nodes
 }
 
 func (d *decoder) ovnKubernetes(o *OVNKubernetes) []field {

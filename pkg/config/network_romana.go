@@ -8,8 +8,8 @@ import (
 // Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the node are told since no DNS is there yet.
 // https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
 type Romana struct {
-	DaemonServiceIP string `json:"daemonServiceIP"` // default: the 99th of the services' range
-	EtcdServiceIP   string `json:"etcdServiceIP"`   // default: the 88th
+	DaemonServiceIP string `json:"daemonServiceIP"` // the address of its service romana; without it the 99th of the services' range
+	EtcdServiceIP   string `json:"etcdServiceIP"`   // the address of its service romana-etcd; without it the 88th of the services' range
 }
 
 func (d *decoder) romana(r *Romana) []field {

@@ -3,12 +3,12 @@ package config
 // Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go, WeaveNetworkingSpec
 type Weave struct {
-	MTU         int    `json:"mtu,omitempty"`         // WEAVE_MTU; 0: Weave's 1376
-	ConnLimit   int    `json:"connLimit,omitempty"`   // peers that one node talks to; 0: 200
-	NoMasqLocal int    `json:"noMasqLocal,omitempty"` // 1: clients keep their address with externalTrafficPolicy: Local
-	NetExtra    string `json:"netExtraArgs,omitempty"`
-	NPCExtra    string `json:"npcExtraArgs,omitempty"`
-	Version     string `json:"version,omitempty"`
+	MTU         int    `json:"mtu,omitempty"`          // WEAVE_MTU; not said: Weave's 1376
+	ConnLimit   int    `json:"connLimit,omitempty"`    // how many peers one node talks to; not said: 200. For its DaemonSet
+	NoMasqLocal int    `json:"noMasqLocal,omitempty"`  // 1: clients keep their address with externalTrafficPolicy: Local; for its DaemonSet
+	NetExtra    string `json:"netExtraArgs,omitempty"` // further arguments of weaver; for its DaemonSet
+	NPCExtra    string `json:"npcExtraArgs,omitempty"` // further arguments of weave-npc; for its DaemonSet
+	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
 }
 
 func (d *decoder) weave(w *Weave) []field {

@@ -20,58 +20,66 @@ type Select struct {
 // key carry the key: "spec.sysctlParameters[net.ipv4.ip_forward]", "spec.fileAssets[/etc/hello]", "spec.assets[cni-plugins]", "spec.hooks[fix.service]".
 type Node struct {
 	Cluster   string `json:"cluster"`   // metadata.name of the Cluster
-	NodeGroup string `json:"nodeGroup"` // metadata.name of the NodeGroup; "" when none was selected
+	NodeGroup string `json:"nodeGroup"` // the name of the NodeGroup that the node belongs to
 	Name      string `json:"name"`      // the node's name in Kubernetes; "" when none was selected
-	Role      string `json:"role"`      // RoleNode, RoleControlPlane, RoleAPIServer or RoleBastion; spec.role of the node group
+	Role      string `json:"role"`      // what the node is for: spec.role of its node group
 
+	// KubernetesVersion: the release of kubelet on the nodes; required. It decides which flags, plugins and confs they take
 	KubernetesVersion Version `json:"kubernetesVersion"`
-	CloudProvider     string  `json:"cloudProvider,omitempty"` // "aws", "gce", "metal" …; "" when not said
-	// ContainerRuntime is "containerd", or "docker" (kOps' default below Kubernetes 1.20, impossible from 1.24): only with it kubelet does CNI itself.
+	// CloudProvider: where the nodes run: aws, gce, azure, metal … Some networks need a certain one; not said: none is assumed
+	CloudProvider string `json:"cloudProvider,omitempty"`
+	// ContainerRuntime: who runs containers. docker is kOps' default below Kubernetes 1.20 and impossible from 1.24; only with it kubelet does CNI
+	// itself
 	ContainerRuntime string   `json:"containerRuntime"`
-	Topology         Topology `json:"topology"`
+	Topology         Topology `json:"topology"` // whether nodes have public addresses
 
-	Networking Networking `json:"networking"`
+	Networking Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
 	// CNI is where plugins and confs live. The values are defaults unless Origin("spec.networking.cni.binDir") says otherwise:
 	// a default gives way to the directories that the runtime really uses.
 	CNI CNI `json:"cni"`
 
-	PodCIDR               CIDRs     `json:"podCIDR"`               // of the whole cluster; at most one per family
-	NetworkCIDR           CIDRs     `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC); empty: not said
-	NonMasqueradeCIDR     CIDRs     `json:"nonMasqueradeCIDR"`     // traffic to it keeps its pod address; a family without a range is not masqueraded at all
-	ServiceClusterIPRange CIDRs     `json:"serviceClusterIPRange"` // at most one per family
-	NodePortRange         PortRange `json:"serviceNodePortRange"`  // default 30000-32767
+	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is the Node's `podCIDRs`
+	PodCIDR     CIDRs `json:"podCIDR"`
+	NetworkCIDR CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
+	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the node's. A family without a range is not masqueraded at
+	// all
+	NonMasqueradeCIDR     CIDRs `json:"nonMasqueradeCIDR"`
+	ServiceClusterIPRange CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
+	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out of the range of ports for outgoing connections
+	NodePortRange PortRange `json:"serviceNodePortRange"`
 
-	// Address is how other nodes reach this one; empty when no document says it.
+	// Address: how other nodes reach this one, the next hop of their routes; without it the agent takes the address that the host has
 	Address Addresses `json:"address,omitempty"`
-	// PodCIDRs of this node, from its document, else from the network's own nodes list; empty: ask the API's Node.
+	// PodCIDRs: the range of this node's pods, one per family. Without it: the network's own `nodes` list, else the Node in the Kubernetes API
 	PodCIDRs CIDRs `json:"podCIDRs,omitempty"`
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a node's document wins).
 	// Filled only for networks that route by themselves (bridge).
 	Peers []Peer `json:"peers,omitempty"`
 	Size  Size   `json:"size,omitzero"`
 
-	SysctlParameters []Sysctl    `json:"sysctlParameters,omitempty"` // in document order, one entry per key
-	Assets           []Asset     `json:"assets,omitempty"`           // by first appearance, one entry per name
-	AssetsMirror     string      `json:"assetsMirror,omitempty"`     // base URL that replaces scheme and host of every asset URL
-	Kubelet          Kubelet     `json:"kubelet"`
-	KubeProxy        *bool       `json:"kubeProxy,omitempty"` // whether it runs (spec.kubeProxy.enabled); nil: not said
-	Containerd       Containerd  `json:"containerd"`
-	FileAssets       []FileAsset `json:"fileAssets,omitempty"` // those meant for this role and node group, one entry per path
-	Hooks            []Hook      `json:"hooks,omitempty"`      // those meant for this role, one entry per name
-	// Certificates are by first appearance, one entry per name, each complete: the request of an issued one has its defaults and variables filled in.
-	Certificates []Certificate `json:"certificates,omitempty"`
-	Prune        Prune         `json:"prune"`
-	Update       Update        `json:"update"`
-	Drift        Drift         `json:"drift,omitzero"`
-	AWS          AWS           `json:"aws,omitzero"`
+	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a name has dots: net/ipv4/conf/eth0.100/rp_filter=2
+	SysctlParameters []Sysctl `json:"sysctlParameters,omitempty"`
+	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without cni-plugins the table of the agent is used
+	Assets []Asset `json:"assets,omitempty"`
+	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that reach only this
+	AssetsMirror string        `json:"assetsMirror,omitempty"`
+	Kubelet      Kubelet       `json:"kubelet"`                // settings of kubelet that concern the network, in kOps' words
+	KubeProxy    *bool         `json:"kubeProxy,omitempty"`    // whether services are kube-proxy's
+	Containerd   Containerd    `json:"containerd"`             // where the runtime is. Its own configuration stays its owner's
+	FileAssets   []FileAsset   `json:"fileAssets,omitempty"`   // files that the node gets, as kOps' fileAssets; lists merge by path
+	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
+	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
+	Prune        Prune         `json:"prune"`                  // what becomes of things that no document wants any more
+	Update       Update        `json:"update"`                 // when a running node takes a changed configuration
+	Drift        Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
+	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
 	origins origins
 }
 
 // Prune says what becomes of things of ours that no document wants any more.
 type Prune struct {
-	// Changed is what becomes of one that somebody changed since we wrote it: Keep (the default; it is reported, and theirs from
-	// then on) or Remove.
+	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is reported once, and theirs from then on) or remove
 	Changed string `json:"changed"`
 }
 
@@ -94,15 +102,16 @@ func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role
 
 // Topology is kOps' spec.topology: "public" or "private"; "" when not said.
 type Topology struct {
+	// Nodes: public: nodes have public addresses; private: they leave by a gateway, which kubenet and external refuse
 	Nodes        string `json:"nodes,omitempty"`
-	ControlPlane string `json:"controlPlane,omitempty"` // spec.topology.masters in kOps
+	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
 
 // Peer is another node of the cluster, as a network without a controller needs to know it.
 type Peer struct {
-	Name     string    `json:"name"`
-	Address  Addresses `json:"address"` // the next hops of the routes to PodCIDRs, each for its own family
-	PodCIDRs CIDRs     `json:"podCIDRs"`
+	Name     string    `json:"name"`     // of the node
+	Address  Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
+	PodCIDRs CIDRs     `json:"podCIDRs"` // the range of its pods
 	Origin   Origin    `json:"origin"`
 }
 
@@ -116,62 +125,67 @@ type Sysctl struct {
 
 // Asset is a download that a network may name, and the hash that it must have.
 type Asset struct {
-	Name    string               `json:"name"`
-	Version string               `json:"version,omitempty"`
-	Members []string             `json:"members,omitempty"` // of the archive; empty: those that the network names
-	Arch    map[string]AssetFile `json:"arch"`              // by GOARCH: "amd64", "arm64"
+	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
+	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
+	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
+	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
 	Origin  Origin               `json:"origin"`
 }
 
 // AssetFile is an asset for one architecture.
 type AssetFile struct {
-	// One of the two is set: lower-case hex digits, of the file as downloaded.
-	SHA256 string   `json:"sha256,omitempty"`
-	SHA512 string   `json:"sha512,omitempty"`
-	URLs   []string `json:"urls"` // tried in order; without a scheme: relative to the store
+	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
+	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
+	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
 }
 
 // Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A nil or zero value means: not said.
 // Which release of kubelet takes which flag is the model's to know.
 type Kubelet struct {
-	NetworkPluginName string `json:"networkPluginName,omitempty"` // "kubenet", "cni", or an exec plugin; forbidden from Kubernetes 1.24 as in kOps
-	NetworkPluginMTU  int    `json:"networkPluginMTU,omitempty"`
-	NetworkPluginDir  string `json:"networkPluginDir,omitempty"`
-	CNIBinDir         string `json:"cniBinDir,omitempty"`
-	CNIConfDir        string `json:"cniConfDir,omitempty"`
-	NonMasqueradeCIDR CIDRs  `json:"nonMasqueradeCIDR,omitempty"`
-	HairpinMode       string `json:"hairpinMode,omitempty"` // "promiscuous-bridge", "hairpin-veth", "none"
-	PodCIDR           CIDRs  `json:"podCIDR,omitempty"`
-	ReconcileCIDR     *bool  `json:"reconcileCIDR,omitempty"`
-	ConfigureCBR0     *bool  `json:"configureCbr0,omitempty"`
-	MaxPods           int    `json:"maxPods,omitempty"`
+	// NetworkPluginName: who makes the pods' network: kubenet, cni or an exec plugin; an error from Kubernetes 1.24, which has no such flag
+	NetworkPluginName string `json:"networkPluginName,omitempty"`
+	NetworkPluginMTU  int    `json:"networkPluginMTU,omitempty"` // kubenet's MTU, --network-plugin-mtu of Kubernetes 1.4 to 1.23
+	NetworkPluginDir  string `json:"networkPluginDir,omitempty"` // where exec plugins are, --network-plugin-dir up to Kubernetes 1.8
+	CNIBinDir         string `json:"cniBinDir,omitempty"`        // where kubelet looks for plugins, --cni-bin-dir of Kubernetes 1.4 to 1.23
+	CNIConfDir        string `json:"cniConfDir,omitempty"`       // where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
+	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it knows one IPv4 range
+	NonMasqueradeCIDR CIDRs `json:"nonMasqueradeCIDR,omitempty"`
+	// HairpinMode: how a pod reaches itself through its service, --hairpin-mode or hairpinMode of kubelet's configuration
+	HairpinMode string `json:"hairpinMode,omitempty"`
+	// PodCIDR: the pods' range of a kubelet without an API server, --pod-cidr or podCIDR of kubelet's configuration
+	PodCIDR CIDRs `json:"podCIDR,omitempty"`
+	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API, --reconcile-cidr up to Kubernetes 1.5
+	ReconcileCIDR *bool `json:"reconcileCIDR,omitempty"`
+	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"` // whether kubelet makes the bridge cbr0, --configure-cbr0 up to Kubernetes 1.4
+	MaxPods       int   `json:"maxPods,omitempty"`       // how many pods the node takes, --max-pods or maxPods of kubelet's configuration
 }
 
 // Containerd says where the runtime is. Netwright does not own its configuration.
 type Containerd struct {
-	Address    string `json:"address"`    // the CRI socket; default /run/containerd/containerd.sock
-	ConfigPath string `json:"configPath"` // default /etc/containerd/config.toml
+	Address    string `json:"address"`    // the socket on which the runtime answers
+	ConfigPath string `json:"configPath"` // the file of the runtime's configuration; what must be set in it is set as small as can be
 }
 
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything but the content.
 type FileAsset struct {
-	Name    string
-	Path    string       // absolute and clean; default /srv/kubernetes/assets/<name>
-	Content host.Content // decoded when isBase64, or in the store; never printed
-	Mode    fs.FileMode  // permission bits; default 0440
-	Owner   string       // "user" or "user:group", by name or number; "" is root
-	// Secret keeps the content out of plans and diffs: `secret: true`, or a mode that others cannot read.
+	Name    string       // a name for the default of path
+	Path    string       // where it goes; without it /srv/kubernetes/assets/<name>
+	Content host.Content // what is in it; this or source. It is never printed
+	Mode    fs.FileMode  // without it 0440, as in kOps
+	Owner   string       // user or user:group, by name or number; without it root
+	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others from reading the file
 	Secret bool
 	Origin Origin
 }
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).
 type Hook struct {
-	Name           string      `json:"name"` // with a unit suffix: ".service" is added when there is none
-	Enabled        bool        `json:"enabled"`
-	Manifest       secret.Text `json:"-"` // it may hold secrets: Environment=
-	UseRawManifest bool        `json:"useRawManifest,omitempty"`
-	Before         []string    `json:"before,omitempty"`
-	Requires       []string    `json:"requires,omitempty"`
+	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
+	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
+	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a unit that is there already. It is never printed
+	Manifest       secret.Text `json:"-"`
+	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
+	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
+	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
 	Origin         Origin      `json:"origin"`
 }

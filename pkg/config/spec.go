@@ -65,8 +65,8 @@ func (d *decoder) groupSpec(n *Node) []field {
 	var unread int // [loader.size] counts all groups
 	return append(d.commonSpec(n),
 		field{name: "role", set: d.role(&n.Role)},
-		field{name: "minSize", set: d.number(&unread, 0, 100_000)},
-		field{name: "maxSize", set: d.number(&unread, 0, 100_000)},
+		field{name: "minSize", set: d.number(&unread, 0, 100_000), about: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
+		field{name: "maxSize", set: d.number(&unread, 0, 100_000), about: "how many nodes the whole group may have"},
 	)
 }
 
@@ -92,7 +92,9 @@ func (d *decoder) commonSpec(n *Node) []field {
 		{name: "assets", set: assets},
 		{name: "assetsMirror", set: d.text(&n.AssetsMirror, validMirror)},
 		{name: "kubelet", set: d.into(func() []field { return d.kubelet(&n.Kubelet) })},
-		{name: "kubeProxy", set: d.into(func() []field { return []field{{name: "enabled", set: d.optionalBool(&n.KubeProxy)}} })},
+		{name: "kubeProxy", set: d.into(func() []field {
+			return []field{{name: "enabled", set: d.optionalBool(&n.KubeProxy), about: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
+		})},
 		{name: "containerd", set: d.into(func() []field { return d.containerd(&n.Containerd) })},
 		{name: "fileAssets", set: d.fileAssets(n)},
 		{name: "hooks", set: d.hooks(n)},

@@ -18,7 +18,10 @@ func (d *decoder) assets(n *Node) set {
 				{name: "version", set: d.text(&a.Version, nil)},
 				{name: "members", set: d.texts(&a.Members, validMember)},
 				{name: "arch", set: d.into(func() []field {
-					return []field{{name: "amd64", set: d.assetFile(a.Arch, "amd64")}, {name: "arm64", set: d.assetFile(a.Arch, "arm64")}}
+					return []field{
+						{name: "amd64", set: d.assetFile(a.Arch, "amd64"), about: "of x86-64"},
+						{name: "arm64", set: d.assetFile(a.Arch, "arm64"), about: "of 64-bit ARM"},
+					}
 				})},
 			})
 			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {

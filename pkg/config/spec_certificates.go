@@ -16,32 +16,35 @@ const (
 
 // Certificate is how this node comes by the certificate of a name, and where it goes. Networks name theirs (calico-client); any other is the user's.
 type Certificate struct {
-	Name   string `json:"name"`             // a keyset of the store's pki, or a name of its own
-	Source string `json:"source"`           // SourceStore (default), SourceCA or SourceKubernetes
-	CA     string `json:"ca,omitempty"`     // keyset that signs, of SourceCA; of the others the one whose certificates go beside
-	Signer string `json:"signer,omitempty"` // of SourceKubernetes; default kubernetes.io/kube-apiserver-client
+	Name string `json:"name"` // a keyset of the store's pki, or a name of its own
+	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only) or kubernetes (its certificates API); without it store
+	Source string `json:"source"`
+	// CA: the keyset that signs, of source ca; of the others the one whose certificates are installed beside
+	CA     string `json:"ca,omitempty"`
+	Signer string `json:"signer,omitempty"` // of source kubernetes; without it kubernetes.io/kube-apiserver-client
 
-	CommonName    string   `json:"commonName,omitempty"`
-	Organizations []string `json:"organizations,omitempty"`
-	Names         []string `json:"names,omitempty"`    // host names and IP addresses that it is good for
-	Usages        []string `json:"usages,omitempty"`   // "client" (default), "server"
-	Lifetime      Duration `json:"lifetime,omitempty"` // default a year of SourceCA; of SourceKubernetes what the signer gives
-	KeyType       string   `json:"keyType,omitempty"`  // "ecdsa" (default, P-256), "rsa" (2048), "ed25519"
+	CommonName    string   `json:"commonName,omitempty"`    // the subject's CN, for Kubernetes the user; may hold a variable such as ${Node}
+	Organizations []string `json:"organizations,omitempty"` // the subject's O, for Kubernetes the user's groups
+	Names         []string `json:"names,omitempty"`         // host names and IP addresses that it is good for
+	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
+	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the signer gives
+	Lifetime Duration `json:"lifetime,omitempty"`
+	KeyType  string   `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
 
-	Dir        string                `json:"dir,omitempty"`      // "": only where a network puts it
-	CAFile     string                `json:"caFile,omitempty"`   // default ca.crt
-	CertFile   string                `json:"certFile,omitempty"` // default <name>.crt
-	KeyFile    string                `json:"keyFile,omitempty"`  // default <name>.key; always 0600
-	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"`
-	Restart    []string              `json:"restart,omitempty"` // units that run from it, when it changes
-	Reload     []string              `json:"reload,omitempty"`
+	Dir        string                `json:"dir,omitempty"`       // where its files go; without it only where a network puts them
+	CAFile     string                `json:"caFile,omitempty"`    // name in `dir` of the CA's certificates; without it ca.crt
+	CertFile   string                `json:"certFile,omitempty"`  // name in `dir` of the certificate; without it <name>.crt
+	KeyFile    string                `json:"keyFile,omitempty"`   // name in `dir` of the key, mode 0600; without it <name>.key
+	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"` // a kubeconfig with certificate, key and CA in it, mode 0400
+	Restart    []string              `json:"restart,omitempty"`   // units that run from it and are restarted when it changes
+	Reload     []string              `json:"reload,omitempty"`    // units that are reloaded when it changes
 	Origin     Origin                `json:"origin"`
 }
 
 // CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
 type CertificateKubeconfig struct {
-	Path   string `json:"path"`
-	Server string `json:"server"` // of the Kubernetes API
+	Path   string `json:"path"`   // where it is written
+	Server string `json:"server"` // of the Kubernetes API, such as https://api.internal.demo.example.com
 }
 
 // Issued tells that the node makes the key, and has the certificate issued.

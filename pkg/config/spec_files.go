@@ -21,6 +21,8 @@ const (
 	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
 )
 
+const aboutRoles = "only nodes of these roles get it; without it all"
+
 func (d *decoder) fileAssets(n *Node) set {
 	return func(v *value, at string) {
 		seen := make(keys)
@@ -49,13 +51,13 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		{name: "name", set: d.text(&f.Name, validFileName)},
 		{name: "path", set: d.absolutePath(&f.Path)},
 		{name: "content", set: d.text(&content, nil)},
-		{name: "source", set: d.text(&source, validFileSource)},
-		{name: "isBase64", set: d.boolean(&isBase64)},
+		{name: "source", set: d.text(&source, validFileSource), about: "in the place of content: a file of the store, or a directory whose files all go below path"},
+		{name: "isBase64", set: d.boolean(&isBase64), about: "content is base64, for what is no text"},
 		{name: "mode", set: d.fileMode(&f.Mode)},
 		{name: "owner", set: d.text(&f.Owner, validOwner)},
 		{name: "secret", set: d.optionalBool(&secret)},
-		{name: "roles", set: d.roleList(&roles)},
-		{name: "nodeGroups", set: d.texts(&groups, validName)},
+		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
+		{name: "nodeGroups", set: d.texts(&groups, validName), about: "only nodes of these groups get it; without it all"},
 	})
 	if v.get("source") == nil && !d.required(v, at, "content") {
 		return nil
@@ -232,7 +234,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		{name: "useRawManifest", set: d.boolean(&h.UseRawManifest)},
 		{name: "before", set: d.texts(&h.Before, validUnit)},
 		{name: "requires", set: d.texts(&h.Requires, validUnit)},
-		{name: "roles", set: d.roleList(&roles)},
+		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
 		{name: "execContainer", set: func(*value, string) { container = true }, unlisted: true},
 	})
 	if container {

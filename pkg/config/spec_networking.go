@@ -76,7 +76,7 @@ func (d *decoder) networking(n *Node) set {
 		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
 		if d.doc.dialect != &kops { // kOps has no word for it
 			fields = append(fields, field{name: "bridgeNetfilter", set: d.bridgeNetfilter(&w.BridgeNetfilter)},
-				field{name: "switch", set: d.into(func() []field { return d.networkSwitch(allocate(&w.Switch)) }), unlisted: true})
+				field{name: "switch", set: d.into(func() []field { return d.networkSwitch(allocate(&w.Switch)) })})
 		}
 		return fields
 	})

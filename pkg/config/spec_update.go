@@ -11,14 +11,12 @@ import (
 // Update says when a node takes a changed configuration that it has fetched and verified. Until then the last one stays in force and is kept
 // right. It says nothing of a node that boots, or that has no configuration yet: those take what there is.
 type Update struct {
-	// Auto is the highest class of change that is taken without a person: "live", "reload" (default) or "restart".
-	Auto string `json:"auto"`
-	// Splay spreads over the fleet what is more than live: each node takes it at its own moment within that time, by a hash of its name. Default 10m.
+	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
+	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment within that time, by a hash of its name
 	Splay Duration `json:"splay"`
-	// Percent of the nodes take it, chosen by a hash of name and change; the others wait until it is raised. Default 100.
-	Percent int `json:"percent"`
-	// Window is when what is more than live may be taken; empty: at any time.
-	Window []Window `json:"window,omitempty"`
+	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it is raised
+	Percent int      `json:"percent"`
+	Window  []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
 }
 
 // The defaults of [Update], and how far a fleet may be spread.

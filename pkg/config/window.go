@@ -8,10 +8,10 @@ import (
 
 // Window is a time that comes back each day, or on some days of the week.
 type Window struct {
-	Days     []Weekday `json:"days,omitempty"` // on which it begins; empty: each
-	From     Clock     `json:"from"`
-	Until    Clock     `json:"until"`    // not later than From: of the next day
-	TimeZone string    `json:"timeZone"` // a name of the IANA database; default UTC
+	Days     []Weekday `json:"days,omitempty"` // on which it begins; without it each day
+	From     Clock     `json:"from"`           // when it opens, in the window's time zone
+	Until    Clock     `json:"until"`          // when it closes; not later than `from`: on the next day
+	TimeZone string    `json:"timeZone"`       // a name of the IANA database, such as Europe/Berlin; without it UTC
 	Origin   Origin    `json:"origin"`
 }
 

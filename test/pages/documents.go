@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"strings"
-
 	"github.com/netwright/netwright/pkg/config"
 )
 
@@ -11,16 +9,24 @@ func Documents(meanings Meanings) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# Every field of the documents")
-	w.para("Below `spec`; how the documents merge, with an example: [the documents](../documents.md). Below `spec.networking.<name>`: [each network's page](../networks/README.md), and [the switch](../documents.md#from-one-network-to-another). A `[]` is an entry of a list. The agent's own file, `/etc/netwright/agent.yaml`: [the command line](../command-line.md).")
+	w.para("For whoever writes the documents. How they merge, with an example: [the documents](../documents.md). The fields of a network, below `spec.networking.<name>`: [its own page](../networks/README.md).")
+	w.para("Every document has `apiVersion` (`netwright.dev/v1alpha1`, or kOps' own), `kind` and `metadata.name`; `metadata.labels` and `metadata.annotations` are accepted and not looked at. The tables are of what stands below `spec`.")
+	w.list([]string{"`[]` is an entry of a list, `KIND:NAME` stands for a key of your own.",
+		"What a field takes is said as the agent expects it, in the words of the error that any other value gets.",
+		"Its default is what counts where no document says the field. Where there is none, the last column says what happens.",
+		"A field that stands in several documents has the value of the most special one: Cluster, then NodeGroup, then Node."})
+	w.section("The agent's own file", "AgentFile", config.AgentFields(), meanings)
+	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
 	var group []config.Field
 	common := map[string]bool{}
+	others := config.DocumentFields(config.KindNodeGroup)
 	for _, f := range config.DocumentFields(config.KindNode) {
-		if has(config.DocumentFields(config.KindNodeGroup), f.Path) {
+		if has(others, f.Path) {
 			common[f.Path] = true
 			group = append(group, f)
 		}
 	}
-	w.section("In each of them", group, meanings)
+	w.section("In each of them", "Node", group, meanings)
 	for _, kind := range []struct{ name, title string }{
 		{config.KindCluster, "In the Cluster alone"}, {config.KindNodeGroup, "In a NodeGroup alone"}, {config.KindNode, "In a Node alone"},
 	} {
@@ -30,7 +36,7 @@ func Documents(meanings Meanings) string {
 				own = append(own, f)
 			}
 		}
-		w.section(kind.title, own, meanings)
+		w.section(kind.title, "Node", own, meanings)
 	}
 	return w.String()
 }
@@ -44,20 +50,12 @@ func has(all []config.Field, path string) bool {
 	return false
 }
 
-func (w *writer) section(title string, fields []config.Field, meanings Meanings) {
+// section is a table of the fields of one Go type.
+func (w *writer) section(title, root string, fields []config.Field, meanings Meanings) {
 	w.para("## %s", title)
 	var rows [][]string
 	for _, f := range fields {
-		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.ofSpec(f.Path)})
+		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(root, f)})
 	}
 	w.table([]string{"field", "takes", "default", "what it is"}, rows)
-}
-
-// ofSpec is the meaning of a field of a document, by its path below spec; "" where it is that of a type that documents do not show.
-func (m Meanings) ofSpec(path string) string {
-	at := meaning{typ: "Node"}
-	for name := range strings.SplitSeq(path, ".") {
-		at = m[at.typ][strings.TrimSuffix(name, "[]")]
-	}
-	return at.words
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -54,29 +55,24 @@ var jsonName = regexp.MustCompile(`json:"([^",]+)`)
 func fieldsIn(s *ast.StructType) map[string]meaning {
 	out := map[string]meaning{}
 	for _, f := range s.Fields.List {
-		if f.Tag == nil {
+		if len(f.Names) == 0 {
 			continue
 		}
-		name := jsonName.FindStringSubmatch(f.Tag.Value)
-		if name == nil {
-			continue
+		name := strings.ToLower(f.Names[0].Name[:1]) + f.Names[0].Name[1:]
+		if f.Tag != nil {
+			if tagged := jsonName.FindStringSubmatch(f.Tag.Value); tagged != nil && tagged[1] != "-" {
+				name = tagged[1]
+			}
 		}
-		out[name[1]] = meaning{words: words(f), typ: typeName(f.Type)}
+		out[name] = meaning{words: words(f), typ: typeName(f.Type)}
 	}
 	return out
 }
 
-// words are a field's comment without the terms of Go.
+// words are a field's comment: what follows its name and a colon, or all that stands behind the field.
 func words(f *ast.Field) string {
-	text := f.Comment.Text()
-	if f.Doc != nil {
-		text = f.Doc.Text() + text
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(f.Names) > 0 {
-		text = strings.TrimPrefix(strings.TrimPrefix(text, f.Names[0].Name+": "), f.Names[0].Name+" ")
-	}
-	return strings.NewReplacer("[", "", "]", "", "nil:", "not said:", "\"\":", "not said:").Replace(text)
+	text := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
+	return strings.TrimSuffix(strings.TrimPrefix(text, f.Names[0].Name+": "), ".")
 }
 
 func typeName(e ast.Expr) string {
@@ -85,26 +81,33 @@ func typeName(e ast.Expr) string {
 		return typeName(t.X)
 	case *ast.ArrayType:
 		return typeName(t.Elt)
+	case *ast.MapType:
+		return typeName(t.Value)
 	case *ast.Ident:
 		return t.Name
 	}
 	return ""
 }
 
-// of is the meaning of a field of a network, by its path.
-func (m Meanings) of(network, path string) string {
-	at := m["Networking"][network]
-	for name := range strings.SplitSeq(path, ".") {
-		at = m[at.typ][strings.TrimSuffix(name, "[]")]
+// of says what a field below a type is: what it says of itself, else the comment on it. A step of the path that is no field of Go's (an
+// architecture, a kind of key) leads nowhere else.
+func (m Meanings) of(root string, f config.Field) string {
+	at := meaning{typ: root}
+	for name := range strings.SplitSeq(f.Path, ".") {
+		if next, ok := m[at.typ][strings.TrimSuffix(name, "[]")]; ok {
+			at = next
+		} else {
+			at.words = ""
+		}
 	}
-	return at.words
+	return cmp.Or(f.About, at.words)
 }
 
 // fieldsOf are the rows of a network's table of fields.
 func fieldsOf(network string, meanings Meanings) [][]string {
 	var rows [][]string
 	for _, f := range config.NetworkFields(network) {
-		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(network, f.Path)})
+		rows = append(rows, []string{code(f.Path), f.Takes, code(f.Default), meanings.of(meanings["Networking"][network].typ, f)})
 	}
 	return rows
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -115,6 +116,32 @@ func goldens(t *testing.T) map[string][]string {
 		}
 	}
 	return out
+}
+
+// TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words of its own.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	meanings, err := ReadMeanings(root + "/pkg/config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(where, typ string, fields []config.Field) {
+		t.Helper()
+		for _, f := range fields {
+			if f.Takes == "" || f.Takes == "anything" {
+				t.Errorf("%s: %s does not say what it takes: give its setter a complaint that does", where, f.Path)
+			}
+			if about := meanings.of(typ, f); len(strings.Fields(about)) < 2 {
+				t.Errorf("%s: %s is described by %q: say what it is in the comment on the field of its type, or in `about` where it has none", where, f.Path, about)
+			}
+		}
+	}
+	check("agent.yaml", "AgentFile", config.AgentFields())
+	for _, kind := range []string{config.KindCluster, config.KindNodeGroup, config.KindNode} {
+		check(kind, "Node", config.DocumentFields(kind))
+	}
+	for _, n := range network.All() {
+		check(n.Name, meanings["Networking"][n.Name].typ, config.NetworkFields(n.Name))
+	}
 }
 
 // TestProofs: a test that a page names is there.
