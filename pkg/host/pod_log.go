@@ -10,48 +10,81 @@ import (
 	"time"
 )
 
-// PodLog is what a container runtime's log says of pods: how many it made and took away, and how it failed.
+// PodLog is what the log says of pods: how many the runtime made and took away, and how it failed.
 type PodLog struct {
-	Made, Removed, Failed int
-	// LastFailed says that no pod was made after the last failure, of which Failure are the words.
+	Made, Removed int // pods
+	Failed        int // attempts to make one or to take one away
+	// LastFailed says that no pod was made after the last failure to make one, or none taken away after the last failure at that. FailedAt and Failure are of
+	// making, if both are so: they have the words of the plugin.
 	LastFailed bool
 	FailedAt   time.Time
 	Failure    string
 }
 
-// What containerd (internal/cri/server/sandbox_run.go, sandbox_stop.go, instrument/service.go) and CRI-O (server/sandbox_run_linux.go,
-// sandbox_stop_linux.go) log.
+// What is logged of pods at the default level. containerd, the same from 1.6 to 2.x:
+// https://github.com/containerd/containerd/blob/main/internal/cri/instrument/instrumented_service.go
+// CRI-O says that it made one and took one away; since 1.24 why it could not is said only by kubelet, which has asked for it:
+// https://github.com/cri-o/cri-o/blob/main/server/sandbox_run_linux.go
+// https://github.com/cri-o/cri-o/blob/main/server/sandbox_stop_linux.go
+// https://github.com/kubernetes/cri-client/blob/master/pkg/remote_runtime.go
 var (
 	podMade    = regexp.MustCompile(`RunPodSandbox for .* returns sandbox id|Ran pod sandbox [0-9a-f]+ with infra container`)
-	podRemoved = regexp.MustCompile(`RemovePodSandbox .* returns successfully|Removed pod sandbox: `)
-	podFailed  = regexp.MustCompile(`RunPodSandbox for .* failed.*?(?:error="(.*)"|$)|(Error adding pod .* to CNI network .*)`)
+	podRemoved = regexp.MustCompile(`StopPodSandbox for \\?"([0-9a-f]+)\\?" returns successfully|Stopped pod sandbox: ([0-9a-f]+)`)
+	podFailed  = regexp.MustCompile(`(Run|Stop)PodSandbox (?:for .*|.*from runtime service) failed`)
+	podWhy     = regexp.MustCompile(`\b(?:error|err)="((?:[^"\\]|\\.)*)"`)
 )
 
-// PodLog reads the end of the runtime's journal of this boot. It starts nothing and asks no service. An error says why there is none to read.
+// podUnits are whose log tells of pods, by runtime.
+var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o": {"crio.service", "kubelet.service"}}
+
+// PodLog reads the end of the journal of this boot of the host's runtime, containerd or cri-o. It starts nothing and asks no service. An error says why there is none to read.
 func (l *Live) PodLog(ctx context.Context) (PodLog, error) {
-	out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, max: 8 << 20, args: []string{
-		"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=4000", "--unit=containerd.service", "--unit=crio.service"}})
-	if err != nil {
-		return PodLog{}, fmt.Errorf("read the runtime's log: %w", err)
+	var all []byte
+	for _, unit := range podUnits[l.Facts().Runtime.Name] {
+		out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, max: 8 << 20, args: []string{
+			"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=4000", "--unit=" + unit}})
+		if err != nil {
+			return PodLog{}, fmt.Errorf("read the log of %s: %w", unit, err)
+		}
+		all = append(all, out...)
 	}
-	return podLog(out), nil
+	return podLog(all), nil
 }
 
+// podLog reads lines of one unit after those of another, each in the order of time.
 func podLog(journal []byte) (log PodLog) {
+	removed := map[string]bool{} // kubelet stops a pod more than once
+	well, ill := map[string]time.Time{}, map[string]PodLog{}
 	for line := range bytes.Lines(journal) {
-		switch found := podFailed.FindSubmatch(line); {
-		case podMade.Match(line):
+		at := stampOf(line)
+		if podMade.Match(line) {
 			log.Made++
-			log.LastFailed = false
-		case podRemoved.Match(line):
-			log.Removed++
-		case found != nil:
+			well["Run"] = at
+		} else if found := podRemoved.FindSubmatch(line); found != nil {
+			removed[string(found[1])+string(found[2])] = true
+			well["Stop"] = at
+		} else if found := podFailed.FindSubmatch(line); found != nil {
 			log.Failed++
-			log.LastFailed, log.FailedAt = true, stampOf(line)
-			log.Failure = strings.ReplaceAll(string(bytes.TrimSpace(append(found[1], found[2]...))), `\"`, `"`)
+			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: at, Failure: wordsOf(line)}
+		}
+	}
+	log.Removed = len(removed)
+	for _, act := range []string{"Run", "Stop"} {
+		if f := ill[act]; f.LastFailed && f.FailedAt.After(well[act]) {
+			log.LastFailed, log.FailedAt, log.Failure = true, f.FailedAt, f.Failure
+			break
 		}
 	}
 	return log
+}
+
+// wordsOf is the error that a line is about.
+func wordsOf(line []byte) string {
+	if found := podWhy.FindSubmatch(line); found != nil {
+		return strings.ReplaceAll(string(found[1]), `\"`, `"`)
+	}
+	_, after, _ := bytes.Cut(line, []byte(" failed"))
+	return strings.TrimLeft(string(bytes.TrimSpace(after)), ": ")
 }
 
 // stampOf is the moment at the beginning of a line, in seconds with a fraction.

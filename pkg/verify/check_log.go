@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// podsLogged looks in the runtime's log whether pods come and go. A failure that is older than the conf in force is of the time before it.
+// podsLogged looks in the log of the runtime, for CRI-O in kubelet's besides, whether pods come and go. A failure that is older than the conf in force is of the time before it.
 func (c *checker) podsLogged(ctx context.Context) {
 	const check = "pods in the log"
 	rt := c.view.Facts().Runtime.Name
@@ -22,7 +22,7 @@ func (c *checker) podsLogged(ctx context.Context) {
 		c.add(check, NotHere, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
 		return
 	}
-	seen := fmt.Sprintf("%s has made %d and taken away %d in this boot, of what the journal has; %d failed", rt, log.Made, log.Removed, log.Failed)
+	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts failed", rt, log.Made, log.Removed, log.Failed)
 	if log.LastFailed && log.FailedAt.After(c.confSince()) {
 		c.add(check, Failed, fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339), log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
 		return
