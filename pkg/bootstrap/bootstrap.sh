@@ -105,8 +105,6 @@ remember() {
 	[ -f "$0" ] || return 0 # piped into a shell: somebody is there
 	(umask 077 && mkdir -p "$work")
 	cat "$0" >"$work/script.new"
-	mv -f "$work/script.new" "$work/script"
-	mkdir -p "${wanted%/*}"
 	# Left open: it fetches (network), and what it installs is root's, in /usr, /etc and /var.
 	cat >"$resume.new" <<END
 [Unit]
@@ -137,7 +135,10 @@ ProtectKernelLogs=yes
 ProtectKernelTunables=yes
 ProtectControlGroups=yes
 END
+	sync # what gets its name before its text may be empty after a power cut, and an empty unit is a masked one
+	mv -f "$work/script.new" "$work/script"
 	mv -f "$resume.new" "$resume"
+	mkdir -p "${wanted%/*}"
 	ln -sf "$resume" "$wanted"
 	sync
 }

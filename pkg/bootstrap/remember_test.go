@@ -1,0 +1,40 @@
+package bootstrap
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What goes on at the next boot is on the disk before it gets its name, and has its name before it is wanted: a power cut leaves no empty unit, which
+// systemd takes as a masked one, and no unit without its script.
+func TestRememberedBeforeItIsWanted(t *testing.T) {
+	text, err := example().Shell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(text, "\nremember() {")
+	body, _, found := strings.Cut(after, "\n}\n")
+	if !found {
+		t.Fatal("the script remembers nothing")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "user-data")
+	// Each command that the order is about says that it was called.
+	told := "work=work resume=resume wanted=wants/unit\nsync() { echo sync; }\nmv() { echo \"mv $3\"; command mv \"$@\"; }\nln() { echo \"ln $3\"; command ln \"$@\"; }\n"
+	if err := os.WriteFile(path, []byte(told+"remember() {"+body+"\n}\nremember\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-eu", path)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if want := "sync\nmv work/script\nmv resume\nln wants/unit\nsync\n"; err != nil || string(out) != want {
+		t.Errorf("%v: it went\n%swant\n%s", err, out, want)
+	}
+	unit, err := os.ReadFile(filepath.Join(dir, "resume"))
+	if err != nil || !strings.Contains(string(unit), "ExecStart=/bin/sh work/script\n") {
+		t.Errorf("the unit is %q (%v)", unit, err)
+	}
+}
