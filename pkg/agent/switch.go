@@ -91,8 +91,11 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
 		return nil, nil // it was only expected, or is gone
 	}
-	if !p.live() {
+	switch {
+	case !p.live():
 		s.Safe, s.Reason = true, "nothing lives in an image"
+	case !foreign && led.Head().Boot == "":
+		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
 	}
 	s.allowed = p.allowedBy(d, led)
 	s.hold(ctx, v, had, spec, foreign)
