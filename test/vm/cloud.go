@@ -2,7 +2,6 @@ package vm
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,7 @@ type Cloud struct {
 	Hostname string
 	UserData string
 	Early    string            // a script that each boot starts before anything of the network is up, beside all else
-	Files    map[string]string // what the cloud itself puts onto the machine, by path: a company's CA
+	Files    map[string]string // what the cloud itself puts onto the machine at each boot, by path: a company's CA
 }
 
 // seed writes the disk that cloud-init reads.
@@ -26,14 +25,9 @@ func (c *Cloud) seed(ctx context.Context, dir, address string) error {
 	seed := filepath.Join(dir, "seed")
 	network := "version: 2\nethernets:\n  eth0:\n    match: {macaddress: '" + uplinkMAC + "'}\n    set-name: eth0\n    addresses: [" + address + "/24, '" + node.Address6(address) + "/64']\n" +
 		"    gateway4: " + node.Gateway4 + "\n    gateway6: '" + node.Gateway6 + "'\n"
-	files := "write_files:\n"
 	// The image has no other locale, and to make one takes a minute.
-	vendor := "#cloud-config\nlocale: C.UTF-8\nbootcmd:\n- mkdir -p /payload\n- mount -o ro /dev/vdb /payload\n" +
+	vendor := "#cloud-config\nlocale: C.UTF-8\nbootcmd:\n- mkdir -p /payload\n- mount -o ro /dev/vdb /payload\n- cp -r /payload/.files/. /\n" +
 		"- systemd-run -q --no-block --unit=lab-run sh /payload/.run\n- systemd-run -q --no-block --unit=lab-early sh -eu /payload/early\n"
-	for path, text := range c.Files {
-		vendor += fmt.Sprintf("%s- {path: %s, encoding: b64, content: %s}\n", files, path, base64.StdEncoding.EncodeToString([]byte(text)))
-		files = ""
-	}
 	err := rootfs.WriteFiles(seed, map[string]string{
 		"user-data":      c.UserData,
 		"meta-data":      "instance-id: i-" + c.Hostname + "\nlocal-hostname: " + c.Hostname + "\n",

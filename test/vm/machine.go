@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"testing"
 	"time"
 
 	"github.com/netwright/netwright/test/child"
@@ -26,12 +28,28 @@ type machine struct {
 
 	console, results []byte
 	begun            []time.Duration // when each script began, after the power was switched on
+
+	cuts *cuts // nil: the power is not cut
 }
+
+func newMachine(t testing.TB, o Options) *machine {
+	t.Helper()
+	m := &machine{dir: t.TempDir(), Options: o}
+	if o.Cloud != nil {
+		m.disk = o.Cloud.Disk
+	} else {
+		m.disk = Image(t)
+	}
+	return m
+}
+
+// layer is the machine's own root disk, over the image.
+func (m *machine) layer() string { return cmp.Or(m.Layer, filepath.Join(m.dir, "root.qcow2")) }
 
 // tail is the end of what the console showed.
 func (m *machine) tail() []byte { return m.console[max(0, len(m.console)-4000):] }
 
-// run switches the machine on and waits until it is off.
+// run switches the machine on until it switches itself off, or until its power is cut.
 func (m *machine) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hang, fmt.Errorf("not off after %s", hang))
 	defer cancel()
@@ -42,31 +60,24 @@ func (m *machine) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Cut > 0 {
-		if off, err := m.power(ctx, args, m.Cut); err != nil || off {
-			return cmp.Or(err, fmt.Errorf("the machine was off before its power was cut after %s", m.Cut))
-		}
+	// A reboot ends qemu, which is started anew: SeaBIOS after a reset waits for all processors, and in an emulator that is busy one may never come.
+	for off := false; !off && err == nil; {
+		off, err = m.power(ctx, args)
 	}
-	_, err = m.power(ctx, args, 0)
 	return err
 }
 
-// power has the machine on until it switches itself off, or until its power is cut.
-func (m *machine) power(ctx context.Context, args []string, cut time.Duration) (off bool, err error) {
-	cmd := exec.Command(args[0], args[1:]...)
+// power has the machine on until qemu ends, and says whether it stays off.
+func (m *machine) power(ctx context.Context, args []string) (off bool, err error) {
+	start := time.Now()
+	cmd := exec.Command(args[0], append(args[1:], "-rtc", "base="+start.Add(m.Ahead).UTC().Format("2006-01-02T15:04:05"))...)
 	var complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &complaints, &complaints
-	start := time.Now()
 	qemu, err := child.Start(cmd)
 	if err != nil {
-		return false, fmt.Errorf("starting qemu: %w", err)
+		return true, fmt.Errorf("starting qemu: %w", err)
 	}
 	defer qemu.Kill()
-	var lost <-chan time.Time
-	if cut > 0 {
-		lost = time.After(cut)
-	}
-	m.begun = nil
 	for {
 		select {
 		case <-qemu.Ended:
@@ -74,17 +85,26 @@ func (m *machine) power(ctx context.Context, args []string, cut time.Duration) (
 			if err := qemu.Err(); err != nil {
 				return true, fmt.Errorf("qemu: %w: %s", err, complaints.Bytes())
 			}
-			return true, nil
-		case <-lost:
-			return false, nil
+			return bytes.HasSuffix(m.results, []byte(switchedOff)), nil
 		case <-ctx.Done():
 			m.read(start)
-			return false, fmt.Errorf("waiting for the VM: %w", context.Cause(ctx))
-		case <-time.After(200 * time.Millisecond):
-			if m.read(start); bytes.Contains(m.console, []byte("Kernel panic - not syncing")) {
-				return false, fmt.Errorf("the kernel panicked")
-			}
+			return true, fmt.Errorf("waiting for the VM: %w", context.Cause(ctx))
+		case <-time.After(100 * time.Millisecond):
 		}
+		if m.read(start); bytes.Contains(m.console, []byte("Kernel panic - not syncing")) {
+			return true, fmt.Errorf("the kernel panicked")
+		}
+		if m.cuts == nil {
+			continue
+		}
+		if len(m.begun) > 0 {
+			return true, nil
+		}
+		stood, err := m.cuts.look(ctx, qemu.PID, m.layer(), time.Since(start))
+		if err != nil {
+			return true, err
+		}
+		start = start.Add(stood)
 	}
 }
 
@@ -122,14 +142,14 @@ func (m *machine) command() ([]string, error) {
 	}
 	// Only where the power is cut it matters what the disk is told to keep: to keep it costs time.
 	cache := "unsafe"
-	if m.Cut > 0 {
+	if m.cuts != nil {
 		cache = "writeback"
 	}
-	args := slices.Concat(enter, []string{"qemu-system-x86_64", "-machine", "q35,accel=" + cmp.Or(os.Getenv("NETWRIGHT_VM_ACCEL"), "tcg"), "-m", "1024", "-smp", "2",
-		"-rtc", "base=" + time.Now().Add(m.Ahead).UTC().Format("2006-01-02T15:04:05"),
-		"-nodefaults", "-no-user-config", "-display", "none",
-		"-serial", "file:" + filepath.Join(m.dir, "console"), "-serial", "file:" + filepath.Join(m.dir, "results"),
-		"-drive", "file=" + filepath.Join(m.dir, "root.qcow2") + ",if=virtio,format=qcow2,cache=" + cache,
+	args := slices.Concat(enter, []string{"qemu-system-x86_64", "-machine", "q35,accel=" + cmp.Or(os.Getenv("NETWRIGHT_VM_ACCEL"), "tcg"), "-m", "1024", "-smp", strconv.Itoa(cmp.Or(m.Processors, 2)),
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-chardev", "file,append=on,id=console,path=" + filepath.Join(m.dir, "console"), "-serial", "chardev:console",
+		"-chardev", "file,append=on,id=results,path=" + filepath.Join(m.dir, "results"), "-serial", "chardev:results",
+		"-drive", "file=" + m.layer() + ",if=virtio,format=qcow2,cache=" + cache,
 		"-drive", "file=" + filepath.Join(m.dir, "payload.img") + ",if=virtio,format=raw,readonly=on"}, more)
 	if m.Cloud != nil {
 		args = append(args, "-drive", "file="+filepath.Join(m.dir, "seed.iso")+",if=virtio,format=raw,readonly=on")

@@ -13,7 +13,7 @@ mountpoint -q /payload || mount -o ro /dev/vdb /payload
 state=$(systemctl is-system-running --wait)
 [ "$state" != stopping ] || exit 0
 sync
-printf '\036begin %s %s\n' $boot $state
+printf '\036begin %s %s %s\n' $boot $state $(cut -d ' ' -f 1 /proc/uptime)
 cd /payload
 script=boot-$boot
 [ -e $script ] || script=every
@@ -21,6 +21,12 @@ sh -eu ./$script
 code=$?
 [ $code = 0 ] || journalctl -b -p warning --no-pager
 printf '\n\036end %s %s\n' $boot $code
-if [ $code = 0 ] && [ -e boot-$((boot + 1)) ]; then verb=reboot; else verb=poweroff; fi
-exec systemctl --no-block $verb >/dev/null 2>&1
+if [ $code = 0 ] && [ -e boot-$((boot + 1)) ]; then
+	exec systemctl --no-block reboot >/dev/null 2>&1
+fi
+printf '\036off\n'
+exec systemctl --no-block poweroff >/dev/null 2>&1
 `
+
+// switchedOff is the last frame of all: the machine does not come back.
+const switchedOff = "\x1eoff\n"

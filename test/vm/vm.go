@@ -28,9 +28,10 @@ type Options struct {
 	Address string
 	// Cloud boots another disk, which learns by cloud-init what it is. Needs a Fabric.
 	Cloud *Cloud
-	// Cut is how long after it is switched on the machine loses power, once: qemu is killed, and starts again with the disk as it is then. What the
-	// machine had not made its disk keep is lost. 0: never.
-	Cut time.Duration
+	// Layer is a disk to go on with, of Cut; "": a fresh one. It is written to.
+	Layer string
+	// Processors is how many the machine has; 0: two. Two machines at once get on better with one each.
+	Processors int
 	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu says.
 	Vendor, Product string
 	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
@@ -42,7 +43,8 @@ type Boot struct {
 	State  string        // of systemd when the script began: "running", "degraded"
 	Output string        // all that the script printed
 	Code   int           // its exit status; -1 if it ended the machine
-	Begun  time.Duration // after the power was switched on last, as this machine saw it: when the script began
+	Begun  time.Duration // when the script began, after the power was switched on, as this machine saw it
+	Uptime time.Duration // the same after the kernel started, as the kernel saw it
 }
 
 const hang = 40 * time.Minute // far above what a few boots take on a busy machine: it only ends what hangs
@@ -50,13 +52,7 @@ const hang = 40 * time.Minute // far above what a few boots take on a busy machi
 // Run boots a VM, runs the scripts and returns how each boot went. A script that fails is shown and ends the test.
 func Run(t testing.TB, o Options) []Boot {
 	t.Helper()
-	var disk Disk
-	if o.Cloud != nil {
-		disk = o.Cloud.Disk
-	} else {
-		disk = Image(t)
-	}
-	m := &machine{dir: t.TempDir(), disk: disk, Options: o}
+	m := newMachine(t, o)
 	start := time.Now()
 	if err := m.run(t.Context()); err != nil {
 		t.Fatalf("running a VM: %v\nresults:\n%s\nconsole:\n%s", err, m.results, m.tail())
@@ -77,15 +73,16 @@ func Run(t testing.TB, o Options) []Boot {
 	return boots
 }
 
-// parse reads the frames that the image's runner writes: "\x1ebegin <boot> <state>", what the script printed, "\n\x1eend <boot> <status>".
+// parse reads the frames that the image's runner writes: "\x1ebegin <boot> <state> <uptime in seconds>", what the script printed, "\n\x1eend <boot> <status>".
 func parse(results string) []Boot {
 	var boots []Boot
 	for _, frame := range strings.Split(results, "\x1e")[1:] {
 		head, rest, _ := strings.Cut(frame, "\n")
 		words := strings.Fields(head)
 		switch {
-		case len(words) == 3 && words[0] == "begin":
-			boots = append(boots, Boot{State: words[2], Output: rest, Code: -1})
+		case len(words) == 4 && words[0] == "begin":
+			uptime, _ := time.ParseDuration(words[3] + "s") // the kernel's own
+			boots = append(boots, Boot{State: words[2], Output: rest, Code: -1, Uptime: uptime})
 		case len(words) == 3 && words[0] == "end" && len(boots) > 0:
 			boot := &boots[len(boots)-1]
 			boot.Output = strings.TrimSuffix(boot.Output, "\n")
