@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,46 +16,20 @@ import (
 // rootOffset is where the root file system begins on a disk of images/build, in bytes.
 const rootOffset = "2097152"
 
-// bakedDisk has images/build make a disk, with what a node of the store's group wants baked in.
-func bakedDisk(t *testing.T, s store) string {
+// bakedDisk has images/build make a disk, with what a node of a store's group wants baked in.
+func bakedDisk(t *testing.T) vm.Disk {
 	t.Helper()
 	needs.Tool(t, "sfdisk", "debugfs", "mke2fs")
 	disk := filepath.Join(t.TempDir(), "disk.raw")
 	out, err := exec.CommandContext(t.Context(), "../../images/build", "--root", rootfs.System(t), "--agent", agent(t),
-		"--store", s.dir, "--cluster", cluster, "--node-group", "nodes", disk).CombinedOutput()
+		"--store", freshStore(t, freshSpec).dir, "--cluster", cluster, "--node-group", "nodes", disk).CombinedOutput()
 	if err != nil {
 		t.Fatalf("images/build: %v: %s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	t.Log(lines[len(lines)-1])
-	return disk
-}
-
-// A disk of images/build boots by its own boot loader and becomes a node by user-data: nothing is downloaded but the documents.
-func TestImagesBaked(t *testing.T) {
-	images(t)
-	s := freshStore(t, freshSpec)
-	f := serveFresh(t, s)
-	disk := bakedDisk(t, s)
-	t.Run("clean", func(t *testing.T) { clean(t, disk) })
-
-	cloud := f.cloud(t)
-	cloud.Disk = vm.Disk{Root: disk}
-	boot := vm.Run(t, vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: cloud, Every: installed + freshCheck + `
-netwright history
-findmnt -no SOURCE,FSTYPE,OPTIONS /`})[0]
-	if boot.State != "running" {
-		t.Errorf("systemd is %s, want running:\n%s", boot.State, boot.Output)
-	}
-	if asked := f.mirror.take(); asked != "" {
-		t.Errorf("the mirror was asked for %q, and the agent was there", asked)
-	}
-	asked := f.asked.take()
-	if len(asked) == 0 || slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "/assets/") }) {
-		t.Errorf("the store was asked for %q, want documents and no asset", asked)
-	}
-	timed(t, "baked image", boot)
-	t.Log(boot.Output)
+	clean(t, disk)
+	return vm.Disk{Root: disk}
 }
 
 // clean holds a disk, read by debugfs and sfdisk, to what a disk that is cloned may have.

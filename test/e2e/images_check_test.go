@@ -1,12 +1,6 @@
 package e2e
 
-import (
-	"strings"
-	"testing"
-	"time"
-
-	"github.com/netwright/netwright/test/vm"
-)
+import "testing"
 
 // freshAddress is of the machine that a test makes a node.
 const freshAddress = "10.77.0.20"
@@ -72,34 +66,4 @@ func freshStore(t *testing.T, spec string) store {
 	}
 	s.write(t, "cluster.yaml", document("Cluster", cluster, spec+s.pluginSpec(t)))
 	return s
-}
-
-// cloud is a stock machine that is told what f says.
-func (f fresh) cloud(t *testing.T) *vm.Cloud {
-	t.Helper()
-	return &vm.Cloud{Disk: vm.Stock(t), Hostname: "node-1", UserData: f.userData, Files: f.files}
-}
-
-// timed logs how long a first boot took, from what the check printed.
-func timed(t *testing.T, what string, boot vm.Boot) {
-	t.Helper()
-	_, after, _ := strings.Cut(boot.Output, "\nready ")
-	microseconds, err := time.ParseDuration(strings.TrimSpace(strings.SplitN(after, "\n", 2)[0]) + "us")
-	if err != nil {
-		t.Fatalf("the check did not say when the agent was ready:\n%s", boot.Output)
-	}
-	t.Logf("%s: the agent was ready %s after the kernel started, all of the system %s after power on", what, microseconds.Round(time.Millisecond), boot.Begun.Round(100*time.Millisecond))
-}
-
-// A stock machine that has never seen us, with a kernel of its own, becomes a node by the stock cloud-init and what `agent user-data` printed.
-func TestFreshMachine(t *testing.T) {
-	f := serveFresh(t, freshStore(t, freshSpec))
-	boots := vm.Run(t, vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: f.cloud(t), Boots: []string{installed + freshCheck}})
-	if boots[0].State != "running" {
-		t.Errorf("systemd is %s, want running:\n%s", boots[0].State, boots[0].Output)
-	}
-	if asked := f.mirror.take(); asked != "/netwright" {
-		t.Errorf("the mirror was asked for %q", asked)
-	}
-	timed(t, "stock machine, agent over HTTP", boots[0])
 }

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/vm"
+)
+
+// untilReady waits for the agent, which a boot that goes on with another's work starts after the boot itself is done.
+const untilReady = "until systemctl -q is-active netwright-agent; do sleep 1; done\n"
+
+// whole says that every file of ours is whole: programs run, and nothing is empty.
+const whole = `
+netwright version
+for plugin in bridge host-local loopback; do CNI_COMMAND=VERSION /usr/lib/cni/$plugin </dev/null | jq -e .cniVersion >/dev/null; done
+empty=$(find /etc/netwright /etc/cni /etc/systemd/system/netwright* /etc/sysctl.d/99-netwright.conf /etc/modules-load.d /var/lib/netwright /usr/lib/cni -type f -empty)
+[ -z "$empty" ] || { echo "empty: $empty"; exit 1; }
+for unit in agent recover undo; do systemctl is-enabled netwright-$unit.service >/dev/null; done
+until [ ! -e /etc/systemd/system/netwright-bootstrap.service ]; do sleep 1; done
+test ! -e /var/lib/netwright/bootstrap
+`
+
+// powerCuts takes the power away at random moments of a first boot. At its second boot the machine becomes a node all the same. NETWRIGHT_CUTS is how many moments
+// are drawn (default 10), NETWRIGHT_SEED what draws them: of the moments, since no two boots take the same time.
+func powerCuts(t *testing.T, w way, disk vm.Disk) {
+	seed, count := setting(t, "NETWRIGHT_SEED", int(time.Now().Unix())), setting(t, "NETWRIGHT_CUTS", 10)
+	s := freshStore(t, freshSpec)
+	lost := vm.Cut(t, w.outside(t, disk, s).Options, count, rand.New(rand.NewPCG(uint64(seed), 0)))
+	t.Logf("NETWRIGHT_SEED=%d", seed)
+	for _, lost := range lost {
+		t.Run("after "+lost.After.Round(time.Second/10).String(), func(t *testing.T) {
+			t.Parallel()
+			defer os.Remove(lost.Layer)
+			first := w.outside(t, disk, s)
+			first.Layer, first.Processors = lost.Layer, 1
+			first.Every = untilReady + freshCheck + whole
+			up(t, "the boot after", vm.Run(t, first.Options)[0])
+		})
+	}
+}
+
+func setting(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s=%q is no number", name, text)
+	}
+	return n
+}
+
+// said is a moment of a boot, after the kernel started, as the check printed it.
+func said(t *testing.T, boot vm.Boot, name string) time.Duration {
+	t.Helper()
+	_, after, _ := strings.Cut(boot.Output, "\n"+name+" ")
+	line, _, _ := strings.Cut(after, "\n")
+	at, err := time.ParseDuration(strings.TrimSpace(line) + "us")
+	if err != nil {
+		t.Fatalf("the check did not say %s:\n%s", name, boot.Output)
+	}
+	return at
+}
+
+// up logs how long a boot took, all of which is to have come up.
+func up(t *testing.T, what string, boot vm.Boot) {
+	t.Helper()
+	ready, kernel := said(t, boot, "ready"), boot.Begun-boot.Uptime
+	t.Logf("%s: the kernel started %s after power on; the agent was ready %s after that, %s after power on; all was up after %s", what,
+		kernel.Round(time.Second/10), ready.Round(time.Second/10), (kernel + ready).Round(time.Second/10), boot.Begun.Round(time.Second/10))
+	if boot.State != "running" {
+		t.Errorf("systemd is %s, want running:\n%s", boot.State, boot.Output)
+	}
+}

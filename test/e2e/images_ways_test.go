@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/vm"
+)
+
+// way is how a fresh machine becomes a node.
+type way struct {
+	name    string
+	image   func(*testing.T) vm.Disk // which each of its machines has a layer over
+	outside func(*testing.T, vm.Disk, store) outside
+	knows   string // a script: what a machine of this way knows beside all others
+}
+
+// outside is a machine that was never switched on, with servers of its own on a fabric of its own.
+type outside struct {
+	vm.Options
+	asked func(*testing.T) // what of the servers, by a machine that was left alone
+}
+
+// stock is the distribution's image, with its cloud-init.
+func stock(t *testing.T) vm.Disk { return vm.Stock(t) }
+
+var ways = []way{
+	// The agent and what needs no live kernel are on the disk, which boots by its own boot loader: only the documents are fetched.
+	{name: "baked", image: bakedDisk, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+		f := serveFresh(t, s)
+		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
+			if asked := f.mirror.take(); asked != "" {
+				t.Errorf("the mirror was asked for %q, and the agent was there", asked)
+			}
+			asked := f.asked.take()
+			if len(asked) == 0 || slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "/assets/") }) {
+				t.Errorf("the store was asked for %q, want documents and no asset", asked)
+			}
+		}}
+	}},
+	// A stock image; the agent comes from a mirror, the documents over TLS.
+	{name: "http", image: stock, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+		f := serveFresh(t, s)
+		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
+			if asked := f.mirror.take(); asked != "/netwright" {
+				t.Errorf("the mirror was asked for %q", asked)
+			}
+		}}
+	}},
+	// As on EC2: the firmware says so, the documents are in a bucket, and the credentials for it come from the instance's metadata. The user-data itself comes on
+	// cloud-init's own disk: its data source for EC2 wants the DHCP of EC2.
+	{name: "s3", image: stock, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+		fabric := node.NewFabric(t)
+		f := serveFromS3(t, fabric, s)
+		o := fresh{fabric: fabric, userData: f.userData}.machine(disk)
+		o.Vendor, o.Product = "Amazon EC2", "m5.large"
+		return outside{Options: o, asked: f.check}
+	}, knows: `
+netwright facts -o json | jq -e '.cloud == "aws" and .instance.id == "i-0123456789abcdef0"'
+`},
+}
+
+// machine is a machine that is told what f says.
+func (f fresh) machine(disk vm.Disk) vm.Options {
+	return vm.Options{Fabric: f.fabric, Address: freshAddress, Cloud: &vm.Cloud{Disk: disk, Hostname: "node-1", UserData: f.userData, Files: f.files}}
+}
