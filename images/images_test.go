@@ -13,7 +13,7 @@ import (
 
 func TestScriptsAreClean(t *testing.T) {
 	needs.Tool(t, "shellcheck")
-	if out, err := exec.Command("shellcheck", "build", "bake", "clean", "packer/provision").CombinedOutput(); err != nil {
+	if out, err := exec.Command("shellcheck", "build", "clean", "packer/provision").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -59,8 +59,8 @@ func TestTemplatesAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"validate", "-var", "agent=" + file, "packer/ebs.pkr.hcl"},
-		{"validate", "-var", "agent=" + file, "-var", "image=" + file, "-var", "checksum=none", "packer/qemu.pkr.hcl"},
+		{"validate", "-var", "deb=" + file, "packer/ebs.pkr.hcl"},
+		{"validate", "-var", "deb=" + file, "-var", "image=" + file, "-var", "checksum=none", "packer/qemu.pkr.hcl"},
 	} {
 		cmd := exec.Command("packer", args...)
 		cmd.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "PACKER_CONFIG_DIR="+t.TempDir())

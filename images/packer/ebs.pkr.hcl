@@ -1,11 +1,11 @@
 # An AMI of Debian with the agent baked in, made on a machine of EC2's.
 #
-#   packer validate -var agent=bin/agent images/packer/ebs.pkr.hcl
-#   packer build -var agent=bin/agent -var 'bake=--store s3://config/fleet --cluster demo.example.com --node-group nodes --trusted-key RWQ…' images/packer/ebs.pkr.hcl
+#   packer validate -var deb=bin/release/netwright_1.2.3_amd64.deb images/packer/ebs.pkr.hcl
+#   packer build -var deb=bin/release/netwright_1.2.3_amd64.deb -var 'bake=--store s3://config/fleet --cluster demo.example.com --node-group nodes --trusted-key RWQ…' images/packer/ebs.pkr.hcl
 
-variable "agent" {
+variable "deb" {
   type        = string
-  description = "The agent's program for the architecture of the machine."
+  description = "The agent's package for the architecture of the machine, as make release makes it."
 }
 
 variable "bake" {
@@ -64,13 +64,13 @@ build {
   sources = ["source.amazon-ebs.debian"]
 
   provisioner "file" {
-    source      = var.agent
-    destination = "/tmp/netwright"
+    source      = var.deb
+    destination = "/tmp/netwright.deb"
   }
 
   provisioner "file" {
-    sources     = ["${path.root}/../bake", "${path.root}/../clean"]
-    destination = "/tmp/"
+    source      = "${path.root}/../clean"
+    destination = "/tmp/clean"
   }
 
   provisioner "shell" {

@@ -1,10 +1,10 @@
 # A raw disk of Debian's own cloud image with the agent baked in. Beside it, images/build makes one from nothing, without a machine that runs.
 #
-#   packer validate -var agent=bin/agent -var image=debian-12-genericcloud-amd64.qcow2 -var checksum=sha512:… images/packer/qemu.pkr.hcl
+#   packer validate -var deb=bin/release/netwright_1.2.3_amd64.deb -var image=debian-12-genericcloud-amd64.qcow2 -var checksum=sha512:… images/packer/qemu.pkr.hcl
 
-variable "agent" {
+variable "deb" {
   type        = string
-  description = "The agent's program for amd64."
+  description = "The agent's package for amd64, as make release makes it."
 }
 
 variable "image" {
@@ -59,13 +59,13 @@ build {
   sources = ["source.qemu.debian"]
 
   provisioner "file" {
-    source      = var.agent
-    destination = "/tmp/netwright"
+    source      = var.deb
+    destination = "/tmp/netwright.deb"
   }
 
   provisioner "file" {
-    sources     = ["${path.root}/../bake", "${path.root}/../clean"]
-    destination = "/tmp/"
+    source      = "${path.root}/../clean"
+    destination = "/tmp/clean"
   }
 
   provisioner "shell" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/test/cache"
 	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/program"
 )
 
 // CNIPlugins is a directory that holds the 18 plugins of containernetworking/plugins and nothing else that could be run.
@@ -124,7 +125,7 @@ func Tools(t testing.TB, name, module string) string {
 // built is what build makes of a module; sources are the files that decide of it beside go.mod and go.sum.
 func built(t testing.TB, name, module string, build func(source, dir string) error, sources ...string) string {
 	t.Helper()
-	source := filepath.Join(repository(t), module)
+	source := filepath.Join(program.Repository(t), module)
 	return cache.Built(t, name, key(t, source, append([]string{"go.mod", "go.sum"}, sources...)...), func(dir string) error { return build(source, dir) })
 }
 
@@ -137,7 +138,7 @@ func build(source, dir, ldflags string, environment ...string) error {
 
 func cni(t testing.TB) string {
 	t.Helper()
-	source := filepath.Join(repository(t), "examples/assets")
+	source := filepath.Join(program.Repository(t), "examples/assets")
 	return cache.Built(t, "cni", key(t, source, "go.mod", "go.sum", "main.go"), func(dir string) error {
 		if err := run(source, nil, "go", "run", ".", "-o", dir); err != nil {
 			return err
@@ -148,17 +149,6 @@ func cni(t testing.TB) string {
 		}
 		return os.Rename(bin, plugins)
 	})
-}
-
-// repository is the root of this checkout.
-func repository(t testing.TB) string {
-	t.Helper()
-	needs.Tool(t, "go")
-	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMOD").Output()
-	if err != nil {
-		t.Fatalf("finding the repository: %v", err)
-	}
-	return filepath.Dir(strings.TrimSpace(string(out)))
 }
 
 func key(t testing.TB, dir string, names ...string) string {

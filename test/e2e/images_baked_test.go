@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/release"
 	"github.com/netwright/netwright/test/rootfs"
 	"github.com/netwright/netwright/test/vm"
 )
@@ -21,7 +22,7 @@ func bakedDisk(t *testing.T) vm.Disk {
 	t.Helper()
 	needs.Tool(t, "sfdisk", "debugfs", "mke2fs")
 	disk := filepath.Join(t.TempDir(), "disk.raw")
-	out, err := exec.CommandContext(t.Context(), "../../images/build", "--root", rootfs.System(t), "--agent", agent(t),
+	out, err := exec.CommandContext(t.Context(), "../../images/build", "--root", rootfs.System(t), "--deb", release.Package(t, "deb", "v1.0.0", "amd64", agent(t)),
 		"--store", freshStore(t, freshSpec).dir, "--cluster", cluster, "--node-group", "nodes", disk).CombinedOutput()
 	if err != nil {
 		t.Fatalf("images/build: %v: %s", err, out)

@@ -41,10 +41,10 @@ spec: {podCIDRs: [10.244.1.0/24]}
 // fresh is a booted node with packages of both versions in /root, as kind says, and a store; nothing of the agent is there.
 func fresh(t testing.TB, kind string, copies map[string]string) *node.Node {
 	t.Helper()
-	older, newer := versions(t)
+	older, newer := versions(t, kind)
 	archive, sum := assets.CNIArchive(t)
 	const store = "/srv/netwright/packages.example.com/"
-	all := map[string]string{"/root/older." + kind: older[kind], "/root/newer." + kind: newer[kind], store + "assets/plugins.tgz": archive}
+	all := map[string]string{"/root/older." + kind: older, "/root/newer." + kind: newer, store + "assets/plugins.tgz": archive}
 	maps.Copy(all, copies)
 	return node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Copies: all, Files: map[string]string{
 		store + "cluster.yaml": fmt.Sprintf(document, runtime.GOARCH, sum), store + "nodes/node-1.yaml": nodeDocument,

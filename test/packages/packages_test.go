@@ -15,13 +15,14 @@ import (
 	"github.com/netwright/netwright/systemd"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/program"
+	"github.com/netwright/netwright/test/release"
 )
 
 // The same source makes the same bytes, for both architectures; sums and their signature are what other implementations take.
 func TestReleaseIsReproducible(t *testing.T) {
 	needs.Tool(t, "dpkg-deb", "rpm", "minisign")
 	file := small(t)
-	one, two := release(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file), release(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
+	one, two := released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file), released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
 	for _, name := range []string{"netwright_1.0.0_amd64.deb", "netwright_1.0.0_arm64.deb", "netwright-1.0.0-1.x86_64.rpm", "netwright-1.0.0-1.aarch64.rpm", "SHA256SUMS"} {
 		a, errA := os.ReadFile(filepath.Join(one, name))
 		b, errB := os.ReadFile(filepath.Join(two, name))
@@ -37,7 +38,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 
 	key := filepath.Join(t.TempDir(), "key")
 	run(t, program.Agent(t, "manual"), "store", "keygen", "--out", key)
-	signed := release(t, "v1.0.0", "-key", key+".key", "-program", "amd64="+file)
+	signed := released(t, "v1.0.0", "-key", key+".key", "-program", "amd64="+file)
 	if out := run(t, needs.Path("minisign"), "-Vm", filepath.Join(signed, "SHA256SUMS"), "-p", key+".pub"); !strings.Contains(out, "netwright v1.0.0") {
 		t.Errorf("minisign: %s", out)
 	}
@@ -48,7 +49,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 	needs.Tool(t, "dpkg", "rpm")
 	var last string
 	for _, described := range []string{"0123abc", "v0.9.0-12-g0123abc", "v1.0.0-rc.1", "v1.0.0-rc.1-3-g0123abc", "v1.0.0-rc.2", "v1.0.0", "v1.0.0-4-g0123abc", "v1.0.0-12-g0123abc", "v1.0.1", "v1.10.0"} {
-		version := strings.TrimSpace(run(t, built(t).packager, "-show-version", "-version", described, "-time", commitTime))
+		version := strings.TrimSpace(run(t, release.Packager(t), "-show-version", "-version", described, "-time", release.Time))
 		if last != "" {
 			run(t, "dpkg", "--compare-versions", last, "lt", version)
 			if got := strings.TrimSpace(run(t, needs.Path("rpm"), "--eval", fmt.Sprintf("%%{lua: print(rpm.vercmp(%q, %q))}", last, version))); got != "-1" {
@@ -63,7 +64,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 func TestContents(t *testing.T) {
 	needs.Tool(t, "dpkg-deb", "rpm", "shellcheck")
 	file := small(t)
-	dir := release(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
+	dir := released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
 	for arch, name := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
 		deb, rpm := filepath.Join(dir, "netwright_1.0.0_"+arch+".deb"), filepath.Join(dir, "netwright-1.0.0-1."+name+".rpm")
 		if got := run(t, "dpkg-deb", "-f", deb, "Architecture", "Version"); got != "Architecture: "+arch+"\nVersion: 1.0.0\n" {

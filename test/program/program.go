@@ -34,6 +34,29 @@ func Build(t testing.TB, dir string, tags ...string) string {
 	if path, ok := built.paths[key]; ok {
 		return path
 	}
+	if built.paths == nil {
+		built.paths = map[string]string{}
+	}
+	path := filepath.Join(directory(t), fmt.Sprintf("%s-%d", filepath.Base(dir), len(built.paths)))
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", path, module+dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", dir, err, out)
+	}
+	built.paths[key] = path
+	return path
+}
+
+// Dir is a directory for what else is built once in a process. Who calls it has [Main] in its TestMain.
+func Dir(t testing.TB) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	return directory(t)
+}
+
+func directory(t testing.TB) string {
+	t.Helper()
 	if built.dir == "" {
 		var err error
 		if built.dir, err = os.MkdirTemp("", "netwright-test-"); err != nil {
@@ -42,16 +65,18 @@ func Build(t testing.TB, dir string, tags ...string) string {
 		if err := os.Chmod(built.dir, 0o755); err != nil { // for who is not root
 			t.Fatal(err)
 		}
-		built.paths = map[string]string{}
 	}
-	path := filepath.Join(built.dir, fmt.Sprintf("%s-%d", filepath.Base(dir), len(built.paths)))
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", path, module+dir)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", dir, err, out)
+	return built.dir
+}
+
+// Repository is the root of this checkout, from whichever package a test is of.
+func Repository(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatalf("finding the repository: %v", err)
 	}
-	built.paths[key] = path
-	return path
+	return filepath.Dir(strings.TrimSpace(string(out)))
 }
 
 // Main runs the tests of a package, then whatever ends them, and removes what was built. Its result is for os.Exit.

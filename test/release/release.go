@@ -1,0 +1,72 @@
+// Package release makes for tests what `make release` gives out: packages of programs, their sums and signatures.
+package release
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/netwright/netwright/test/program"
+)
+
+// Time is when the commit of such a release was made, in seconds of Unix.
+const Time = "1700000000"
+
+// tools are what a release is made with.
+var tools struct {
+	sync.Once
+	packager, manual string
+}
+
+func build(t testing.TB) {
+	t.Helper()
+	tools.Do(func() {
+		dir, root := program.Dir(t), program.Repository(t)
+		packager, manual := filepath.Join(dir, "packager"), filepath.Join(dir, "manual")
+		run(t, exec.Command("go", "build", "-C", filepath.Join(root, "packaging"), "-buildvcs=false", "-o", packager, "."))
+		pages := exec.Command(program.Agent(t, "manual"), "manual", manual)
+		pages.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+Time)
+		run(t, pages)
+		tools.packager, tools.manual = packager, manual
+	})
+	if tools.packager == "" {
+		t.Fatal("what makes packages was not built: see the first test that failed")
+	}
+}
+
+// Packager is the program that makes packages. Who calls it has [program.Main] in its TestMain.
+func Packager(t testing.TB) string {
+	t.Helper()
+	build(t)
+	return tools.packager
+}
+
+// Make is a command that makes a release of a version, in git's words, into a directory: its arguments say of which programs. Who calls it has
+// [program.Main] in its TestMain.
+func Make(t testing.TB, out, version string, args ...string) *exec.Cmd {
+	t.Helper()
+	build(t)
+	return exec.Command(tools.packager, append([]string{"-root", program.Repository(t), "-version", version, "-time", Time, "-manual", tools.manual, "-out", out}, args...)...)
+}
+
+// Package is the package of a kind, deb or rpm, of a program that is for an architecture, in GOARCH's words.
+func Package(t testing.TB, kind, version, arch, file string) string {
+	t.Helper()
+	out := t.TempDir()
+	run(t, Make(t, out, version, "-program", arch+"="+file))
+	found, err := filepath.Glob(filepath.Join(out, "*."+kind))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("packages: %v (%v)", found, err)
+	}
+	return found[0]
+}
+
+func run(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+}
