@@ -89,8 +89,10 @@ torture: build
 	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
 
 # What is given out, below bin/release: programs, packages, their sums, and with KEY=FILE (of `agent store keygen`) a signature. Twice the same bytes.
+# With GPG_KEY=FILE the packages are signed, too, and are the same bytes but for that.
 RELEASE := bin/release
 KEY ?=
+GPG_KEY ?=
 release: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
 release:
 	rm -rf $(RELEASE) $(CACHE)/manual
@@ -98,7 +100,7 @@ release:
 	GOARCH=arm64 $(AGENT) -o $(RELEASE)/netwright-linux-arm64 ./cmd/agent
 	go run -buildvcs=false -tags manual -ldflags '-X main.version=$(VERSION)' ./cmd/agent manual $(CACHE)/manual
 	go run -C packaging -buildvcs=false . -version '$(VERSION)' -time $$SOURCE_DATE_EPOCH -manual $(CURDIR)/$(CACHE)/manual -out $(CURDIR)/$(RELEASE) \
-		$(if $(KEY),-key '$(abspath $(KEY))') \
+		$(if $(KEY),-key '$(abspath $(KEY))') $(if $(GPG_KEY),-gpg-key '$(abspath $(GPG_KEY))') \
 		-program amd64=$(CURDIR)/$(RELEASE)/netwright-linux-amd64 -program arm64=$(CURDIR)/$(RELEASE)/netwright-linux-arm64
 
 clean:

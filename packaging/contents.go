@@ -19,6 +19,9 @@ import (
 //go:embed agent.yaml
 var agentFile []byte
 
+//go:embed lintian
+var overrides []byte
+
 // preset is how an rpm says that its units are to be enabled: see systemd.preset(5).
 const preset = "enable netwright-agent.service\nenable netwright-recover.service\nenable netwright-undo.service\n"
 
@@ -80,12 +83,13 @@ func (r release) contents(s *stage, format, arch string) (files.Contents, error)
 	if err != nil || len(pages) == 0 {
 		return nil, fmt.Errorf("%s has no manual pages: let `agent manual` write them (%v)", r.manual, err)
 	}
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
+	page := map[string]string{"rpm": files.TypeRPMDoc}[format] // rpm --excludedocs leaves them out
+	for _, file := range pages {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read a manual page: %w", err)
 		}
-		putMade("/usr/share/man/man1/"+filepath.Base(page)+".gz", zipped(text), "")
+		putMade("/usr/share/man/man1/"+filepath.Base(file)+".gz", zipped(text), page)
 	}
 	zsh := "/usr/share/zsh/vendor-completions/_netwright" // Debian's own place
 	if format == "rpm" {
@@ -96,6 +100,7 @@ func (r release) contents(s *stage, format, arch string) (files.Contents, error)
 		changes := fmt.Sprintf("netwright (%s) unstable; urgency=medium\n\n  * Built from %s.\n\n -- Netwright <maintainers@netwright.dev>  %s\n",
 			r.version, strings.TrimSuffix(r.described, "-dirty"), r.built.Format(time.RFC1123Z))
 		putMade("/usr/share/doc/netwright/changelog.gz", zipped([]byte(changes)), "")
+		putMade("/usr/share/lintian/overrides/netwright", overrides, "")
 		putMade("/usr/share/doc/netwright/copyright", fmt.Appendf(nil, copyright, r.built.Year()), "")
 	}
 	put("/usr/share/bash-completion/completions/netwright", filepath.Join(r.manual, "netwright.bash"), "", 0o644)

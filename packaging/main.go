@@ -1,5 +1,5 @@
-// Command packaging makes a release of programs that are built: a .deb and an .rpm of each, the sums of all, and a signature of the sums. The same
-// programs, version and time make the same bytes, but for the signature. It is a module of its own, so that the agent does not carry what it needs; `make release`
+// Command packaging makes a release of programs that are built: a .deb and an .rpm of each, the sums of all, and signatures where
+// keys are given. The same programs, version and time make the same bytes, but for signatures of GPG, which know when they were made. It is a module of its own, so that the agent does not carry what it needs; `make release`
 // runs it.
 package main
 
@@ -13,8 +13,11 @@ import (
 	"time"
 )
 
-// passwordVariable may hold the password of the key.
-const passwordVariable = "NETWRIGHT_KEY_PASSWORD"
+// What may hold the password of minisign's key, and of GPG's.
+const (
+	passwordVariable    = "NETWRIGHT_KEY_PASSWORD"
+	gpgPasswordVariable = "NETWRIGHT_GPG_PASSWORD"
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -35,6 +38,7 @@ func run(args []string) error {
 	f.StringVar(&r.manual, "manual", "", "directory that `agent manual` wrote: manual pages and completions")
 	f.StringVar(&out, "out", "", "directory of the release; files that are there get a sum too")
 	f.StringVar(&key, "key", "", "private key of minisign that signs the sums; its password is read from "+passwordVariable)
+	f.StringVar(&r.gpgKey, "gpg-key", "", "secret key of GPG, as it exports one, that signs the packages themselves; its password is read from "+gpgPasswordVariable)
 	f.BoolVar(&show, "show-version", false, "print the version that packages get, and make none")
 	f.Func("program", "`ARCH=FILE`: the agent for an architecture; may be repeated", func(s string) error {
 		arch, file, ok := strings.Cut(s, "=")

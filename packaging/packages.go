@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type release struct {
 	built              time.Time
 	root, manual       string
 	programs           map[string]string // architecture → file
+	gpgKey             string            // file with the secret key that signs packages, or ""
 }
 
 // packages writes both packages of each program into a directory, which it makes.
@@ -59,7 +61,7 @@ func (r release) packages(out string) error {
 func (r release) build(s *stage, format, arch, file string) error {
 	info := &nfpm.Info{
 		Name: "netwright", Arch: arch, Platform: "linux", Version: r.version, VersionSchema: "none", Section: "net", Priority: "optional",
-		Maintainer: "Netwright <maintainers@netwright.dev>", Vendor: "Netwright", Homepage: "https://github.com/netwright/netwright", License: "Apache-2.0",
+		Maintainer: "Netwright <maintainers@netwright.dev>", Vendor: "Netwright", Homepage: "https://github.com/netwright/netwright",
 		Description: summary + "\n" + description, MTime: r.built, DisableGlobbing: true,
 	}
 	info.Depends = []string{"systemd"}
@@ -67,13 +69,16 @@ func (r release) build(s *stage, format, arch, file string) error {
 	// Gzip: each dpkg and rpm reads it, and a release of both architectures is made in seconds.
 	info.Deb.Compression, info.RPM.Compression = "gzip", "gzip:9"
 	info.RPM.BuildHost, info.RPM.Summary = "localhost", summary
+	// As debsigs signs, and as rpmsign does.
+	info.Deb.Signature.KeyFile, info.Deb.Signature.KeyPassphrase = r.gpgKey, os.Getenv(gpgPasswordVariable)
+	info.RPM.Signature.KeyFile, info.RPM.Signature.KeyPassphrase = r.gpgKey, os.Getenv(gpgPasswordVariable)
 	var err error
 	if info.Contents, err = r.contents(s, format, arch); err != nil {
 		return err
 	}
 	names := map[*string]string{&info.Scripts.PostInstall: "deb-postinst", &info.Scripts.PreRemove: "deb-prerm", &info.Scripts.PostRemove: "deb-postrm"}
 	if format == "rpm" {
-		info.Description = description
+		info.Description, info.License = description, "Apache-2.0"
 		names = map[*string]string{&info.Scripts.PostInstall: "rpm-post", &info.Scripts.PreRemove: "rpm-preun", &info.Scripts.PostRemove: "rpm-postun"}
 	}
 	for path, name := range names {
@@ -94,6 +99,10 @@ func (r release) build(s *stage, format, arch, file string) error {
 	}
 	if err := packager.Package(info, to); err != nil {
 		to.Close() // the package did not come to be
+		os.Remove(file)
+		if signing := new(nfpm.ErrSigningFailure); errors.As(err, &signing) {
+			return fmt.Errorf("sign the package by %s: %w: name a file of `gpg --export-secret-keys KEY`, and set %s if it has a password", r.gpgKey, err, gpgPasswordVariable)
+		}
 		return fmt.Errorf("write the package: %w", err)
 	}
 	if err := to.Close(); err != nil {

@@ -15,6 +15,10 @@ ipset               ipset               sets that networks leave behind, made by
 mkfs.xfs            xfsprogs            a file system that loses what is not synced (test/torture)
 strace              strace              proof that a dry run does not write
 minisign            minisign            signatures, made and checked by another implementation
+gpg                 gpg                 signatures of packages, checked as their users do
+gpg-agent           gpg-agent           keys for that
+gpgconf             gpgconf             to end it
+debsig-verify       debsig-verify       the signature of a .deb
 rpm                 rpm                 packages, installed by what installs them (test/packages)
 nsenter             util-linux          running inside of nodes
 depmod              kmod                list of built-in modules

@@ -6,9 +6,9 @@ set -eu
 
 # restart is what policy-rc.d, which images and chroots use, lets us do: 101 is no.
 restart_allowed() {
-	[ -x /usr/sbin/policy-rc.d ] || return 0
+	command -v policy-rc.d >/dev/null || return 0
 	code=0
-	/usr/sbin/policy-rc.d netwright-agent.service restart || code=$?
+	policy-rc.d netwright-agent.service restart || code=$?
 	[ "$code" != 101 ]
 }
 
