@@ -19,6 +19,8 @@ gpg                 gpg                 signatures of packages, checked as their
 gpg-agent           gpg-agent           keys for that
 gpgconf             gpgconf             to end it
 debsig-verify       debsig-verify       the signature of a .deb
+qemu-aarch64        qemu-user           packages for arm64, run (test/packages)
+cpio                cpio                what is in an .rpm
 rpm                 rpm                 packages, installed by what installs them (test/packages)
 nsenter             util-linux          running inside of nodes
 depmod              kmod                list of built-in modules

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,7 @@ const module = "github.com/netwright/netwright/"
 var built struct {
 	sync.Mutex
 	dir   string
-	paths map[string]string // package and build tags → program
+	paths map[string]string // architecture, package and build tags → program
 }
 
 // Agent is the agent, with the build tags of a variant if there are any.
@@ -28,9 +29,20 @@ func Agent(t testing.TB, tags ...string) string {
 // Build returns the program of a package, named by its directory below the root of the module. Who calls it has [Main] in its TestMain.
 func Build(t testing.TB, dir string, tags ...string) string {
 	t.Helper()
+	return build(t, runtime.GOARCH, dir, tags...)
+}
+
+// AgentFor is the agent for another architecture, in GOARCH's words: nothing of it is in the cache of who only tests.
+func AgentFor(t testing.TB, arch string) string {
+	t.Helper()
+	return build(t, arch, "cmd/agent")
+}
+
+func build(t testing.TB, arch, dir string, tags ...string) string {
+	t.Helper()
 	built.Lock()
 	defer built.Unlock()
-	key := dir + " " + strings.Join(tags, ",")
+	key := arch + " " + dir + " " + strings.Join(tags, ",")
 	if path, ok := built.paths[key]; ok {
 		return path
 	}
@@ -39,7 +51,7 @@ func Build(t testing.TB, dir string, tags ...string) string {
 	}
 	path := filepath.Join(directory(t), fmt.Sprintf("%s-%d", filepath.Base(dir), len(built.paths)))
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", path, module+dir)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", dir, err, out)
 	}
