@@ -18,7 +18,7 @@ const untilReady = "until systemctl -q is-active netwright-agent; do sleep 1; do
 const whole = `
 netwright version
 for plugin in bridge host-local loopback; do CNI_COMMAND=VERSION /usr/lib/cni/$plugin </dev/null | jq -e .cniVersion >/dev/null; done
-empty=$(find /etc/netwright /etc/cni /etc/systemd/system/netwright* /etc/sysctl.d/99-netwright.conf /etc/modules-load.d /var/lib/netwright /usr/lib/cni -type f -empty)
+empty=$(find /etc/netwright /etc/cni /etc/systemd/system /etc/sysctl.d/99-netwright.conf /etc/modules-load.d /var/lib/netwright /usr/lib/cni -type f -empty)
 [ -z "$empty" ] || { echo "empty: $empty"; exit 1; }
 for unit in agent recover undo; do systemctl is-enabled netwright-$unit.service >/dev/null; done
 until [ ! -e /etc/systemd/system/netwright-bootstrap.service ]; do sleep 1; done
