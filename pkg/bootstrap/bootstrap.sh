@@ -30,6 +30,7 @@ random() { od -An -N2 -tu2 /dev/urandom | tr -d ' '; } # 0 to 65535
 # fetch URL: 0 it is in $work/agent; 1 not now; 2 never. Why is in $why. At most 256 MiB; a line without a byte for 30 s is given up.
 fetch() {
 	why='' code=0
+	has curl || has wget || fail "there is neither curl nor wget: nothing was installed. Put one of them into the image"
 	if has curl; then
 		status=$( (ulimit -f 524288 && exec curl -sSfL --connect-timeout 20 --speed-limit 1 --speed-time 30 -w '%{http_code}' -o "$work/agent" -- "$1") 2>"$work/error") || code=$?
 	else
@@ -103,10 +104,9 @@ fi
 # script has come to an end, good or bad.
 remember() {
 	[ -f "$0" ] || return 0 # piped into a shell: somebody is there
-	(umask 077 && mkdir -p "$work")
-	cat "$0" >"$work/script.new"
+	(umask 077 && mkdir -p "$work") && cat "$0" >"$work/script.new" || return 1
 	# Left open: it fetches (network), and what it installs is root's, in /usr, /etc and /var.
-	cat >"$resume.new" <<END
+	cat >"$resume.new" <<END || return 1
 [Unit]
 Description=Netwright: go on with a first boot that was interrupted
 Wants=network-online.target
@@ -136,34 +136,37 @@ ProtectKernelTunables=yes
 ProtectControlGroups=yes
 END
 	sync # what gets its name before its text may be empty after a power cut, and an empty unit is a masked one
-	mv -f "$work/script.new" "$work/script"
-	mv -f "$resume.new" "$resume"
-	mkdir -p "${wanted%/*}"
-	ln -sf "$resume" "$wanted"
-	sync
+	mv -f "$work/script.new" "$work/script" && mv -f "$resume.new" "$resume" && mkdir -p "${wanted%/*}" && ln -sf "$resume" "$wanted" && sync
 }
-trap 'rm -rf "$wanted" "$resume" "$work"' EXIT
+trap 'rm -rf "$wanted" "$resume" "$work" "$program.new"' EXIT
 trap 'trap - EXIT; exit 143' TERM HUP # a reboot is no end
 
 right=''
 if [ -x "$program" ] && [ "$(sum "$program")" = "$want" ]; then right=1; fi
-if [ -z "$right" ] || [ "$(cat "$conf" 2>/dev/null)" != "$agent_yaml" ]; then remember; fi
+if [ -z "$right" ] || [ "$(cat "$conf" 2>/dev/null)" != "$agent_yaml" ]; then
+	remember || say "if this is interrupted it does not go on by itself: $work or $resume cannot be written"
+fi
 from=$program
 if [ -z "$right" ]; then
 	(umask 077 && mkdir -p "$work")
 	from_mirrors "$arch"
 	chmod 0755 "$work/agent"
 	from=$work/agent
+	if [ ! -x "$from" ]; then # /var is mounted noexec
+		from=$program.new
+		cp -p "$work/agent" "$from" || fail "the agent can be run neither from $work nor as $from: see above"
+	fi
 fi
 
 restart='' reload=''
-# put FILE TEXT: 0 it was another one.
+# put FILE TEXT: 0 it was another one. A disk that is full leaves the one that is there. (In a condition set -e does not count.)
 put() {
 	[ "$(cat "$1" 2>/dev/null)" != "$2" ] || return 1
-	printf '%s\n' "$2" >"$1.new"
-	chmod 0644 "$1.new"
-	sync
-	mv -f "$1.new" "$1"
+	if ! { printf '%s\n' "$2" >"$1.new" && chmod 0644 "$1.new" && sync && mv -f "$1.new" "$1"; }; then
+		rm -f "$1.new"
+		trap - EXIT
+		fail "$1 could not be written: see above; the next boot tries again, or run this again when that is right"
+	fi
 	if systemctl -q is-active "$unit"; then restart=1; fi
 }
 put "$conf" "$agent_yaml" || :

@@ -338,6 +338,22 @@ test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.servic
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
 	})
 
+	// What is there stays as it was, and the machine becomes a node when there is room, also where /var holds no programs.
+	t.Run("full disk", func(t *testing.T) {
+		n := bare(t, f, "full", "10.77.0.20", node.Options{})
+		n.Shell(ctx, `mkdir -p /etc/netwright; mount -t tmpfs -o size=8k tmpfs /etc/netwright; echo 'store: /srv/old' >/etc/netwright/agent.yaml
+head -c 8k /dev/zero >/etc/netwright/full || true; mount --bind /var /var; mount -o remount,bind,noexec /var`)
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/netwright"), 0o700)
+		if res := n.Run(ctx, "/root/user-data"); res.Code != 1 || !strings.Contains(res.Stdout, "/etc/netwright/agent.yaml could not be written") {
+			t.Errorf("exit code %d, want 1: %s%s", res.Code, res.Stdout, res.Stderr)
+		}
+		if conf := n.Read("/etc/netwright/agent.yaml"); conf != "store: /srv/old\n" {
+			t.Errorf("the agent's file became %q", conf)
+		}
+		n.Shell(ctx, "test -e /etc/systemd/system/netwright-bootstrap.service; rm /etc/netwright/full; /root/user-data; test ! -e /usr/bin/netwright.new")
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
+	})
+
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
 		served.take()
