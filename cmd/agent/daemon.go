@@ -21,6 +21,7 @@ import (
 const watchVariable = "NETWRIGHT_WATCH"
 
 func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
+	outlivePipe()
 	if err := f.readConf(); err != nil {
 		return err
 	}

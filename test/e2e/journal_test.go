@@ -40,4 +40,13 @@ func TestJournalHasTheKey(t *testing.T) {
 	if got := journal("-o cat " + key); strings.Count(got, "\n") != 2 || !strings.Contains(got, "\nrepaired ") {
 		t.Errorf("of a change and its repair the journal has:\n%s", got)
 	}
+
+	// A journal that ends takes the daemon's stderr with it, and nothing else.
+	pid := n.Must(ctx, "systemctl", "show", "-P", "MainPID", "netwright-agent")
+	n.Shell(ctx, "systemctl stop systemd-journald.socket systemd-journald-dev-log.socket systemd-journald-audit.socket systemd-journald.service || true; sysctl -qw net.ipv4.ip_forward=0")
+	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, "systemctl start systemd-journald.socket systemd-journald.service")
+	if now := n.Must(ctx, "systemctl", "show", "-P", "MainPID", "netwright-agent"); now != pid {
+		t.Errorf("without a journal the daemon %s became %s", pid, now)
+	}
 }
