@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep makes to the same file as from, durably: another name of it, so that it costs no room and keeps all that it is, or a copy with its owner and mode
+// Keep makes to the same file as from, durably, also where whoever wrote it has not synced it: another name of it, so that it costs no room and keeps all that it is, or a copy with its owner and mode
 // where it lies on another file system (in a unit of systemd's that is each path of ReadWritePaths). Directories of to are made. It may be done again.
 //
 // Another name shares what is written to the file in place. That is done to files that something is mounted on only, which have no other name.
@@ -33,7 +33,7 @@ func (h *Host) Keep(ctx context.Context, from, to string) error {
 	if err != nil {
 		return explain("keep", from, err)
 	}
-	err = h.linkFile(from, to, info)
+	err = h.linkFile(from, to, info, source)
 	if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
 		return err
 	}
@@ -55,8 +55,8 @@ func (h *Host) Keep(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// linkFile gives a file another name, in place of what has it.
-func (h *Host) linkFile(from, to string, of FileInfo) error {
+// linkFile gives a file another name, in place of what has it. The file is open as fd.
+func (h *Host) linkFile(from, to string, of FileInfo, fd int) error {
 	there, base, err := h.files.parent(from)
 	if err != nil {
 		return explain("keep", from, err)
@@ -68,16 +68,19 @@ func (h *Host) linkFile(from, to string, of FileInfo) error {
 	}
 	defer unix.Close(dir)
 	name := path.Base(to)
-	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err == nil && now.Inode == of.Inode && now.Dev == of.Dev {
-		return nil // a rename would do nothing, and leave the other name
+	// Where it is the same file already a rename would do nothing, and leave the other name.
+	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode || now.Dev != of.Dev {
+		temp := stagedName()
+		if err := unix.Linkat(there, base, dir, temp, 0); err != nil {
+			return explain("keep", from, err)
+		}
+		if err := unix.Renameat(dir, temp, dir, name); err != nil {
+			return errors.Join(explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
+		}
+		h.wrote("kept", to)
 	}
-	temp := stagedName()
-	if err := unix.Linkat(there, base, dir, temp, 0); err != nil {
-		return explain("keep", from, err)
+	if err := syncAll([]syncItem{{fd: fd, name: from}}); err != nil { // before its name, which says that it is whole
+		return err
 	}
-	if err := unix.Renameat(dir, temp, dir, name); err != nil {
-		return errors.Join(explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
-	}
-	h.wrote("kept", to)
 	return syncAll([]syncItem{{fd: dir, name: path.Dir(to)}})
 }

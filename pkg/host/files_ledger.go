@@ -11,8 +11,8 @@ import (
 
 // AppendFile adds data to the end of a file and syncs it: what it has added
 // is there after a power cut, whole or, if the cut came first, in part. A file that is
-// absent is made, with the mode given, and its directory synced. The ledger's
-// journal is its only caller.
+// absent is made, with the mode given, and its directory synced. It is for the ledger's
+// journal, and for the intents of [Batch.Together].
 func (h *Host) AppendFile(name string, data []byte, mode fs.FileMode) (err error) {
 	name, err = clean("append to", name)
 	if err != nil {

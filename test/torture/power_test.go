@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -262,7 +263,8 @@ func (p *powerTest) histogram() string {
 	return strings.Join(out, ", ") + fmt.Sprintf(" of the agent's time, %d when it was done", p.buckets[5])
 }
 
-// The power goes the moment that a batch was committed: all of it is there. What keeps it: pkg/host/durable.go Commit: syncDirs.
+// The power goes the moment that a batch was committed, and a file of somebody else's kept that they had not synced: all of it is there.
+// What keeps it: pkg/host/durable.go Commit: syncDirs; pkg/host/files_keep.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "mkfs.ext4", "mkfs.xfs")
@@ -294,6 +296,12 @@ func TestCommittedIsDurable(t *testing.T) {
 				}
 			}
 			if err := b.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(p.at, fmt.Sprintf("etc/theirs-%d", i)), bytes.Repeat([]byte("theirs"), 10_000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Keep(t.Context(), fmt.Sprintf("/etc/theirs-%d", i), fmt.Sprintf("/etc/kept-%d", i)); err != nil {
 				t.Fatal(err)
 			}
 			done, after := p.r.Len(), p.tree(t)
