@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// fullDisk is a host whose disk takes half of what is appended.
+type fullDisk struct{ *host.Host }
+
+func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
+	return errors.Join(d.Host.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
+}
+
+// What was appended in part must not stand between two batches: that would be damage, and all that the ledger knows lost. The line that keeps it: entries.go, Commit (rewrite).
+func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
+	if err := l.Commit(t.Context(), fullDisk{h}, Batch{Put: []Entry{entry("file:/b", Owned)}, Head: Head{Current: 2}}); err == nil {
+		t.Fatal("a full disk is no error")
+	}
+	if len(l.Entries()) != 1 || l.Head().Current != 1 {
+		t.Errorf("what was not written counts: %v, %+v", l.Entries(), l.Head())
+	}
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/c", Owned)}, Head: Head{Current: 3}})
+	if again, _ := open(t, root); again.Lost || len(again.Entries()) != 2 || again.Head().Current != 3 {
+		t.Errorf("after the next batch: lost %v, %v, %+v", again.Lost, again.Entries(), again.Head())
+	}
+}
+
+// A node that has revisions had a journal: without it nothing is known to be ours. The line that keeps it: entries.go, loadJournal (revisionDir).
+func TestAJournalThatIsGoneIsALoss(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	if l.Lost || len(l.Damage()) > 0 {
+		t.Errorf("a new node has lost something: %v", l.Damage())
+	}
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}, Revision: &Revision{Number: 1}})
+	if err := os.Remove(filepath.Join(root, JournalFile)); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := open(t, root); !again.Lost || !again.Head().Lost || len(again.Damage()) != 1 {
+		t.Errorf("lost %v, %+v, %v", again.Lost, again.Head(), again.Damage())
+	}
+}
+
+// A content that is kept is not written again. The line that keeps it: revisions.go, saveBeside (there).
+func TestAContentIsWrittenOnce(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	content := host.ContentOf([]byte("large"))
+	stat := func() os.FileInfo {
+		t.Helper()
+		commit(t, l, h, Batch{Blobs: []host.Content{content}, Head: Head{Current: 1}})
+		info, err := os.Stat(filepath.Join(root, blobDir, content.Sum.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	if !os.SameFile(stat(), stat()) {
+		t.Error("it was written twice")
+	}
+}
