@@ -49,8 +49,8 @@ func (o *Object) Run(ctx context.Context) {
 				o.Log.Warn("the status object is not written; it is tried again", zap.Error(failed))
 			}
 			pause(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
-			if newer := o.Now(); newer != nil {
-				data, err = json.Marshal(newer)
+			if newer, some := o.take(); some { // taken, so that what is written is what counts as told
+				data, err = json.Marshal(newer.Status)
 			}
 		}
 		pause(ctx, time.Duration(float64(objectEvery)*(0.9+0.2*rand.Float64())))

@@ -55,8 +55,19 @@ func TestObject(t *testing.T) {
 			o.Observe(status("b"), nil)
 		}
 		later(time.Hour)
-		if n := attempts.Load(); n > 1 {
+		if n := attempts.Load(); n > 0 {
 			t.Errorf("%d writings of what had not changed", n)
+		}
+		down.Store(true)
+		o.Observe(status("c"), nil)
+		later(time.Second)
+		o.Observe(status("d"), nil) // it is what the next attempt writes
+		down.Store(false)
+		later(objectEvery * 3 / 2)
+		o.Observe(status("c"), nil)
+		later(2 * objectMax)
+		if text, _ := written.Load().(string); !strings.Contains(text, `"reason":"c"`) {
+			t.Errorf("written was %q, and the node is at c again", text)
 		}
 		cancel(errors.New("the test ends"))
 		synctest.Wait()
