@@ -52,7 +52,7 @@ var patterns = []pattern{
 	{[]string{"akia", "asia"}, compiled(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},                    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
 	{[]string{"."}, compiled(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},                               // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
 	{[]string{"rw"}, compiled(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},                              // https://jedisct1.github.io/minisign/#secret-key-format
-	{[]string{"@"}, compiled(`(://)([^/\s"'@]+)(@)`), nil},                                              // user and password of a URL
+	{[]string{"@"}, compiled(`(://)([^/\s"']+)(@)`), nil},                                               // user and password of a URL, which ends at the last @
 	{nameHints, compiled(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
 	{nameHints, compiled(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
 }

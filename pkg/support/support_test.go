@@ -29,7 +29,7 @@ func TestWhatLooksLikeASecret(t *testing.T) {
 		"-----BEGIN RSA PRIVATE KEY-----\nS3CRET cut off",
 		"Authorization: Bearer S3CRETS3CRET", `Authorization: "Basic S3CRETS3CRET="`, "password=S3CRET", `"password": "a \"S3CRET\" b"`, `\"password\": \"S3CRET\"`,
 		"AWS_SECRET_ACCESS_KEY=S3CRET/a+b", "token: 'S3CRET x'", "--token S3CRET --other x", "--bootstrap-token=S3CRET", "client-key-data: S3CRET",
-		"https://user:S3CRET@example.com/x", "https://S3CRET@example.com/", "GET /x?X-Amz-Signature=S3CRET&a=b", "db_passphrase = S3CRET",
+		"https://user:S3CRET@example.com/x", "https://S3CRET@example.com/", "https://user:S3@S3CRET@example.com/x", "GET /x?X-Amz-Signature=S3CRET&a=b", "db_passphrase = S3CRET",
 		"Environment=API_KEY=S3CRET", "psk=S3CRET",
 	} {
 		out, n := redactor(t).Redact([]byte(text))
