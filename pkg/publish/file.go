@@ -29,7 +29,7 @@ type File struct {
 // Run writes until ctx ends, and then the last status once more. A file that cannot be written is said once, and tried again.
 func (f *File) Run(ctx context.Context) {
 	said := ""
-	write := func(s *report.Status) {
+	write := func(s *report.Status) bool {
 		err := f.write(s)
 		if err == nil {
 			said = ""
@@ -37,6 +37,7 @@ func (f *File) Run(ctx context.Context) {
 			said = err.Error()
 			f.Log.Warn("the status file is not written", zap.Error(err))
 		}
+		return err == nil
 	}
 	for {
 		news, ok := f.Next(ctx)
@@ -46,7 +47,12 @@ func (f *File) Run(ctx context.Context) {
 			}
 			return
 		}
-		write(news.Status)
+		for !write(news.Status) && ctx.Err() == nil {
+			pause(ctx, fileEvery)
+			if newer, some := f.take(); some {
+				news = newer
+			}
+		}
 		pause(ctx, fileEvery)
 	}
 }
