@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // fullDisk is a host whose disk takes half of what is appended.
@@ -66,5 +67,36 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 	}
 	if !os.SameFile(stat(), stat()) {
 		t.Error("it was written twice")
+	}
+}
+
+// What the node is at is kept however old it is, and where a revision is damaged no content goes: it may be the one that names it.
+// The lines that keep it: revisions.go, Tidy (head.Current; return nil).
+func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
+	root := t.TempDir()
+	l, h := open(t, root)
+	content := host.ContentOf([]byte("of the first"))
+	named := []tasks.Recorded{{Kind: "file", Blobs: []host.Digest{content.Sum}}}
+	commit(t, l, h, Batch{Blobs: []host.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
+	for n := 2; n <= KeptRevisions+3; n++ {
+		commit(t, l, h, Batch{Head: Head{Current: 1}, Revision: &Revision{Number: n}})
+	}
+	if err := l.Tidy(h); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadRevision(h, 1); err != nil {
+		t.Error(err)
+	}
+	if numbers, err := revisionNumbers(h); err != nil || len(numbers) != KeptRevisions+1 {
+		t.Errorf("%v are kept (%v)", numbers, err)
+	}
+	if err := os.WriteFile(filepath.Join(root, revisionFile(1)), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Tidy(h); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Blob(h, content.Sum); err != nil {
+		t.Errorf("what a damaged revision may name: %v", err)
 	}
 }
