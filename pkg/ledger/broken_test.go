@@ -100,3 +100,20 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 		t.Errorf("what a damaged revision may name: %v", err)
 	}
 }
+
+// A ledger of a later version is not written to, whoever tries. The line that keeps it: entries.go, Commit (Newer).
+func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
+	root := t.TempDir()
+	_, h := open(t, root)
+	if err := h.WriteFile(t.Context(), FormatFile, []byte("99 v9.9.9\n"), host.FileSpec{Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	l, h := open(t, root)
+	var newer *NewerError
+	if err := l.Commit(t.Context(), h, Batch{Put: []Entry{entry("file:/a", Owned)}}); !errors.As(err, &newer) {
+		t.Errorf("the answer is %v", err)
+	}
+	if _, err := h.Lstat(JournalFile); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a journal: %v", err)
+	}
+}
