@@ -11,16 +11,16 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// API is the way to the Kubernetes API. Its clients live as long as the agent does. Nil is none.
+// API is the way to the Kubernetes API. Its clients live as long as their kubeconfigs are the same. Nil is none.
 type API struct {
 	// Kubeconfig is the agent's own, which need not be there.
 	Kubeconfig string
 	Options    kube.Options
 
-	mu      sync.Mutex
-	clients map[string]*kube.Client // by the path of their kubeconfig
-	seen    seen
-	own     []string // identities for the node's own Node, as the last pass found them
+	mu    sync.Mutex
+	files map[string]*kube.Kubeconfig // by path
+	seen  seen
+	own   []string // identities for the node's own Node, as the last pass found them
 }
 
 // seen is what the API said last, and as whom it was asked: that is watched.
@@ -43,22 +43,19 @@ func (a *API) identities(facts *host.Facts, ownFirst bool) []string {
 	return out
 }
 
-// client opens a kubeconfig once. One that is not there yet may be there the next time.
+// client is that of a kubeconfig, which may come later than the agent, and change.
 func (a *API) client(path string) (*kube.Client, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c := a.clients[path]; c != nil {
-		return c, nil
+	file := a.files[path]
+	if file == nil {
+		if a.files == nil {
+			a.files = map[string]*kube.Kubeconfig{}
+		}
+		file = &kube.Kubeconfig{Path: path, Options: a.Options}
+		a.files[path] = file
 	}
-	c, err := kube.Open(path, a.Options)
-	if err != nil {
-		return nil, err
-	}
-	if a.clients == nil {
-		a.clients = map[string]*kube.Client{}
-	}
-	a.clients[path] = c
-	return c, nil
+	a.mu.Unlock()
+	return file.Client()
 }
 
 // as does something as the first identity that may. The error is all of theirs.

@@ -18,7 +18,6 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -29,10 +28,7 @@ import (
 // Namespace is a cluster's part of a namespace.
 type Namespace struct {
 	name, cluster string
-	options       Options
-
-	mu     sync.Mutex
-	client *kube.Client // nil until the kubeconfig is there
+	file          *kube.Kubeconfig
 }
 
 // Options is how the API is spoken to.
@@ -75,28 +71,19 @@ func New(namespace, cluster string, o Options) (*Namespace, error) {
 	case !leads(cluster) || len(cluster) > maxCluster:
 		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, digits, dots and hyphens, at most %d", cluster, maxCluster)
 	}
-	o.Kubeconfig = cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig)
-	return &Namespace{name: namespace, cluster: cluster, options: o}, nil
+	return &Namespace{name: namespace, cluster: cluster, file: &kube.Kubeconfig{Path: cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig), Options: o.Options}}, nil
 }
 
 // String implements [objectstore.Source].
 func (n *Namespace) String() string { return "k8s://" + n.name + "/" + n.cluster }
 
-// api is the client. The kubeconfig may come later than the agent.
+// api is the client. The kubeconfig may come later than the agent, and change.
 func (n *Namespace) api() (*kube.Client, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.client == nil {
-		client, err := kube.Open(n.options.Kubeconfig, n.options.Options)
-		if errors.Is(err, fs.ErrNotExist) { // not the cluster: that may well be there
-			err = fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another as kubeconfig in agent.yaml", n.options.Kubeconfig, n.name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		n.client = client
+	client, err := n.file.Client()
+	if errors.Is(err, fs.ErrNotExist) { // not the cluster: that may well be there
+		return nil, fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another as kubeconfig in agent.yaml", n.file.Path, n.name)
 	}
-	return n.client, nil
+	return client, err
 }
 
 // named is the name of the API object that holds a name of the store.
