@@ -69,6 +69,9 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		d.required(v, at, "path")
 		return nil
 	}
+	if dir, hint := notForFiles(f.Path); dir != "" {
+		d.bad(v.get("path"), at+".path", "a path outside of "+dir, hint)
+	}
 	f.Secret = f.Mode&othersMayRead == 0
 	if secret != nil {
 		f.Secret = *secret
@@ -86,6 +89,23 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		return nil
 	}
 	return all
+}
+
+// notForFiles is where no file of a user can be, and what to do instead: among the kernel's own, where nothing is renamed into place, and where the agent
+// keeps what it needs to take anything back.
+func notForFiles(at string) (dir, hint string) {
+	for _, dir := range []string{"/proc", "/sys", host.StateDir, "/run/netwright", "/usr/bin/netwright"} {
+		switch {
+		case at != dir && !strings.HasPrefix(at, dir+"/"):
+		case dir == "/proc":
+			return dir, "a kernel parameter goes into spec.sysctlParameters"
+		case dir != "/sys":
+			return dir, "that is the agent's own"
+		default:
+			return dir, "a unit of spec.hooks can write there"
+		}
+	}
+	return "", ""
 }
 
 // writtenFile is the file whose content the document holds.
