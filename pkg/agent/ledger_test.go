@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
@@ -357,6 +358,28 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	delete(after, "/run")
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("%s\n%s", diff, said(p))
+	}
+}
+
+// What could not be put onto a file system that is read-only leaves nothing to take back there.
+// The line that keeps it: reset.go, times (EROFS).
+func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "/sys/fs/x", "")
+	dir := filepath.Join(root, "sys")
+	if err := errors.Join(unix.Mount(dir, dir, "", unix.MS_BIND, ""), unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := onRoot(root).Converge(t.Context(), wanting(file("/sys/fs/ours", "1"), file("/etc/ours", "1"))); err == nil {
+		t.Fatal("a file was put onto a read-only file system")
+	}
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/ours") || there(root, "/var/lib/netwright/journal") {
+		t.Errorf("the reset did not come to its end: %v\n%s", err, said(p))
 	}
 }
 
