@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
@@ -366,15 +365,7 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/sys/fs/x", "")
-	dir := filepath.Join(root, "sys")
-	if err := errors.Join(unix.Mount(dir, dir, "", unix.MS_BIND, ""), unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	readOnly(t, filepath.Join(root, "sys"))
 	if _, err := onRoot(root).Converge(t.Context(), wanting(file("/sys/fs/ours", "1"), file("/etc/ours", "1"))); err == nil {
 		t.Fatal("a file was put onto a read-only file system")
 	}

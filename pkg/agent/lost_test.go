@@ -190,6 +190,19 @@ func TestRollbackBringsCertificatesBack(t *testing.T) {
 	}
 }
 
+// readOnly makes a directory read-only until the test ends.
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	if err := errors.Join(unix.Mount(dir, dir, "", unix.MS_BIND, ""), unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Where the ledger cannot be written nothing is changed, not even taken away.
 // The lines that keep it: custody.go, intend (removing); reset.go, Reset (intend before do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
@@ -197,14 +210,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			root := whole(t)
 			dir := filepath.Join(root, "var/lib/netwright")
-			if err := errors.Join(unix.Mount(dir, dir, "", unix.MS_BIND, ""), unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-					t.Error(err)
-				}
-			})
+			readOnly(t, dir)
 			before := tree(t, root)
 			var err error
 			switch verb {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -85,6 +86,23 @@ func TestObserversAreTold(t *testing.T) {
 			if s.At.After(now.At) {
 				t.Error("a status was changed after it was told")
 			}
+		}
+	})
+}
+
+// Where the ledger cannot be written nothing is changed, and that is why: not what each key would have become.
+func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
+	b, heard := newBox(t), &listener{}
+	b.daemon.Observers = []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		dir := filepath.Join(b.root, "var/lib/netwright")
+		readOnly(t, dir)
+		if err := os.Remove(filepath.Join(b.root, "/etc/sysctl.d/99-netwright.conf")); err != nil {
+			t.Fatal(err)
+		}
+		later(2 * b.daemon.Interval)
+		if now := heard.last(); now.State != report.NodeFailing || !strings.Contains(now.Reason, "write the ledger") {
+			t.Errorf("the status is %s: %s", now.State, now.Reason)
 		}
 	})
 }

@@ -48,7 +48,9 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
 		}
 	}
-	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && (next.State != report.NodeFailing || next.Reason == "") {
+	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what each key would have become is not why.
+	blameless := out.plan == nil || out.plan.Summary.Failed == 0
+	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
 		next.State, next.Reason = report.NodeFailing, why
 	}
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
