@@ -121,6 +121,9 @@ func describe(w io.Writer, n network.Network) {
 	for _, sign := range n.Signs {
 		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link, sign.Table, sign.URL), sign.When)
 	}
+	for _, u := range n.Unjudged {
+		row("not judged by verify --traffic", u.Why, "use "+u.Instead, u.When)
+	}
 	row("gives way", n.Yields)
 	row("agent", strings.Join(n.Agents, ", "))
 	for _, words := range n.Leftovers.Words() {

@@ -107,6 +107,8 @@ type looked struct {
 	tasks   []tasks.Task
 	want    verify.Expect
 	kept    keptFrom
+	// unjudged is why packets tell nothing here; nil: they do.
+	unjudged *network.Unjudged
 }
 
 // lookAt opens the host, which the caller closes.
@@ -130,7 +132,8 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	if !ok {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), Minimums: verify.Minimums(net)}
+	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Facts()), KubeProxy: d.Node.KubeProxy, Minimums: verify.Minimums(net)}
+	l.unjudged = model.Unjudged(net, d.Node, h.Facts())
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
 			l.want.Conf = &conf

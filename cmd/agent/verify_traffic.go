@@ -76,6 +76,9 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 	if l.want.Conf == nil {
 		return []verify.Result{{Check: "pods", State: verify.NotHere, Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
 	}
+	if u := l.unjudged; u != nil {
+		return []verify.Result{{Check: "pods", State: verify.NotHere, Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
+	}
 	t, err := p.wanted(l)
 	if err != nil {
 		return nil, err
@@ -92,6 +95,9 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if l.want.Conf == nil {
 		return fmt.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
+	}
+	if u := l.unjudged; u != nil {
+		return fmt.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
 	}
 	listen := p.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {

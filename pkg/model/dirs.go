@@ -14,6 +14,17 @@ func CNIDirs(n *config.Node, f *host.Facts) (confDir string, binDirs []string) {
 	return v.ConfDir, v.BinDirs
 }
 
+// Unjudged is why a proof with packets cannot judge the network on a node; nil: it can.
+func Unjudged(net network.Network, n *config.Node, f *host.Facts) *network.Unjudged {
+	v := view(Input{Node: n, Facts: f})
+	for _, u := range net.Unjudged {
+		if u.If == nil || u.If(v) {
+			return &u
+		}
+	}
+	return nil
+}
+
 // Signs are the network's signs of life that apply to a node.
 func Signs(net network.Network, n *config.Node, f *host.Facts) []network.Sign {
 	v := view(Input{Node: n, Facts: f})

@@ -32,6 +32,8 @@ type Expect struct {
 	Network network.Network
 	Conf    *tasks.WaitConf // nil: this network has no conf in a directory
 	Signs   []network.Sign  // those that apply
+	// KubeProxy says whether documents say that kube-proxy runs here; nil: they do not say.
+	KubeProxy *bool
 	// Minimums are by plugin the oldest spec version that it must support.
 	Minimums map[string]string
 }
@@ -45,6 +47,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.plugins(ctx)
 	c.runtime()
 	c.directories()
+	c.kubeProxy(ctx, proxyHealth)
 	c.clusterDNS(ctx)
 	c.podsLogged(ctx)
 	if err := c.signs(ctx); err != nil {
@@ -59,6 +62,7 @@ type checker struct {
 	want Expect
 
 	confs   []tasks.CNIConf // in force, the network's own last
+	proxy   string          // what is known of kube-proxy
 	results []Result
 }
 

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -33,9 +35,18 @@ func (c *checker) clusterDNS(ctx context.Context) {
 		if pods, err := c.view.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
 			state = Waiting
 		}
-		c.add(check, state, err.Error(), "does it run (`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`)? does kube-proxy run here, or what stands for it? "+
-			"is its node reached: `agent verify --traffic` tells")
+		c.add(check, state, err.Error(), unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+"; is its node reached: `agent verify --traffic --peer` tells")
 	}
+}
+
+// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for a service that has nothing behind it: a pod hears of it by
+// ICMP, the node's own send fails with EPERM (net/netfilter/core.c, nf_hook_slow).
+func unresolved(err error) string {
+	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
+		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods + ")"
+	}
+	return "does it run (" + pods + ")?"
 }
 
 func anyAddressed(pods []host.Pod) bool {

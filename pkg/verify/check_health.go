@@ -18,19 +18,26 @@ func (c *checker) health(ctx context.Context, s network.Sign) (string, bool, err
 	if s.URL == "" {
 		return "", true, nil
 	}
+	status, seen, err := askHealth(ctx, s.URL)
+	return seen, err == nil && status/100 == 2, nil
+}
+
+// askHealth asks a program of this host how it is: the status that it answers with. An error says that it does not answer; seen says either.
+func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, ErrNoAnswer)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return "", false, fmt.Errorf("ask %s: %w", s.URL, err)
+		return 0, err.Error(), fmt.Errorf("ask %s: %w", url, err)
 	}
 	req.Header.Set("brief", "true") // Cilium's counts clusters and nodes else, which are not this node's
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
-		return fmt.Sprintf("%s: %s", s.URL, inner(err)), false, nil
+		err = inner(err)
+		return 0, fmt.Sprintf("%s: %s", url, err), err
 	}
 	defer resp.Body.Close()
-	return fmt.Sprintf("%s says %s", s.URL, resp.Status), resp.StatusCode/100 == 2, nil
+	return resp.StatusCode, fmt.Sprintf("%s says %s", url, resp.Status), nil
 }
 
 // inner is what a client says without the method and the address, which the caller has said.

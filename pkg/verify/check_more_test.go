@@ -2,11 +2,13 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -109,5 +111,41 @@ func TestClusterDNS(t *testing.T) {
 	}()
 	if seen, err := Resolve(t.Context(), place.Path(), server, clusterName); err != nil || !strings.Contains(seen, "0 addresses (RCodeNameError)") {
 		t.Errorf("%q, %v", seen, err)
+	}
+}
+
+// kube-proxy says how it is. That nothing answers is a failure only where a document says that it runs, and nothing is asked where one says that it does not.
+func TestKubeProxy(t *testing.T) {
+	l := newLab(t)
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+	of := func(documents *bool, want State, says string) {
+		t.Helper()
+		c := &checker{view: l.host, run: l.host, want: Expect{KubeProxy: documents}}
+		if c.kubeProxy(t.Context(), server.URL); len(c.results) != 1 || c.results[0].State != want || !strings.Contains(c.results[0].Seen, says) {
+			t.Errorf("%+v, want %s %q", c.results, want, says)
+		}
+	}
+	on, off := true, false
+	of(nil, OK, "says 200 OK")
+	status = http.StatusServiceUnavailable
+	of(nil, Failed, "says 503 Service Unavailable")
+	server.Close()
+	of(nil, NotHere, "connection refused: it does not run here, or answers elsewhere")
+	of(&on, Failed, "connection refused")
+	c := &checker{view: l.host, run: l.host, want: Expect{KubeProxy: &off}}
+	if c.kubeProxy(t.Context(), server.URL); len(c.results) != 0 {
+		t.Errorf("the documents say that it does not run: %+v", c.results)
+	}
+}
+
+// A rule of the node itself that refuses the question is told from one that nobody answers.
+func TestUnresolved(t *testing.T) {
+	for err, says := range map[error]string{
+		syscall.ECONNREFUSED: "nothing behind it", syscall.EPERM: "nothing behind it", ErrNoAnswer: "does it run",
+	} {
+		if got := unresolved(fmt.Errorf("ask: %w", err)); !strings.Contains(got, says) {
+			t.Errorf("%v: %q, want %q", err, got, says)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func Prove(ctx context.Context, h *host.Host, t Traffic) (results []Result, err 
 		return []Result{{Check: checkPods, State: Waiting, Seen: err.Error()}}, nil
 	}
 	if err := clearAll(ctx, h, t.ConfDir, t.BinDirs, true, podA, podB); err != nil {
-		return nil, err
+		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(), Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}, nil
 	}
 	s := &scene{host: h, want: t}
 	defer func() {

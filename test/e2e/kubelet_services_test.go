@@ -43,14 +43,24 @@ func TestKubernetesKubeletServices(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			k.proxy(c.mode)
 			until(t, first, "the rules are of mode "+c.mode, c.rules)
+			if c.mode == "iptables" {
+				k.dns(second)
+			}
 			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
 			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client))
 			answers("near", "http://10.96.0.50/", "near 10.244.1.1") // itself, under the node's address: hairpin
+
+			answers("client", "http://near/", fmt.Sprint("near ", client))
+			answers("client", "http://far.default.svc.cluster.local/", fmt.Sprint("far ", client))
+			k.right(t, "10.96.0.50:80", "10.96.0.51:80")
+			k.broken(t, c.mode, "10.96.0.50:80")
 
 			first.Shell(ctx, "systemctl stop netwright-agent; sysctl -qw net.bridge.bridge-nf-call-iptables=0")
 			if got, ok := k.get(first, "client", "http://10.96.0.50/"); ok || !strings.Contains(got, "deadline exceeded") {
 				t.Errorf("a service on the client's bridge answers without bridge-nf-call-iptables: %s", got)
 			}
+			const says = "net.bridge.bridge-nf-call-iptables is 0"
+			wrong(t, first, map[string]string{"pod to service": says, "service 10.96.0.50:80": says}, "--traffic", "--service", "10.96.0.50:80", "--service", "10.96.0.51:80")
 			answers("client", "http://10.96.0.51/", fmt.Sprint("far ", client)) // no bridge has both ends of it
 			first.Must(ctx, "systemctl", "start", "netwright-agent")
 			answers("client", "http://10.96.0.50/", fmt.Sprint("near ", client))
@@ -61,11 +71,6 @@ func TestKubernetesKubeletServices(t *testing.T) {
 		if got, want := k.outside("http://"+first.Address()+":30080/"), "near "+node.Gateway4; got != want {
 			t.Errorf("from outside: %q, want %q", got, want)
 		}
-	})
-	t.Run("DNS", func(t *testing.T) {
-		k.dns(second)
-		answers("client", "http://near/", fmt.Sprint("near ", client))
-		answers("client", "http://far.default.svc.cluster.local/", fmt.Sprint("far ", client))
 	})
 	t.Run("told", func(t *testing.T) {
 		told(k.Server, first.Name(), "True Converged")

@@ -31,6 +31,13 @@ func (w *writer) works(n network.Network) {
 		}
 	}
 	w.table([]string{"sign of life", "see it", "when"}, rows)
+	for _, u := range n.Unjudged {
+		words := "`agent verify --traffic` cannot judge it"
+		if u.When != "" {
+			words += " (" + u.When + ")"
+		}
+		w.para("%s: %s. Use instead: %s. ([source](%s))", words, u.Why, u.Instead, u.Source)
+	}
 }
 
 // leaves lists marks by kind, and apart what only people can take away.

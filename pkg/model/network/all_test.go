@@ -32,6 +32,11 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s: module %s needs a why, and a when exactly if it has a condition", n.Name, m.Name)
 			}
 		}
+		for _, u := range n.Unjudged {
+			if u.Why == "" || u.Instead == "" || u.Source == "" || (u.If != nil) != (u.When != "") {
+				t.Errorf("%s: what packets do not tell needs a why, what tells instead, a source, and a when exactly if it has a condition: %+v", n.Name, u)
+			}
+		}
 		if _, err := json.Marshal(n); err != nil {
 			t.Errorf("%s cannot be printed: %v", n.Name, err)
 		}

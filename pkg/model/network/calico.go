@@ -50,6 +50,7 @@ func calico() Network {
 		IPv6:       true,
 		Requires:   calicoRequires(),
 		Signs:      calicoSigns(),
+		Unjudged:   calicoUnjudged(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Leftovers:  calicoLeaves(),
 		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones", "test/e2e TestCalicoCertificatesOpenEtcd"},

@@ -44,6 +44,7 @@ func canal() Network {
 			felixReady(),
 			podSign("cali*", "veth"),
 		},
+		Unjudged:  canalUnjudged(),
 		Leftovers: canalLeaves(),
 		Proved:    []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Agents:    []string{"calico-node", "kube-flannel"},

@@ -44,6 +44,7 @@ func cilium() Network {
 		IPv6:     true,
 		Requires: ciliumRequires(),
 		Signs:    ciliumSigns(),
+		Unjudged: ciliumUnjudged(),
 		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
 		Leftovers: ciliumLeaves(),

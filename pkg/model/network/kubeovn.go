@@ -43,6 +43,7 @@ func kubeOVN() Network {
 			{What: "the node's own port, by which nodes and pods reach each other", Link: "ovn0", Missing: "ovn-central is not reached on 6642, or the kernel has no openvswitch"},
 			{What: "its daemon answers the plugin", Path: "/run/openvswitch/kube-ovn-daemon.sock"},
 		},
+		Unjudged:  kubeovnUnjudged(),
 		Leftovers: kubeOVNLeaves(),
 		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Unproved:  "that pods talk: its daemon is not run",

@@ -50,6 +50,7 @@ func multus(m *config.Multus) Network {
 			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin", If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
 			{What: "the daemon answers", Path: multusSocket, When: "mode thick", If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
 		},
+		Unjudged: []Unjudged{multusUnjudged()},
 		Leftovers: tasks.Leftovers{
 			// While its conf is there every new pod goes through it.
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList, "/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
@@ -78,6 +79,7 @@ func (n Network) below(meta Network) Network {
 	build := n.Build
 	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
 	n.Signs = slices.Concat(n.Signs, meta.Signs)
+	n.Unjudged = slices.Concat(n.Unjudged, meta.Unjudged)
 	n = n.WithMultus()
 	n.Build = func(in Input) (Built, error) {
 		b, err := build(in)

@@ -29,6 +29,7 @@ type Network struct {
 	Requires     Requires        `json:"requires"`             // what no agent can add to a host
 	SharedHost   SharedHost      `json:"sharedHost"`
 	Signs        []Sign          `json:"signs,omitempty"`
+	Unjudged     []Unjudged      `json:"unjudged,omitempty"`
 	Leftovers    tasks.Leftovers `json:"leftovers"`
 	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
 	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why

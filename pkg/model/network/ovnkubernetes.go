@@ -39,6 +39,7 @@ func ovnKubernetes() Network {
 			{What: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
 			{What: "its rules", Table: "inet ovn-kubernetes"},
 		},
+		Unjudged:  ovnKubernetesUnjudged(),
 		Leftovers: ovnKubernetesLeaves(),
 		Unproved:  "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
 		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch (ovs-daemons) may run: it is asked to let go of the bridges.
