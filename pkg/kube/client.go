@@ -2,7 +2,7 @@
 // namespace are a state store, Nodes say pod CIDRs and who the peers are, and a CertificateSigningRequest brings a certificate.
 //
 // Beneath it is client-go's REST client and nothing above that (docs/adr/0012): it knows kubeconfigs with the credentials that clouds put
-// into them, reads tokens and certificates again when they are renewed, and waits as long as a server asks for. What is said to the caller is ours:
+// into them, reads tokens and certificates again when their files are renewed, and waits as long as a server asks for. What is said to the caller is ours:
 // small structs, errors that name the rule which is missing, and whether it is worth another try.
 package kube
 
