@@ -20,6 +20,9 @@ each, and those that it waits for. It asks the ledger and the files, not the sto
 
 Exit code: 0 all is well, 2 somebody must do something (one ends and nobody renews it,
 has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
+		Example: `  agent certs
+  agent certs -o json
+  agent --root /mnt certs                of an image`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := f.readConf(); err != nil {

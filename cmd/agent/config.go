@@ -14,7 +14,11 @@ func configCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print this node's merged configuration, each value with its origin",
-		Args:  noArgs,
+		Example: `  agent config
+  agent config -o json | jq .origins     where each value comes from
+  agent --store ./store --node-group nodes --node node-1 config
+                                         of another node, on a workstation`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, d, err := f.load(cmd.Context())
 			if err != nil {

@@ -22,6 +22,8 @@ who manages them, container runtime, kubelet; and on AWS what the instance's
 metadata says (IMDSv2): type, zone, interfaces, tags.
 
 Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job runs.`,
+		Example: `  agent facts
+  agent facts -o json > node.json        for: agent store check ./store --facts node.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			view, err := host.OpenView(cmd.Context(), host.Options{Root: f.root})

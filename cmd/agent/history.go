@@ -16,7 +16,9 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history",
 		Short: "List what was applied to this node, newest last",
-		Args:  noArgs,
+		Example: `  agent history
+  agent history -o json`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			h, err := f.local().History()
 			if err != nil {

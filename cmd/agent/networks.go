@@ -18,7 +18,10 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "networks [NAME]",
 		Short: "List the networks, or say what one needs of a node and what it left here",
-		Args:  atMostOneArg,
+		Example: `  agent networks                         all that are known
+  agent networks calico                  what it needs of a node, and leaves there
+  agent networks --found                 what networks left on this host`,
+		Args: atMostOneArg,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return networkNames(), cobra.ShellCompDirectiveNoFileComp
 		},

@@ -20,6 +20,9 @@ func rollbackCommand(f *flags, s streams) *cobra.Command {
 		Long: `rollback applies revision N (default: the one before the current; see history)
 as it was, without the store, and holds the node there: the daemon and --once
 keep it until resume.`,
+		Example: `  agent rollback                         the revision before; held there until: agent resume
+  agent rollback 12                      this one of: agent history
+  agent rollback -o json`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number := 0
@@ -49,6 +52,8 @@ func resumeCommand(f *flags, s streams) *cobra.Command {
 		Long: `resume ends a pause, and lets the node follow the store again after a rollback. With
 --apply it also takes now, on this node, a changed configuration that waits by
 spec.update.`,
+		Example: `  agent resume                           end a pause, follow the store again
+  agent resume --apply                   and take now what waits`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
@@ -88,6 +93,9 @@ bring back a former CNI conf, and modules stay loaded until the next boot. What 
 person changed meanwhile stays, and is named; --changed=remove takes it along, or
 brings back what was there before. What the node may be reached by goes first, and
 comes back by itself if the node is cut off (see probes in the agent's file).`,
+		Example: `  agent reset --dry-run                  what would go, and what would come back
+  agent reset
+  agent reset --changed remove           also what somebody changed since`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass := f.localThatChanges()

@@ -45,8 +45,11 @@ func rootCommand(s streams) *cobra.Command {
 
 Without --once and --dry-run it is the daemon that systemd runs: it converges,
 tells systemd when kubelet may start, and looks again every interval.`,
-		Example: `  agent --dry-run                       what would change on this node, and why
-  agent --once --wait 5m                converge and exit (cloud-init)
+		Example: `  agent --dry-run                       by hand: what would change on this node, and why
+  agent --once                          by hand: make it so, and exit
+  agent --once --wait 5m                from cloud-init: also wait for what only time brings
+  agent --root /mnt --once              into an image: all that needs no live kernel
+  systemctl start netwright-agent       as a service: this command without flags
   agent --store examples/bridge --node node-1 --once --sandbox
                                         try it in throw-away namespaces`,
 		Args:          noArgs,
