@@ -29,11 +29,27 @@ drop_link() {
 	if ours /usr/bin/agent; then rm -f /usr/bin/agent; fi
 }
 
-# shadowed names the units that `agent install` left where they stand before those of the package.
-shadowed() {
+# adopt takes over the units that `agent install` left where they stand before those of the package: what is the same text goes, what is another is named.
+adopt() {
+	for unit in $units; do
+		theirs=/etc/systemd/system/$unit brought=/usr/lib/systemd/system/$unit
+		if [ ! -f "$theirs" ] || [ -L "$theirs" ]; then continue; fi
+		if cmp -s "$theirs" "$brought"; then
+			rm "$theirs"
+			for link in /etc/systemd/system/*.wants/"$unit"; do
+				if [ "$(readlink "$link")" = "$theirs" ]; then ln -sfn "$brought" "$link"; fi
+			done
+		else
+			echo "netwright: $theirs stands before the package's: remove it, unless you wrote it"
+		fi
+	done
+}
+
+# orphans names units of `agent install` whose program goes.
+orphans() {
 	for unit in $units; do
 		if [ -f "/etc/systemd/system/$unit" ] && [ ! -L "/etc/systemd/system/$unit" ]; then
-			echo "netwright: /etc/systemd/system/$unit stands before the package's: remove it, unless you wrote it"
+			echo "netwright: /etc/systemd/system/$unit is not of the package and stays without its program: systemctl disable it, and remove it"
 		fi
 	done
 }

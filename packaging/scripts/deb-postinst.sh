@@ -18,6 +18,7 @@ configure | abort-upgrade | abort-deconfigure | abort-remove) ;;
 esac
 
 add_link
+adopt
 for unit in $units; do
 	deb-systemd-helper unmask "$unit" >/dev/null || :
 	if deb-systemd-helper --quiet was-enabled "$unit"; then
@@ -26,7 +27,6 @@ for unit in $units; do
 		deb-systemd-helper update-state "$unit" >/dev/null || :
 	fi
 done
-shadowed
 if booted; then
 	systemctl daemon-reload || :
 	if restart_allowed; then restart || :; fi

@@ -6,4 +6,5 @@ set -eu
 [ "$1" = remove ] || exit 0
 if booted; then deb-systemd-invoke stop netwright-agent.service || :; fi
 drop_link
+orphans
 offer_reset

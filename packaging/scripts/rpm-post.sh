@@ -4,7 +4,7 @@ set -eu
 . ./common.sh
 
 add_link
-shadowed
+adopt
 if [ "$1" = 1 ]; then
 	# shellcheck disable=SC2086 # the units are words
 	systemctl --no-reload preset $units || :

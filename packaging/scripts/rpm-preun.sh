@@ -8,3 +8,4 @@ if booted; then systemctl stop netwright-agent.service || :; fi
 # shellcheck disable=SC2086 # the units are words
 systemctl --no-reload disable $units || :
 drop_link
+orphans
