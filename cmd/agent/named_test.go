@@ -13,7 +13,7 @@ import (
 
 var (
 	// named is a command line of the agent in a text: in quotes, as a line of a block, or behind what starts such a line.
-	named = regexp.MustCompile("(?m)(?:`|^    (?:\\$ |sudo )?)(?:bin/)?(?:agent|netwright)((?: [^\\s`#|;&()]+)*)")
+	named = regexp.MustCompile("(?m)(?:`|^\\$ |^    (?:\\$ |sudo )?)(?:bin/)?(?:agent|netwright)((?: [^\\s`#|;&()]+)*)")
 	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/terminal"
+)
+
+// What docs/quick-start.md has a reader type is typed, in order, on a node that has the program of a release and nothing else of ours; what it prints is what
+// the page shows. Only the plugins come from the store, and not from the Internet.
+func TestPagesAreTrue(t *testing.T) {
+	ctx := t.Context()
+	s := newStore(t, "", nil)
+	plugins := s.pluginSpec(t)
+	n := node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11",
+		Copies: map[string]string{"/root/netwright-linux-amd64": agent(t), "/srv/netwright/demo.example.com/assets": s.path("assets")}})
+	rehearse(ctx, t, n, "quick-start.md", func(command string) {
+		if strings.HasPrefix(command, "agent store check") {
+			const doc = "/srv/netwright/demo.example.com/cluster.yaml"
+			n.Write(doc, n.Read(doc)+plugins, 0o644)
+		}
+	})
+}
+
+// rehearse types the commands of a page.
+func rehearse(ctx context.Context, t *testing.T, n *node.Node, page string, first func(command string)) {
+	t.Helper()
+	steps, err := terminal.Read("../../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		first(s.Command)
+		n.Write("/root/.typed", "cd /root\n"+s.Command+"\n", 0o600)
+		printed := ""
+		for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) { // it only ends what hangs
+			res := n.Run(ctx, "/bin/sh", "-c", "/bin/sh /root/.typed 2>&1")
+			if printed = res.Stdout; s.Matches(printed) || time.Now().After(end) || !looks(s.Command) {
+				break
+			}
+		}
+		if !s.Matches(printed) {
+			t.Errorf("docs/%s:%d: %s\nprints:\n%s\nand the page shows:\n%s", page, s.Line, s.Command, printed, s.Shows)
+		}
+	}
+}
+
+// looks says whether a command only looks, so that it may be typed again until what it tells of has come.
+func looks(command string) bool {
+	return strings.HasPrefix(command, "agent status") || strings.HasPrefix(command, "agent verify")
+}
