@@ -74,7 +74,7 @@ test-kubernetes:
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
 	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 30m -run Kubernetes $(TESTFLAGS) ./test/e2e
 
-# Images and first boots on whole machines, emulated: forty-six boots, two at a time on two processors, in an hour and a half. `make test` boots one of them.
+# Images and first boots on whole machines, emulated: forty-five boots of one to three minutes, two at a time on two processors: an hour. `make test` boots one of them.
 test-images:
 	test/setup.sh
 	-command -v packer >/dev/null || apt-get install -qq -y --no-install-recommends packer # not every release has it

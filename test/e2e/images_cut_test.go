@@ -29,16 +29,14 @@ test ! -e /var/lib/netwright/bootstrap
 // are drawn (default 10), NETWRIGHT_SEED what draws them: of the moments, since no two boots take the same time.
 func powerCuts(t *testing.T, w way, disk vm.Disk) {
 	seed, count := setting(t, "NETWRIGHT_SEED", int(time.Now().Unix())), setting(t, "NETWRIGHT_CUTS", 10)
-	s := freshStore(t, freshSpec)
-	lost := vm.Cut(t, w.outside(t, disk, s).Options, count, rand.New(rand.NewPCG(uint64(seed), 0)))
+	first := w.outside(t, disk, freshStore(t, freshSpec))
+	cut := vm.Cut(t, first.Options, count, rand.New(rand.NewPCG(uint64(seed), 0)))
 	t.Logf("NETWRIGHT_SEED=%d", seed)
-	for _, lost := range lost {
+	first.Every = untilReady + freshCheck + whole
+	for _, lost := range cut {
 		t.Run("after "+lost.After.Round(time.Second/10).String(), func(t *testing.T) {
-			t.Parallel()
 			defer os.Remove(lost.Layer)
-			first := w.outside(t, disk, s)
-			first.Layer, first.Processors = lost.Layer, 1
-			first.Every = untilReady + freshCheck + whole
+			first.Layer = lost.Layer
 			up(t, "the boot after", vm.Run(t, first.Options)[0])
 		})
 	}

@@ -21,19 +21,22 @@ var firstBoots = []struct {
 	{"cut", powerCuts},
 }
 
-// A machine with a kernel of its own that has never seen us becomes a node at its first boot, in each of the ways, whatever happens to it meanwhile.
+// A machine with a kernel of its own that has never seen us becomes a node at its first boot, in each of the ways, whatever happens to it meanwhile. Where all is asked
+// for, two ways go on at once on two processors: -parallel 1 for figures.
 func TestImages(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			if w.name != "http" {
 				images(t)
 			}
+			if wanted() {
+				t.Parallel()
+			}
 			disk := w.image(t)
 			for _, proof := range firstBoots {
 				t.Run(proof.name, func(t *testing.T) {
-					if proof.name != "alone" { // which is timed, and so has the computer to itself
+					if proof.name != "alone" {
 						images(t)
-						t.Parallel()
 					}
 					proof.prove(t, w, disk)
 				})
@@ -42,10 +45,13 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// wanted says that whole machines may take minutes.
+func wanted() bool { return os.Getenv("NETWRIGHT_IMAGES") != "" }
+
 // images skips a proof where first boots were not asked for: each boots a machine of its own, once or more.
 func images(t testing.TB) {
 	t.Helper()
-	if os.Getenv("NETWRIGHT_IMAGES") == "" {
+	if !wanted() {
 		t.Skip("boots whole machines, minutes each: make test-images")
 	}
 }

@@ -30,8 +30,6 @@ type Options struct {
 	Cloud *Cloud
 	// Layer is a disk to go on with, of Cut; "": a fresh one. It is written to.
 	Layer string
-	// Processors is how many the machine has; 0: two. Two machines at once get on better with one each.
-	Processors int
 	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu says.
 	Vendor, Product string
 	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
