@@ -94,7 +94,7 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 	switch {
 	case !p.live():
 		s.Safe, s.Reason = true, "nothing lives in an image"
-	case !foreign && led.Head().Boot == "":
+	case !foreign && baked(led):
 		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
 	}
 	s.allowed = p.allowedBy(d, led)

@@ -47,7 +47,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...host.Pod) runningNo
 	return runningNode{View: view, pods: pods, kubelet: host.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
 }
 
-// knows is a ledger that knows of a network that a boot of the machine had, and nothing else.
+// knows is a ledger that knows of a network, and nothing else.
 func knows(t *testing.T, name string) *ledger.Ledger {
 	t.Helper()
 	root := t.TempDir()
@@ -58,7 +58,7 @@ func knows(t *testing.T, name string) *ledger.Ledger {
 	t.Cleanup(func() { h.Close() })
 	led := ledger.Load(h)
 	if name != "" {
-		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Boot: "an earlier one", Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
+		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

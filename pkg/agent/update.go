@@ -74,7 +74,7 @@ func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
 
 // changes says that d is another configuration than the node has taken last, which is returned; nil: nothing waits.
 func (p Pass) changes(d *Desired, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.held != nil || led.Head().Held != nil || led.Head().Current == 0 || !p.live() && !p.updatesAnywhere {
+	if d == nil || d.held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(r)
@@ -83,6 +83,9 @@ func (p Pass) changes(d *Desired, r ledger.Reader, led *ledger.Ledger) *ledger.L
 	}
 	return good
 }
+
+// baked says that what the ledger knows was put into an image, and that this machine never was up with it: nobody on it is in the way of anything.
+func baked(led *ledger.Ledger) bool { return led.Head().Current > 0 && led.Head().Boot == "" }
 
 // booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd knows no run of such a unit.
 func booting(ctx context.Context, v host.View) bool {

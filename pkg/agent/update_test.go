@@ -18,6 +18,7 @@ import (
 // fleetNode is a box whose documents say of updates what update says, and what a file of the boot loader and one of the network hold.
 func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
 	b = newBox(t)
+	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
 	b.daemon.Pass.updatesAnywhere = true
 	b.daemon.Select.Node = "n"
 	base := read(t, b.store, "/demo/cluster.yaml")
