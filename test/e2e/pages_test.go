@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/test/terminal"
 )
 
-// What docs/quick-start.md has a reader type is typed, in order, on a node that has the program of a release and nothing else of ours; what it prints is what
-// the page shows. Only the plugins come from the store, and not from the Internet.
+// What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that has the program of a release and nothing else of ours; what it prints is what
+// the pages show. Only the plugins come from the store, and not from the Internet.
 func TestPagesAreTrue(t *testing.T) {
 	ctx := t.Context()
 	s := newStore(t, "", nil)
@@ -24,6 +24,7 @@ func TestPagesAreTrue(t *testing.T) {
 			n.Write(doc, n.Read(doc)+plugins, 0o644)
 		}
 	})
+	takeOverAndBack(t, n)
 }
 
 // rehearse types the commands of a page.
