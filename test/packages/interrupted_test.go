@@ -1,0 +1,71 @@
+package packages
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// killDpkg, as policy-rc.d, which the postinst asks before it restarts the daemon, kills both that script and its dpkg, once, and then allows all.
+const killDpkg = `#!/bin/sh
+[ ! -e /run/killed ] || exit 0
+touch /run/killed
+kill -9 $(ps -o ppid= -p $PPID) $PPID
+`
+
+// withoutSystemd runs a command as the build of a container or an image does: no systemd runs, and systemctl gets nowhere.
+const withoutSystemd = `unshare --mount sh -ec 'mount -t tmpfs tmpfs /run; mount --bind /bin/false /usr/bin/systemctl; "$@"' sh `
+
+// network is what the kernel has, but for counters and times.
+const network = `(ip -o link; ip -o address | sed 's/valid_lft.*//'; ip route; nft list ruleset)`
+
+// A package comes where no systemd runs, over what install made before it, and is interrupted: by a kill of dpkg, and by its removal in the
+// middle of a converge.
+func TestDebianInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, n := t.Context(), fresh(t, "deb", nil)
+
+	// Units of the same text become the package's, the one that somebody changed stays and is named.
+	n.Shell(ctx, `dpkg-deb -x /root/older.deb /root/tree; /root/tree/usr/bin/netwright install --start=false; echo '# mine' >>/etc/systemd/system/netwright-recover.service`)
+	said := n.Shell(ctx, withoutSystemd+`dpkg --install /root/older.deb 2>&1`)
+	if !strings.Contains(said, "/etc/systemd/system/netwright-recover.service stands before") || strings.Contains(said, "netwright-agent.service stands before") {
+		t.Errorf("install over an install says: %s", said)
+	}
+	n.Reboot(ctx)
+	want(t, "installed without systemd, and booted", state(ctx, n), "inactive success enabled")
+	want(t, "the daemon's unit", n.Shell(ctx, `realpath "$(systemctl show -P FragmentPath netwright-agent)"`), "/usr/lib/systemd/system/netwright-agent.service\n")
+	want(t, "the changed unit", n.Must(ctx, "systemctl", "show", "-P", "FragmentPath", "netwright-recover"), "/etc/systemd/system/netwright-recover.service\n")
+	n.Shell(ctx, `rm /etc/systemd/system/netwright-recover.service; systemctl daemon-reload; netwright install --start=false; ! [ -e /etc/systemd/system/netwright-agent.service ]`)
+
+	// Killed between what is unpacked and the restart, while the daemon runs; the network does not notice.
+	n.Shell(ctx, `sed -i 's/{cni: {}}/{bridge: {}}/' /srv/netwright/packages.example.com/cluster.yaml`)
+	converges(ctx, t, n)
+	before := n.Shell(ctx, `ip link show cbr0 >/dev/null; `+network)
+	n.Write("/usr/sbin/policy-rc.d", killDpkg, 0o755)
+	if res := n.Run(ctx, "dpkg", "--install", "/root/newer.deb"); res.Code == 0 {
+		t.Error("nothing killed dpkg")
+	}
+	want(t, "the interrupted package", n.Shell(ctx, `dpkg --status netwright | awk '/^(Status|Version):/ {print $NF}'`), "half-configured\n1.1.0\n")
+	n.Shell(ctx, `dpkg --configure -a; rm /usr/sbin/policy-rc.d`)
+	runsTheInstalled(ctx, n)
+	want(t, "the network after an upgrade", n.Shell(ctx, network), before)
+
+	// Removed in the middle of a converge: no file is by halves, and the package that comes again goes on.
+	var many strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&many, "  - {path: /srv/many/%03d, content: \"whole\\n\"}\n", i)
+	}
+	const cluster = "/srv/netwright/packages.example.com/cluster.yaml"
+	n.Write(cluster, n.Read(cluster)+"  fileAssets:\n"+many.String(), 0o644)
+	n.Shell(ctx, `systemctl reload netwright-agent; until [ -n "$(ls -A /srv/many 2>/dev/null)" ]; do sleep .01; done; dpkg --remove netwright`)
+	n.Shell(ctx, `[ -z "$(find /srv/many -type f ! -name '.*' ! -size 6c)" ]; ! systemctl -q is-active netwright-agent`)
+	want(t, "the network after the package went", n.Shell(ctx, network), before)
+	n.Shell(ctx, `dpkg --install /root/older.deb; systemctl start netwright-agent; until [ "$(cat /srv/many/* | grep -c whole)" = 300 ]; do sleep .1; done`)
+	want(t, "what is left over", n.Shell(ctx, `find /srv/many /etc /opt/cni /usr/bin -name '.netwright-*' -o -name '*.dpkg-*'`), "")
+
+	// A unit of another version in /etc, as newer user-data brings it, is named when its program goes.
+	n.Shell(ctx, `(cat /usr/lib/systemd/system/netwright-agent.service; echo '# newer') >/etc/systemd/system/netwright-agent.service`)
+	if said := n.Must(ctx, "dpkg", "--remove", "netwright"); !strings.Contains(said, "netwright-agent.service is not of the package and stays without its program") {
+		t.Errorf("remove says: %s", said)
+	}
+}
