@@ -21,8 +21,8 @@ func TestUnjudged(t *testing.T) {
 		{"calico", config.Networking{Calico: &config.Calico{}}, "its plugin refuses"},
 		{"calico, eBPF", config.Networking{Calico: &config.Calico{BPFEnabled: true}}, "Calico's programs"},
 		{"calico with an etcd", config.Networking{Calico: &config.Calico{Etcd: &config.CalicoEtcd{}}}, ""},
-		{"thick multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thick"}}, "the daemon of Multus"},
-		{"thin multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thin"}}, ""},
+		{"thick multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thick"}}, "Multus asks the API"},
+		{"thin multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thin"}}, "Multus asks the API"},
 	} {
 		n := &config.Node{Networking: c.of}
 		net, ok := network.Of(n)

@@ -68,6 +68,7 @@ func TestPodsTalk(t *testing.T) {
 			hostPort(t, fabric, pods[0], netip.MustParseAddrPort("10.77.0.11:8080"))
 			// A pod reaches itself by its own hostPort: hairpin.
 			hostPort(t, pods[0], pods[0], netip.MustParseAddrPort("10.77.0.11:8080"))
+			proved(ctx, t, "bridge, "+name, nodes)
 			pods[0].Delete(ctx)
 			if res := nodes[0].Run(ctx, "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout, "nothing to do") {
 				t.Errorf("after pods came and went: exit %d\n%s\n%s", res.Code, res.Stdout, res.Stderr)

@@ -50,8 +50,8 @@ func ovnKubernetesUnjudged() []Unjudged {
 		Instead: apiPods + "; `ovnkube-trace` shows the way of their packets", Source: "https://ovn-kubernetes.io/troubleshooting/ovnkube-trace/"}}
 }
 
-// multusUnjudged: the daemon of thick asks the API for the Pod. Thin asks only for those that have a name.
+// multusUnjudged: both kinds ask the API for the Pod, thick by its daemon and thin where its conf names a kubeconfig, which ours does.
 func multusUnjudged() Unjudged {
-	return Unjudged{Why: "the daemon of Multus asks the API for each pod: it refuses one that the API does not know", Instead: apiPods, When: "mode thick",
-		Source: "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/server/server.go", If: func(in Input) bool { m := in.Node.Networking.Multus; return m != nil && !m.Thin() }}
+	return Unjudged{Why: "Multus asks the API for each pod: it refuses one that the API does not know", Instead: apiPods,
+		Source: "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/multus/multus.go"}
 }
