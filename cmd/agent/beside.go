@@ -29,6 +29,7 @@ func endingOf(plan *report.Plan, err error) ending {
 
 // beside has the daemon do it, if one works on this root, in its own loop; else here does it, under the lock of a pass.
 func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.Request, here func(context.Context, agent.Hooks) ending) ending {
+	outlivePipe()
 	c, err := control.Dial(ctx, host.Options{Root: f.root}, version)
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):

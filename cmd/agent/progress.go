@@ -31,7 +31,6 @@ type progress struct {
 const slow = 500 * time.Millisecond
 
 func newProgress(f *flags, s streams, again bool) *progress {
-	outlivePipe()
 	return &progress{f: f, s: s, shown: again, live: f.text() && isTerminal(s.err), since: map[graph.Key]time.Time{}}
 }
 

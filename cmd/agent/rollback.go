@@ -109,6 +109,7 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 			if !dry {
 				p := newProgress(f, s, false)
 				pass.Hooks = p.hooks()
+				outlivePipe()
 				return p.shows(endingOf(pass.Reset(cmd.Context())))
 			}
 			plan, err := pass.DryReset(cmd.Context())
