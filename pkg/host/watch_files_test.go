@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // below is a root with directories, and what can be done below it.
@@ -44,8 +45,11 @@ func TestFilesWake(t *testing.T) {
 		}},
 		"made for the first time": {
 			before: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc"))) },
-			do:     func(f below) { f.write(conf, "x") },
-			last:   "/etc",
+			do: func(f below) {
+				f.write(conf, "x")
+				f.fence(conf)
+			},
+			last: conf,
 		},
 		"all gone": {do: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc/cni"))) }, last: "/etc/cni"},
 		"a directory above replaced, and then a file in the new one": {do: func(f below) {
@@ -108,12 +112,28 @@ func TestFilesWake(t *testing.T) {
 	}
 }
 
-// fence touches a file until somebody must have seen it: a directory that has just come is watched a moment later.
+// fence goes on to write a file until the test ends, so that somebody hears of it: a directory that has just come is watched a moment later.
 func (f below) fence(p string) {
 	f.Helper()
-	for n := range 200 {
-		f.write(p, fmt.Sprint(n))
-	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for n := 0; ; n++ {
+			if err := os.WriteFile(f.at(p), []byte(fmt.Sprint(n)), 0o644); err != nil {
+				f.Error(err)
+				return
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	f.Cleanup(func() {
+		close(stop)
+		<-ended
+	})
 }
 
 // What lies beside is nobody's business, and reading is no change.
