@@ -313,7 +313,7 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		n.Write("/root/user-data", script, 0o700)
 		n.Start(ctx, "user-data", "/root/user-data")
 		for _, end := range []func(){func() { n.Kill(); n.Boot(ctx) }, func() { n.Reboot(ctx) }, func() { n.Kill(); n.Boot(ctx) }} {
-			eventually(ctx, t, n, "journalctl -b | grep -q 'no mirror has the agent yet: again in'")
+			eventually(ctx, t, n, "journalctl -b -u user-data -u netwright-bootstrap | grep -q 'no mirror has the agent yet: again in'")
 			end()
 			n.Must(ctx, "systemctl", "is-active", "netwright-bootstrap.service")
 			n.Must(ctx, "systemd-analyze", "security", "--no-pager", "--threshold=40", "netwright-bootstrap.service")
