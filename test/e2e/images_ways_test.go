@@ -13,6 +13,7 @@ import (
 type way struct {
 	name    string
 	image   func(*testing.T) vm.Disk // which each of its machines has a layer over
+	root    string                   // where the root file system begins on it, in bytes
 	outside func(*testing.T, vm.Disk, store) outside
 	knows   string // a script: what a machine of this way knows beside all others
 }
@@ -28,7 +29,7 @@ func stock(t *testing.T) vm.Disk { return vm.Stock(t) }
 
 var ways = []way{
 	// The agent and what needs no live kernel are on the disk, which boots by its own boot loader: only the documents are fetched.
-	{name: "baked", image: bakedDisk, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+	{name: "baked", image: bakedDisk, root: rootOffset, outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		f := serveFresh(t, s)
 		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
 			if asked := f.mirror.take(); asked != "" {
@@ -41,7 +42,7 @@ var ways = []way{
 		}}
 	}},
 	// A stock image; the agent comes from a mirror, the documents over TLS.
-	{name: "http", image: stock, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+	{name: "http", image: stock, root: "0", outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		f := serveFresh(t, s)
 		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
 			if asked := f.mirror.take(); asked != "/netwright" {
@@ -51,7 +52,7 @@ var ways = []way{
 	}},
 	// As on EC2: the firmware says so, the documents are in a bucket, and the credentials for it come from the instance's metadata. The user-data itself comes on
 	// cloud-init's own disk: its data source for EC2 wants the DHCP of EC2.
-	{name: "s3", image: stock, outside: func(t *testing.T, disk vm.Disk, s store) outside {
+	{name: "s3", image: stock, root: "0", outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		fabric := node.NewFabric(t)
 		f := serveFromS3(t, fabric, s)
 		o := fresh{fabric: fabric, userData: f.userData}.machine(disk)
