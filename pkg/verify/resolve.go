@@ -101,7 +101,7 @@ func (s *scene) resolved(ctx context.Context) Result {
 		seen, err := Resolve(ctx, s.a.NetNS, server, clusterName)
 		if err != nil {
 			r.State, r.Seen = Failed, err.Error()
-			r.Next = unresolved(err) + " does kube-proxy run here? if the node itself is answered, pods' way to services is broken: " + s.unbridged()
+			r.Next = unresolved(err) + "; does kube-proxy run here? if the node itself is answered, pods' way to services is broken: " + s.unbridged()
 			return r
 		}
 		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
