@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -47,7 +48,8 @@ const pruneBatchLimit = 2 * time.Minute
 // put there less than p.Older ago stays too. It is for whoever publishes, may be retried, and after an error has removed only what was to go.
 //
 // A publication keeps a record of each generation, generations/N-<sha256>, before it moves the manifest. A record that is missing or damaged of a generation
-// that may still be read is an error, before anything is removed: nobody knows what that generation names.
+// that may still be read is an error, before anything is removed: nobody knows what that generation names. So is an object that the published one lacks: whoever
+// removed it may have removed others, and until it is published again the older generations are all that nodes have.
 //
 // Why a publication beside it is safe, whatever the clocks say. Who prunes marks the object "prune" as taken, by a compare and swap, then lists, removes, and marks it as
 // free. Who publishes (1) sees it free, (2) puts the objects, where one of its name is there it stays, (3) puts the record, (4) sees the mark as it was in 1, and (5) moves the
@@ -96,7 +98,9 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 		named(needed, of)
 	}
 	out = &Pruned{Cluster: p.Cluster, From: to.String(), Generation: m.Generation, Oldest: oldest, DryRun: p.DryRun, Objects: []string{}, Generations: []string{}}
+	lacks := named(map[string]bool{}, m)
 	err = to.List(ctx, objectsDir+"/", func(o objectstore.Listed) error {
+		delete(lacks, o.Name)
 		switch {
 		case !validDigest(path.Base(o.Name)) || path.Dir(o.Name) != objectsDir: // not ours
 		case needed[o.Name] || o.Put.After(cutoff):
@@ -108,6 +112,10 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(lacks) > 0 {
+		return nil, fmt.Errorf("%d of the objects of generation %d are missing, %s first, and no node can take it: publish again what you published, and prune then",
+			len(lacks), m.Generation, slices.Min(slices.Collect(maps.Keys(lacks))))
 	}
 	for _, r := range g.before(oldest) {
 		if !r.put.After(cutoff) {

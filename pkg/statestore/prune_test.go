@@ -133,15 +133,11 @@ func TestPruneLeaves(t *testing.T) {
 			t.Errorf("%s is gone", name)
 		}
 	}
-	for pattern, what := range map[string]string{"manifest": "nothing is published there", "objects": ""} {
-		for _, name := range p.files(pattern) {
-			if err := os.RemoveAll(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("without %s: %v", pattern, err)
-		}
+	if err := os.Remove(p.files("manifest")[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "nothing is published there") {
+		t.Errorf("without a manifest: %v", err)
 	}
 }
 
@@ -190,6 +186,30 @@ func TestPruneRefuses(t *testing.T) {
 			p.publish("four")
 		})
 	}
+}
+
+// A store that lacks what it has published is damaged: nothing more is removed from it until that is published again.
+func TestPruneOfADamagedStore(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	p.publish("one")
+	p.publish("two")
+	p.age(9 * day)
+	if err := os.RemoveAll(p.files("objects")[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, dry := range []bool{true, false} {
+		if _, err := p.prune(func(p *statestore.Pruning) { p.DryRun = dry }); err == nil || !strings.Contains(err.Error(), "5 of the objects of generation 2 are missing, objects/sha256/") {
+			t.Errorf("dry %t: %v", dry, err)
+		}
+		if len(p.files("generations/*")) != 2 {
+			t.Errorf("records %q", p.files("generations/*"))
+		}
+	}
+	p.publish("two")
+	if done, err := p.prune(nil); err != nil || len(done.Generations) != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
 // Who prunes keeps others out until it has ended, or a person takes over; then it stops.
