@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/transfer"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -161,7 +162,7 @@ func (r *Remote) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	if err != nil {
 		return nil, 0, r.wrap(err)
 	}
-	return body, size, nil
+	return transfer.Name(body, r.wrap), size, nil
 }
 
 // Changed implements [Watcher].

@@ -45,7 +45,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (io.ReadCloser, int64, er
 	if err != nil {
 		return nil, 0, err
 	}
-	return body{rest, u}, size, nil
+	return transfer.Name(rest, func(err error) error { return fmt.Errorf("get asset %s: %w", show(u), err) }), size, nil
 }
 
 // refused is the error of an answer without the asset.
@@ -62,19 +62,4 @@ func refused(u *url.URL, r *http.Response) error {
 		return graph.Transient(err)
 	}
 	return fmt.Errorf("%w: correct the URL in spec.assets", err)
-}
-
-// body names the asset in the errors of reading it.
-type body struct {
-	io.ReadCloser
-	from *url.URL
-}
-
-// Read implements [io.Reader].
-func (b body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		err = fmt.Errorf("get asset %s: %w", show(b.from), err)
-	}
-	return n, err
 }

@@ -119,7 +119,7 @@ func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	})
 }
 
-// get asks for an object. The body gives up when nothing comes, and its errors say what to do.
+// get asks for an object. The body gives up when too little comes, and its errors say what to do.
 func (s *Source) get(ctx context.Context, name string, in *awss3.GetObjectInput) (*awss3.GetObjectOutput, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -14,17 +14,19 @@ import (
 	"time"
 )
 
-// The bounds of one request. There is none on the whole of it: a big asset on a slow line is no fault, a line without a byte is.
+// The bounds of one request. There is none on the whole of it: a big asset on a slow line is no fault, a line on which nothing moves is.
 const (
 	connect = 10 * time.Second // to the server or the proxy, and again for TLS
-	// Stall is how long a server may send nothing.
+	// Stall is how long a server may send less than [Floor].
 	Stall = 30 * time.Second
+	// Floor is how many bytes a second must come. Both are as dnf has them (minrate, timeout): https://dnf.readthedocs.io/en/latest/conf_ref.html
+	Floor = 1 << 10
 )
 
 // Client asks servers. It is safe for several goroutines, and keeps connections for the next request to the same server.
 type Client struct {
 	HTTP  *http.Client
-	Stall time.Duration // without a byte
+	Stall time.Duration // with less than Floor
 }
 
 // Redirects decides on a redirect, as [http.Client] asks it. Its error is permanent if [Refuse] made it.
@@ -72,7 +74,7 @@ func Proxy(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// Get asks for a URL. The answer's body gives up when nothing comes, and ends with ctx; the caller closes it. Its errors, and those of reading it,
+// Get asks for a URL. The answer's body gives up when too little comes, and ends with ctx; the caller closes it. Its errors, and those of reading it,
 // are what [Explain] makes of them, and show no URL.
 func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

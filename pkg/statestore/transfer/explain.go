@@ -31,7 +31,7 @@ func Explain(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrStalled):
-		return graph.Transient(ErrStalled)
+		return graph.Transient(cause)
 	case cause != nil:
 		return cause
 	case errors.As(err, &refused):

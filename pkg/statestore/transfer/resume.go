@@ -20,8 +20,12 @@ type Part struct {
 	ETag string // by which it is known again; "": it is not
 }
 
-// resumes is how often a download is taken up again. Each time some bytes must have come since.
-const resumes = 5
+// resumes is how often a download is taken up again. Each time some bytes must have come since, and of a server that became too slow more than [lively]:
+// one that is slow from the start is left for the next URL, or the next attempt.
+const (
+	resumes = 5
+	lively  = 1 << 20
+)
 
 // Resume opens an object, and when its body breaks off asks for the rest of the same object. open is asked for what comes from a byte on, of the
 // object with this ETag; the first time for all of any. Errors of reading are those of the last attempt.
@@ -49,15 +53,18 @@ func (r *resuming) Read(p []byte) (int, error) {
 	if err == io.EOF && r.part.Size >= 0 && r.at < r.part.Size {
 		err = graph.Transient(fmt.Errorf("it ended after %d of %d bytes: look at the server and the proxy", r.at, r.part.Size))
 	}
-	if err == nil || err == io.EOF || !graph.IsTransient(err) || !r.again() {
+	if err == nil || err == io.EOF || !graph.IsTransient(err) || !r.again(err) {
 		return n, err
 	}
 	return n, nil
 }
 
 // again takes the download up where it broke off, if that is possible. If it is not the first error stands.
-func (r *resuming) again() bool {
+func (r *resuming) again(broken error) bool {
 	if r.part.ETag == "" || strings.HasPrefix(r.part.ETag, "W/") || r.at == r.last || r.used == resumes {
+		return false
+	}
+	if errors.Is(broken, ErrStalled) && r.at-r.last < lively {
 		return false
 	}
 	r.used, r.last = r.used+1, r.at
