@@ -109,11 +109,10 @@ func (c trial) run(t *testing.T, table *toxic.Table) {
 	m.start()
 	c.applied(m, 10)
 
-	m.publish(m.memory, 20)
 	if c.silent {
-		c.meet(m, table, "poll", "", func() {})
+		c.meet(m, table, "poll", 20, "", func() {})
 	} else {
-		c.meet(m, table, "poll", "going on with generation 10", func() {})
+		c.meet(m, table, "poll", 20, "going on with generation 10", func() {})
 	}
 	if c.believed {
 		m.stop()
@@ -122,8 +121,7 @@ func (c trial) run(t *testing.T, table *toxic.Table) {
 	c.fault.end(m)
 	c.applied(m, 20)
 
-	m.publish(m.memory, 30)
-	c.meet(m, table, "boot", "going on with the last good configuration, generation 20, taken at ", func() { m.stop(); m.start() })
+	c.meet(m, table, "boot", 30, "going on with the last good configuration, generation 20, taken at ", func() { m.stop(); m.start() })
 	c.fault.end(m)
 	c.applied(m, 30)
 	m.stop()
@@ -144,18 +142,21 @@ func (c trial) applied(m *machine, generation int) {
 // looks are how often the store is asked while a fault lasts.
 const looks = 3
 
-// meet has the fault begin, and holds the node to what it must do while that lasts.
-func (c trial) meet(m *machine, table *toxic.Table, when, status string, then func()) {
+// meet has the fault begin when a generation is published, and holds the node to what it must do while that lasts.
+func (c trial) meet(m *machine, table *toxic.Table, when string, generation int, status string, then func()) {
 	m.t.Helper()
-	m.server.Taken()
-	before, since := len(m.logged()), 0
-	c.fault.begin(m)
+	before, since := 0, 0
+	m.server.Aside(func() { // or the node takes the generation before it meets the fault
+		m.server.Taken()
+		before = len(m.logged())
+		m.publish(m.memory, int64(generation))
+		c.fault.begin(m)
+	})
 	m.drift()
 	times := m.times()
 	since, _ = m.statuses(0, "")
 	then()
 	if c.text == "" {
-		generation := map[string]int{"poll": 20, "boot": 30}[when]
 		c.applied(m, generation)
 		asked, _ := m.server.Taken()
 		table.Add(c.name, when, len(asked), nil)

@@ -27,6 +27,7 @@ type Server struct {
 	*httptest.Server
 
 	honest http.Handler
+	turn   sync.RWMutex // of answers, and of who wants none meanwhile
 
 	mu       sync.Mutex
 	idle     *sync.Cond // no answer is under way; a WaitGroup may not begin again while somebody waits for it
@@ -56,6 +57,13 @@ func (s *Server) Fail(f Fault) {
 	s.fault = f
 }
 
+// Aside does something while nobody is answered: who asks meanwhile waits for it.
+func (s *Server) Aside(do func()) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	do()
+}
+
 // Taken are the requests since the last call, as "GET manifest 304", and the bytes of their answers' bodies. Nobody asks meanwhile.
 func (s *Server) Taken() (requests []string, sent int64) {
 	s.mu.Lock()
@@ -69,6 +77,8 @@ func (s *Server) Taken() (requests []string, sent int64) {
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	s.turn.RLock()
+	defer s.turn.RUnlock()
 	s.mu.Lock()
 	s.running++
 	fault := s.fault
