@@ -175,7 +175,7 @@ func TestBootstrap(t *testing.T) {
 			n.Must(ctx, "systemctl", "is-enabled", "netwright-"+unit+".service")
 		}
 		checkBridgeNode(t, n)
-		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap; test $(stat -c %a /etc/netwright/agent.yaml) = 644; agent version; journalctl -t netwright-bootstrap | grep installed")
+		n.Shell(ctx, "test ! -e /var/lib/netwright/bootstrap; test $(stat -c %a /etc/netwright/agent.yaml) = 644; agent version; journalctl --sync; journalctl -t netwright-bootstrap | grep installed")
 		if said := console(t, n); !strings.Contains(said, "netwright: installed; journalctl -u netwright-agent.service tells how it goes on") {
 			t.Errorf("the console has no word of it:\n%s", said)
 		}

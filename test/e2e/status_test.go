@@ -30,7 +30,9 @@ func TestStatusOfANode(t *testing.T) {
 	if got, want := n.Shell(ctx, "cd /run/netwright && stat -c '%a %U:%G' . agent.sock status.sock status.json daemon.lock"), "710 root:watchers\n600 root:root\n660 root:watchers\n640 root:watchers\n600 root:root"; strings.TrimSpace(got) != want {
 		t.Errorf("/run/netwright is\n%s\nwant\n%s", got, want)
 	}
-	console := n.Shell(ctx, "journalctl -b -u netwright-agent -o cat | grep '^netwright: '")
+	const onConsole = "journalctl -b -u netwright-agent -o cat | grep '^netwright: '" // the daemon tells it beside its status, and not before
+	until(t, n, "the console has a line", onConsole)
+	console := n.Shell(ctx, onConsole)
 	if !strings.HasPrefix(console, "netwright: prepared, kubelet may start; node-1: converged; ") || strings.Count(console, "\n") > 1 {
 		t.Errorf("the console's line is %q", console)
 	}
@@ -69,7 +71,7 @@ func TestStatusOfANode(t *testing.T) {
 	n.Shell(ctx, "systemctl stop watch watch-json reader")
 
 	// a bug report
-	n.Shell(ctx, "logger --tag netwright -- nothing; systemd-run --wait --unit=netwright-undo.service echo 'token=S3CRET-of-the-journal and Bearer S3CRETS3CRET' || true")
+	n.Shell(ctx, "logger --tag netwright -- nothing; systemd-run --wait --unit=netwright-undo.service echo 'token=S3CRET-of-the-journal and Bearer S3CRETS3CRET' || true; journalctl --sync")
 	n.Shell(ctx, "cd /root && NETWRIGHT_KEY_PASSWORD=S3CRET-of-the-environment netwright support --file /root/bundle.tar.gz && tar xzf bundle.tar.gz && mv netwright-support-* bundle")
 	if got := n.Shell(ctx, "stat -c %a /root/bundle.tar.gz; grep -rail -e S3CRET -e UzNDUkVU /root/bundle || true; grep -l cbr0 /root/bundle/host/ip-link.txt; grep -lF '[redacted' /root/bundle/host/journal.txt; test -s /root/bundle/host/nft.txt && echo nft"); strings.Fields(got)[0] != "600" ||
 		strings.Join(strings.Fields(got)[1:], " ") != "/root/bundle/host/ip-link.txt /root/bundle/host/journal.txt nft" {

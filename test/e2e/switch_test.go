@@ -62,7 +62,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		}
 	}
 	var order []string
-	for line := range strings.Lines(n.Must(ctx, "journalctl", "-q", "-o", "cat", "--since", "@"+since, "-u", "kubelet", "-u", "containerd")) {
+	for line := range strings.Lines(n.Shell(ctx, "journalctl --sync; journalctl -q -o cat --since @"+since+" -u kubelet -u containerd")) {
 		for mark, step := range map[string]string{"Stopped kubelet": "stopped", "StopPodSandbox for": "pod stopped", "RemovePodSandbox for": "pod removed", "Started kubelet": "started"} {
 			if strings.Contains(line, mark) && (len(order) == 0 || order[len(order)-1] != step) {
 				order = append(order, step)

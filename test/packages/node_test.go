@@ -98,10 +98,10 @@ func TestDebian(t *testing.T) {
 	want(t, "the link", n.Must(ctx, "readlink", "/usr/bin/agent"), "netwright\n")
 
 	want(t, "fresh", state(ctx, n), "inactive success enabled")
-	n.Must(ctx, "systemctl", "start", "netwright-agent") // without a store: no failure
+	n.Shell(ctx, `systemctl start netwright-agent; while systemctl show -P ActiveState netwright-agent | grep -qx -e active -e deactivating; do sleep .1; done`) // without a store: no failure
 	want(t, "without a store", state(ctx, n), "inactive success enabled")
 	n.Reboot(ctx) // fails where a unit does
-	if log := n.Must(ctx, "journalctl", "-b", "-t", "netwright", "-o", "cat"); !strings.Contains(log, "no state store is named") {
+	if log := n.Shell(ctx, "journalctl --sync; journalctl -b -t netwright -o cat"); !strings.Contains(log, "no state store is named") {
 		t.Errorf("the journal of a boot without a store: %s", log)
 	}
 	converges(ctx, t, n)
