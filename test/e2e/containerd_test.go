@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/netwright/netwright/test/node"
@@ -45,26 +44,28 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // somebody else's: never touched
 }
 
-// networkStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started serves CRI a moment later.
-func networkStatus(ctx context.Context, t *testing.T, n *node.Node) (ready bool, info string) {
+// criStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started serves CRI a moment later.
+func criStatus(ctx context.Context, t *testing.T, n *node.Node) *cri.StatusResponse {
 	t.Helper()
-	conn, err := grpc.NewClient("unix://"+n.Path("/run/containerd/containerd.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	client := runtimeClient(t, n)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // it only ends what hangs
 	defer cancel()
-	var res *cri.StatusResponse
 	for {
-		if res, err = cri.NewRuntimeServiceClient(conn).Status(ctx, &cri.StatusRequest{Verbose: true}); err == nil {
-			break
+		res, err := client.Status(ctx, &cri.StatusRequest{Verbose: true}, grpc.WaitForReady(true))
+		if err == nil {
+			return res
 		}
 		if ctx.Err() != nil {
-			t.Fatal(err)
+			t.Fatalf("containerd serves no CRI: %v", err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// networkStatus is whether the node's containerd has a network, and all that it says of itself.
+func networkStatus(ctx context.Context, t *testing.T, n *node.Node) (ready bool, info string) {
+	t.Helper()
+	res := criStatus(ctx, t, n)
 	for _, c := range res.GetStatus().GetConditions() {
 		if c.GetType() == "NetworkReady" {
 			ready = c.GetStatus()
