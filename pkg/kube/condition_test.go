@@ -28,6 +28,27 @@ func TestABusyServerIsLeftAlone(t *testing.T) {
 	}
 }
 
+// One that asks for a day is believed for some minutes, and the error says so; a watch does not sleep on it.
+func TestAServerThatAsksForADay(t *testing.T) {
+	var asked atomic.Int32
+	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Retry-After", "86400")
+		say(w, http.StatusTooManyRequests, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 86400}}`)
+	})
+	for name, err := range map[string]error{
+		"write": c.SetCondition(t.Context(), "n", Condition{Type: "X", Status: True}),
+		"watch": c.Changed(t.Context(), Watched{Resource: "nodes", Name: "n", Version: "1"}),
+	} {
+		if !graph.IsTransient(err) || RetryAfter(err) != longestQuiet || !strings.Contains(err.Error(), "asks to be left alone for 24h0m0s, and is for 5m0s") {
+			t.Errorf("%s: %v, after %s", name, err, RetryAfter(err))
+		}
+	}
+	if asked.Load() != 2 {
+		t.Errorf("%d requests for two", asked.Load())
+	}
+}
+
 // A patch names one condition, and nothing else of the Node.
 func TestOneCondition(t *testing.T) {
 	var body atomic.Value

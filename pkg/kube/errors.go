@@ -74,10 +74,19 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by themselves what it was.
 	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
-		said = &busy{said, time.Duration(seconds) * time.Second}
+		after := time.Duration(seconds) * time.Second
+		if after > longestQuiet {
+			said = fmt.Errorf("%w: it asks to be left alone for %s, and is for %s", said, after, longestQuiet)
+		}
+		said = &busy{said, min(after, longestQuiet)}
 	}
 	return graph.Transient(said)
 }
+
+// longestQuiet is as long as a server is left alone that asks for more. One that sheds load asks for 32 s at most
+// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29); what asks for a day is a proxy that is set wrong,
+// and once that is mended nobody should wait a day for the nodes.
+const longestQuiet = 5 * time.Minute
 
 // busy is the error of a server that says how long to leave it alone.
 type busy struct {
@@ -85,7 +94,7 @@ type busy struct {
 	after time.Duration
 }
 
-// RetryAfter is how long a server asked to be left alone when it failed a request with this error; 0: it did not.
+// RetryAfter is how long a server asked to be left alone when it failed a request with this error, and five minutes where it asked for more; 0: it did not ask.
 func RetryAfter(err error) time.Duration {
 	var b *busy
 	if errors.As(err, &b) {

@@ -61,7 +61,8 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) 
 		if w.Name != "" {
 			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, w.Name).String()
 		}
-		events, err := c.core.Get().NamespaceIfScoped(w.Namespace, w.Namespace != "").Resource(w.Resource).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
+		// No retries: they would sleep for as long as a server asks, which nobody could see.
+		events, err := c.core.Get().NamespaceIfScoped(w.Namespace, w.Namespace != "").Resource(w.Resource).VersionedParams(&options, metav1.ParameterCodec).MaxRetries(0).Watch(ctx)
 		if err != nil {
 			return c.explain(ctx, ctx, asked, err)
 		}

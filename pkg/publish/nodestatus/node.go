@@ -128,7 +128,7 @@ func (n *Node) tell(ctx context.Context) {
 	}
 }
 
-// pause is how long the API is left alone after failures: as long as it asks for, and longer, each node for another time.
+// pause is how long the API is left alone after failures: as long as it asks for, within reason ([kube.RetryAfter]), and longer, each node for another time.
 func pause(err error, failures int) time.Duration {
 	most := retryMax
 	switch {
