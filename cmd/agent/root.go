@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,6 +102,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	f.addTelling(cmd)
 	cmd.AddCommand(f.commands(s)...)
 	cmd.AddCommand(buildTools()...)
+	refuseUnknown(cmd)
 	return cmd
 }
 
@@ -163,46 +163,4 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // there is no such flag: a bug that every run shows
 	}
-}
-
-// noArgs refuses arguments with what to do instead.
-func noArgs(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return nil
-	case !cmd.HasAvailableSubCommands():
-		return fmt.Errorf("%s takes no arguments, and got %q: `%s --help` says how it is used", cmd.Name(), args[0], cmd.CommandPath())
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
-	}
-	return fmt.Errorf("there is no command %q: `%s --help` lists those there are", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
-}
-
-// oneArg asks for exactly one argument, by what it is and an example.
-func oneArg(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
-		}
-		return nil
-	}
-}
-
-// twoArgs asks for exactly two arguments, by what they are and an example.
-func twoArgs(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 2 {
-			return fmt.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
-		}
-		return nil
-	}
-}
-
-func atMostOneArg(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%s takes one argument or none, and got %d", cmd.Name(), len(args))
-	}
-	return nil
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// noArgs refuses arguments with what to do instead.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasAvailableSubCommands():
+		return fmt.Errorf("%s takes no arguments, and got %q: `%s --help` says how it is used", cmd.Name(), args[0], cmd.CommandPath())
+	}
+	return noSuchCommand(cmd, args)
+}
+
+// noSuchCommand is the error of a command that is not below cmd, with those that are near.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("there is no command %q: `%s --help` lists those there are", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
+}
+
+// oneArg asks for exactly one argument, by what it is and an example.
+func oneArg(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+		}
+		return nil
+	}
+}
+
+// twoArgs asks for exactly two arguments, by what they are and an example.
+func twoArgs(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fmt.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+		}
+		return nil
+	}
+}
+
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one argument or none, and got %d", cmd.Name(), len(args))
+	}
+	return nil
+}
+
+// refuseUnknown makes the commands that cobra adds refuse what they do not know, as ours do: of themselves they print help and say that all is well.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = topic
+		case "completion":
+			cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// topic asks for the path of a command.
+func topic(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	if !found.HasAvailableSubCommands() {
+		return fmt.Errorf("there is no command %q: `%s --help` tells of %s", found.CommandPath()+" "+rest[0], found.CommandPath(), found.Name())
+	}
+	return noSuchCommand(found, rest)
+}
