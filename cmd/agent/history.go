@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/ledger"
 )
 
 func historyCommand(f *flags, s streams) *cobra.Command {
@@ -25,7 +25,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				return err
 			}
 			if !f.text() {
-				return f.data(s, withoutTasks(h))
+				return f.data(s, list(h))
 			}
 			for _, d := range h.Damage {
 				fmt.Fprintln(s.err, "warning:", d)
@@ -91,12 +91,21 @@ func repairedText(w io.Writer, list []agent.Repaired) {
 	}
 }
 
-// withoutTasks is the history for programs: the tasks of a revision name contents, and are long.
-func withoutTasks(h *agent.History) *agent.History {
-	out := *h
-	out.Revisions = slices.Clone(h.Revisions)
-	for i := range out.Revisions {
-		out.Revisions[i].Tasks = nil
+// listed is the history for programs. Of the tasks of a revision, which name contents and are long, it has the number, as of those that were undone.
+type listed struct {
+	*agent.History
+	Revisions []listedRevision `json:"revisions"`
+}
+
+type listedRevision struct {
+	ledger.Revision
+	Tasks int `json:"tasks"`
+}
+
+func list(h *agent.History) listed {
+	out := listed{h, []listedRevision{}}
+	for _, r := range h.Revisions {
+		out.Revisions = append(out.Revisions, listedRevision{r, len(r.Tasks)})
 	}
-	return &out
+	return out
 }

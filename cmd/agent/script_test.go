@@ -248,7 +248,7 @@ func jsonkeys(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(paths)), "\n"))
 }
 
-// sameyaml checks that a YAML file says what a JSON file says: sameyaml JSON YAML.
+// sameyaml checks that a YAML file says what a JSON file says, and that nothing in it is null: sameyaml JSON YAML.
 func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sameyaml JSON YAML")
@@ -262,5 +262,27 @@ func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(json.Unmarshal(again, &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		ts.Fatalf("JSON and YAML differ:\n%s", diff)
+	}
+	noNulls(ts, "", want)
+}
+
+// unknowable is what null says of in the facts of an image: not that there is none, but that it is not known.
+var unknowable = []string{".links", ".forwardPolicy", ".kernel.hugepages"}
+
+// noNulls holds what programs read against that a list without anything is [], over which they can go.
+func noNulls(ts *testscript.TestScript, at string, v any) {
+	switch v := v.(type) {
+	case nil:
+		if !slices.Contains(unknowable, at) {
+			ts.Fatalf("%s is null: what has nothing in it is [], {} or left out", at)
+		}
+	case map[string]any:
+		for key, value := range v {
+			noNulls(ts, at+"."+key, value)
+		}
+	case []any:
+		for _, value := range v {
+			noNulls(ts, at+"[]", value)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (g *gathering) pieces() []support.Piece {
 			if err != nil {
 				return nil, err
 			}
-			return withoutTasks(h), nil
+			return list(h), nil
 		})},
 		{Name: "agent/ledger.json", What: "what the agent owns and owes, without contents and secret values", Get: asJSON(g.ledger)},
 		{Name: "agent/config.json", What: "agent config -o json: the merged documents, without contents", Get: asJSON(func(context.Context) (any, error) {
