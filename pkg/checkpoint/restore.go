@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -14,13 +13,13 @@ import (
 
 // restore brings everything back to what the journal says. It goes on after an
 // error; it may be killed and called again at any point. After a reboot
-// only what is on disk is brought back: the kernel's state is of the new boot.
+// only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
-	errs := []error{j.restoreFiles(ctx, h)}
-	if j.Boot != bootID(h) {
+	booted := j.Boot != bootID(h)
+	errs := []error{j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, booted)}
+	if booted {
 		return errors.Join(errs...)
 	}
-	errs = append(errs, j.restoreUnits(ctx, h))
 	if late := j.steady(); late > 0 {
 		// Units of the network act on the files that came back, and set sysctls and routes to what these say, when systemd has long called them reloaded.
 		_ = j.restoreKernel(ctx, h) // it is done again
@@ -146,53 +145,6 @@ func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
 		}
 		if len(errs) == 0 {
 			return nil
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// restoreUnits makes systemd and the units read the files that came back, and
-// starts and stops as it was. Where no systemd runs there is nothing to do.
-func (j *Journal) restoreUnits(ctx context.Context, h *host.Host) error {
-	var errs []error
-	try := func(err error) {
-		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	if len(j.Units) > 0 || len(j.Effects) > 0 {
-		try(h.DaemonReload(ctx))
-	}
-	for _, effect := range j.Effects {
-		switch action, unit, _ := strings.Cut(effect, " "); action {
-		case "restart":
-			try(h.RestartUnit(ctx, unit, false))
-		case "reload":
-			try(h.ReloadUnit(ctx, unit, false))
-		}
-	}
-	for _, was := range j.Units {
-		now, err := h.Unit(ctx, was.Name)
-		if err != nil {
-			try(err)
-			continue
-		}
-		if was.File != now.File {
-			switch was.File {
-			case "masked":
-				try(h.MaskUnit(ctx, was.Name, true))
-			case "enabled":
-				try(h.MaskUnit(ctx, was.Name, false))
-				try(h.EnableUnit(ctx, was.Name))
-			default:
-				try(h.DisableUnit(ctx, was.Name))
-			}
-		}
-		switch running := was.Active == "active" || was.Active == "activating"; {
-		case running && now.Active != "active":
-			try(h.StartUnit(ctx, was.Name, false))
-		case !running && now.Active == "active" && path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
-			try(h.StopUnit(ctx, was.Name, false))
 		}
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,96 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/node"
+)
+
+// inNode is set for this test program when it runs inside of a node.
+const inNode = "NETWRIGHT_TEST_IN_NODE"
+
+const (
+	unitsBefore = `
+for u in stopped enabled masked-on unmasked masked-off dropped; do printf '[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nw-$u.service; done
+mv /etc/systemd/system/nw-*masked-*.service /etc/systemd/system/nw-unmasked.service /usr/lib/systemd/system/
+printf '[Service]\nExecStart=sleep 1000\n' >/usr/lib/systemd/system/nw-static.service
+systemctl daemon-reload
+systemctl enable --now nw-stopped nw-masked-on nw-dropped; systemctl start nw-static; systemctl mask nw-unmasked`
+	unitsChange = `
+systemctl disable --now nw-stopped; systemctl enable --now nw-enabled; systemctl mask --now nw-masked-on nw-masked-off nw-static; systemctl unmask nw-unmasked
+printf '[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nw-made.service
+mkdir -p /etc/systemd/system/nw-dropped.service.d; printf '[Service]\nNice=5\n' >/etc/systemd/system/nw-dropped.service.d/x.conf
+systemctl daemon-reload; systemctl enable --now nw-made; systemctl restart nw-dropped`
+	unitsLook = `
+for u in stopped enabled masked-on unmasked masked-off static made dropped; do
+systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/systemd/system /etc/systemd/system/multi-user.target.wants | grep -o " nw-$u.*" || true; done; ls /etc/systemd/system/*.d/x.conf || true`
+)
+
+// Units are after an undo what they were before the change: masked, enabled and running or not, with their drop-ins. The timer stands while the change is not
+// confirmed, and goes with it. The lines that keep it: restore.go, restoreUnits; arm.go, arm and dismantle (timer).
+func TestUndoOfUnits(t *testing.T) {
+	if os.Getenv(inNode) == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{"/checkpoint.test": self}})
+		if out := n.Run(t.Context(), "env", inNode+"=1", "/checkpoint.test", "-test.run=^TestUndoOfUnits$", "-test.v", "-test.timeout=10m"); out.Code != 0 {
+			t.Errorf("exit %d: %s\n%s", out.Code, out.Stdout, out.Stderr)
+		}
+		return
+	}
+	h, err := host.Open(t.Context(), host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	sh(t, unitsBefore)
+	was := sh(t, unitsLook)
+	keys := []graph.Key{tasks.FileKey("/etc/systemd/system/nw-made.service"), tasks.FileKey("/etc/systemd/system/nw-dropped.service.d"),
+		tasks.FileKey("/etc/systemd/system/nw-dropped.service.d/x.conf"), tasks.Restart("nw-dropped.service")}
+	for _, unit := range []string{"stopped", "enabled", "masked-on", "unmasked", "masked-off", "static", "made"} {
+		keys = append(keys, graph.MakeKey(tasks.KindUnit, "nw-"+unit+".service"))
+	}
+	settings := Settings{Probes: []Probe{"nonsense:x"}, Window: time.Minute}
+	for _, booted := range []bool{false, true} {
+		c, err := Take(t.Context(), h, Change{Keys: keys}, settings)
+		if err == nil {
+			err = c.Arm(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sh(t, "systemctl is-active "+TimerName+".timer; "+unitsChange)
+		if booted {
+			c.journal.Boot = "another"
+			if err := save(t.Context(), h, JournalFile, c.journal); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, "systemctl stop nw-made") // whose file was not there when the boot began
+			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
+				t.Fatal(err)
+			}
+			sh(t, "systemctl restart nw-dropped") // the boot starts it
+		} else {
+			var undone *UndoneError
+			if err := c.Settle(t.Context(), errors.New("too long")); !errors.As(err, &undone) {
+				t.Fatal(err)
+			}
+		}
+		sh(t, "while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done")
+		if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(sh(t, unitsLook), "\n")); diff != "" {
+			t.Errorf("after a boot: %v; units are not as before (-before +after):\n%s", booted, diff)
+		}
+		sh(t, "! systemctl is-active "+TimerName+".timer; ! test -e "+JournalFile)
+	}
+}

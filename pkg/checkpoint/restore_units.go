@@ -1,0 +1,67 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// restoreUnits makes systemd and the units read the files that came back, enables, masks, starts and stops as it was. At a boot nothing is restarted, and only what
+// the boot started or left by the links of the change is stopped or started. Where no systemd runs there is nothing to do.
+func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) error {
+	var errs []error
+	try := func(err error) {
+		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if len(j.Units) > 0 || len(j.Effects) > 0 {
+		try(h.DaemonReload(ctx))
+	}
+	for _, effect := range j.Effects {
+		switch action, unit, _ := strings.Cut(effect, " "); {
+		case booted:
+		case action == "restart":
+			try(h.RestartUnit(ctx, unit, false))
+		case action == "reload":
+			try(h.ReloadUnit(ctx, unit, false))
+		}
+	}
+	for _, was := range j.Units {
+		now, err := h.Unit(ctx, was.Name)
+		if err != nil {
+			try(err)
+			continue
+		}
+		try(was.relink(ctx, h, now.File))
+		switch running := was.Active == "active" || was.Active == "activating"; {
+		case booted && was.File == now.File:
+		case running && now.Active != "active":
+			try(h.StartUnit(ctx, was.Name, false))
+		case !running && (now.Active == "active" || now.Job) && path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
+			try(h.StopUnit(ctx, was.Name, false))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// relink brings back by which links a unit is enabled or masked.
+func (u Unit) relink(ctx context.Context, h *host.Host, now string) (err error) {
+	if now == "masked" && u.File != now {
+		err = h.MaskUnit(ctx, u.Name, false)
+	}
+	switch {
+	case u.File == "": // the change brought it: its file is gone again, its links are not
+		return errors.Join(err, h.DisableUnit(ctx, u.Name))
+	case u.File == now:
+		return err
+	case u.File == "masked":
+		return h.MaskUnit(ctx, u.Name, true)
+	case u.File == "enabled":
+		return errors.Join(err, h.EnableUnit(ctx, u.Name))
+	}
+	return errors.Join(err, h.DisableUnit(ctx, u.Name))
+}

@@ -1,0 +1,39 @@
+package netns
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"golang.org/x/sys/unix"
+)
+
+const aloneEnv = "NETWRIGHT_TEST_ALONE"
+
+// Alone runs the calling test once more in a process with a network namespace and a mount namespace of its own, every thread of it, with memory in the place
+// of the given directories: for what writes below / and goes by the network of all its goroutines. It says whether this is that process: the caller returns if not.
+func Alone(t *testing.T, dirs ...string) bool {
+	t.Helper()
+	needs.Root(t)
+	needs.Tool(t, "ip", "nft")
+	if os.Getenv(aloneEnv) == t.Name() {
+		for _, dir := range dirs {
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=128m"); err != nil {
+				t.Fatalf("mount memory on %s: %v", dir, err)
+			}
+		}
+		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return true
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
+	cmd.Env = append(os.Environ(), aloneEnv+"="+t.Name())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
