@@ -141,18 +141,27 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 	if !of.going.any() && !of.coming.any() {
 		return nil, ctx, nil
 	}
+	memory, err := r.remember(p.by() + ", by reset")
+	if err != nil {
+		return nil, ctx, err
+	}
+	return p.take(ctx, h, &r.run, checkpoint.Change{Keys: slices.Concat(undoable(of.gone, of.going), undoable(of.back, of.coming)), Memory: memory})
+}
+
+// remember takes down what the ledger says before a reset, of the network too, and of what its first half takes away and brings back.
+func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: p.by() + ", by reset", Network: r.desired.network(), Tasks: len(r.led.Entries()), Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
-	for _, c := range []*changes{of.going, of.coming} {
+	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	for _, c := range []*changes{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
 			if e, known := r.led.Entries()[key]; known {
 				m.Keys = append(m.Keys, remembered{Key: key, Was: &e})
 			}
 		}
 	}
-	memory, err := json.Marshal(m)
+	out, err := json.Marshal(m)
 	if err != nil {
-		return nil, ctx, fmt.Errorf("encode what the ledger says: %w", err)
+		return nil, fmt.Errorf("encode what the ledger says: %w", err)
 	}
-	return p.take(ctx, h, &r.run, checkpoint.Change{Keys: slices.Concat(undoable(of.gone, of.going), undoable(of.back, of.coming)), Memory: memory})
+	return out, nil
 }

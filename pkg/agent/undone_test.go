@@ -191,3 +191,42 @@ func TestWhoSetsTheNetworkUpChangesUnderACheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// A reset that was undone leaves the ledger as it was: what is ours, which network the node has, and that it is in step.
+// The line that keeps it: reset_halves.go, remember.
+func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root, ctx := t.TempDir(), t.Context()
+	mustConverge(t, root, file("/etc/systemd/network/10-x.network", "1"), file("/etc/kept", "1"))
+	entries, head, _ := entriesOf(t, root)
+	led, err := onRoot(root).loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r, err := onRoot(root).planReset(ctx, h, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.remember("ada, by reset")
+	if err == nil {
+		err = r.custody.intend(ctx, h, newChanges(), true)
+	}
+	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
+		err = led.Commit(ctx, h, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
+	}
+	if err == nil {
+		err = recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, headNow, _ := entriesOf(t, root)
+	if diff := cmp.Diff(entries, now); diff != "" || headNow != head || head.Network.Name == "" {
+		t.Errorf("the ledger has %+v, before %+v; entries (-before +after):\n%s", headNow, head, diff)
+	}
+}
