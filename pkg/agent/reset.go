@@ -211,11 +211,9 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 // times gives directories that we put something into the time of change that they had, but for those that hold the ledger: they change once more.
 // Into a file system that is read-only nothing was put, and a reset that failed there would never come to its end.
 func (r *resetting) times(h *host.Host) error {
-	dirs := slices.Sorted(maps.Keys(r.led.Dirs()))
-	slices.Reverse(dirs) // below before above
-	for _, dir := range dirs {
+	for dir, mtime := range r.led.Dirs() {
 		if _, err := h.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
-			if err := h.SetMtime(dir, r.led.Dirs()[dir]); err != nil && !errors.Is(err, syscall.EROFS) {
+			if err := h.SetMtime(dir, mtime); err != nil && !errors.Is(err, syscall.EROFS) {
 				return err
 			}
 		}
