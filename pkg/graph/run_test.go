@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,12 @@ import (
 // visits says per node, by its first key, what each visit returns; the last one again and again. Others return nil.
 type visits map[Key][]error
 
+// visiting is held by a visit that looks into its visits: others run beside it.
+var visiting sync.Mutex
+
 func (v visits) visit(_ context.Context, n *node) error {
+	visiting.Lock()
+	defer visiting.Unlock()
 	errs := v[n.owns[0]]
 	if len(errs) == 0 {
 		return nil
