@@ -27,7 +27,7 @@ func (c *checker) runtime() {
 	if len(c.confs) > 0 {
 		inForce = path.Base(c.confs[0].File)
 	}
-	restart := "put the file there again under a temporary name in the same directory and rename it (containerd sees no other way), or restart " + rt.Name
+	restart := "restart " + rt.Name + ": pods go on, and it looks at the directory anew; it watches the one that was there when it started, and sees only what is renamed within it"
 	switch {
 	case !*rt.NetworkReady && len(c.confs) == 0:
 		c.add(check, Waiting, rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when it is there")
