@@ -84,6 +84,9 @@ func printChecked(out io.Writer, all []*agent.Checked) {
 		for _, d := range c.Diagnostics {
 			fmt.Fprintf(out, "%s/%s\n", c.Cluster, d)
 		}
+		for _, text := range c.Notes {
+			fmt.Fprintf(out, "%s: warning: %s\n", c.Cluster, text)
+		}
 		for _, n := range c.Nodes {
 			who := "every node"
 			switch {

@@ -20,6 +20,8 @@ type Checked struct {
 	Cluster     string             `json:"cluster"`
 	Diagnostics config.Diagnostics `json:"diagnostics"`
 	Nodes       []CheckedNode      `json:"nodes"`
+	// Notes are what lies in the store and was not read.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
@@ -54,7 +56,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap), snap.Files...), Nodes: []CheckedNode{}}
+	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Notes: snap.Notes}
 	if out.Diagnostics == nil {
 		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
 	}
