@@ -16,28 +16,36 @@ const (
 
 // LinkMTU is the rule of kubenet: the smallest MTU among the links that are up, not loopback and not point-to-point. Left out is
 // what is ours (the named links and what is enslaved to them: else the rule would feed on its own result) and dummies, which
-// carry nothing off the node. Without any such link it is 1460. Below 576 is an error that names the link.
+// carry nothing off the node. While none is up it goes by those that will be, devices and what has an address: a link that is down for a minute must not
+// change what pods send. Without any it is 1460. Below 576 is an error that names the link.
 func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
-	mtu, which := 0, ""
+	up := func(l host.LinkFact) bool { return l.Up }
+	later := func(l host.LinkFact) bool { return l.Physical || len(l.Addresses) > 0 }
+	for _, counts := range []func(host.LinkFact) bool{up, later} {
+		mtu, which := smallestMTU(links, ours, counts)
+		switch {
+		case mtu == 0:
+		case mtu < minimumMTU:
+			return 0, fmt.Errorf("choose the MTU of the pods: link %s has MTU %d, below the %d that every IPv4 host must take: raise it, or set `mtu` under the network",
+				which, mtu, minimumMTU)
+		default:
+			return mtu, nil
+		}
+	}
+	return fallbackMTU, nil
+}
+
+// smallestMTU is that of the links that count and are not ours, and the name of the first that has it; 0 where there are none.
+func smallestMTU(links []host.LinkFact, ours []string, counts func(host.LinkFact) bool) (mtu int, which string) {
 	for _, l := range links {
 		switch {
-		case !l.Up, l.Loopback, l.PtP, l.Kind == "dummy", l.MTU == 0:
-			continue
+		case !counts(l), l.Loopback, l.PtP, l.Kind == "dummy", l.MTU == 0:
 		case slices.Contains(ours, l.Name), slices.Contains(ours, l.Master):
-			continue
-		}
-		if mtu == 0 || l.MTU < mtu {
+		case mtu == 0 || l.MTU < mtu:
 			mtu, which = l.MTU, l.Name
 		}
 	}
-	switch {
-	case mtu == 0:
-		return fallbackMTU, nil
-	case mtu < minimumMTU:
-		return 0, fmt.Errorf("choose the MTU of the pods: link %s has MTU %d, below the %d that every IPv4 host must take: raise it, or set `mtu` under the network",
-			which, mtu, minimumMTU)
-	}
-	return mtu, nil
+	return mtu, which
 }
 
 // encapsulation is what a network puts around pods' packets between nodes, in bytes.

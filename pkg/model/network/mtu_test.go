@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -24,6 +25,9 @@ func TestLinkMTU(t *testing.T) {
 		{"dummies do not count", []host.LinkFact{eth, {Name: "nodelocaldns", Kind: "dummy", MTU: 1500, Up: true}}, 9001},
 		{"nor our bridge and its ports", []host.LinkFact{eth, {Name: "cbr0", MTU: 1400, Up: true}, {Name: "veth1", MTU: 1400, Up: true, Master: "cbr0"}}, 9001},
 		{"docker's bridge does, as in kubenet", []host.LinkFact{eth, {Name: "docker0", Kind: "bridge", MTU: 1500, Up: true}}, 1500},
+		{"none is up for a while: devices", []host.LinkFact{{Name: "eth0", MTU: 9001, Physical: true}, {Name: "tunl0", MTU: 1480}, {Name: "cbr0", MTU: 1460, Up: true}}, 9001},
+		{"none is up for a while: what has an address", []host.LinkFact{{Name: "bond0", MTU: 8000, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24")}}, {Name: "tunl0", MTU: 1480}}, 8000},
+		{"none is up, and none will be", []host.LinkFact{{Name: "tunl0", MTU: 1480}, {Name: "cbr0", MTU: 9001, Up: true}}, 1460},
 		{"exactly the least", []host.LinkFact{{Name: "eth0", MTU: 576, Up: true}}, 576},
 	} {
 		got, err := LinkMTU(c.links, BridgeLink)
