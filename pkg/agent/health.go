@@ -3,10 +3,8 @@ package agent
 import (
 	"errors"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -114,22 +112,7 @@ func (h *health) plan(plan *report.Plan) {
 func (h *health) news(key, text string) bool {
 	was, ok := h.said[key]
 	h.said[key] = text
-	return !ok || was != text && lasting(was) != lasting(text)
-}
-
-// lasting is a text without what is another in each message of the same: addresses, whose ports the kernel draws and whose names a server of names
-// takes in turns, and times.
-func lasting(text string) string {
-	words := strings.Fields(text)
-	for i, word := range words {
-		word = strings.TrimRight(word, ":;,)")
-		_, noAddress := netip.ParseAddrPort(word[strings.LastIndex(word, ">")+1:]) // it may be from->to
-		_, noTime := time.Parse(time.RFC3339, word)
-		if noAddress == nil || noTime == nil {
-			words[i] = ""
-		}
-	}
-	return strings.Join(words, " ")
+	return !ok || was != text && report.Lasting(was) != report.Lasting(text)
 }
 
 func (h *health) over(key string) {

@@ -15,6 +15,9 @@ import (
 type Console struct {
 	Latest
 	Out io.Writer
+
+	told int    // reasons
+	last string // of them, without what is another each time
 }
 
 // maxReasons is how many reasons are told of a node that is not prepared.
@@ -22,20 +25,29 @@ const maxReasons = 5
 
 // Run tells until the node is prepared.
 func (c *Console) Run(ctx context.Context) {
-	told, last := 0, ""
 	for {
 		news, ok := c.Next(ctx)
 		if !ok {
 			return
 		}
-		s := news.Status
-		switch {
-		case s.Prepared:
-			fmt.Fprintf(c.Out, "netwright: prepared, kubelet may start; %s\n", s.Line())
+		if line := c.line(news.Status); line != "" {
+			fmt.Fprintln(c.Out, line)
+		}
+		if news.Status.Prepared {
 			return
-		case s.State == report.NodeFailing && s.Reason != last && told < maxReasons:
-			told, last = told+1, s.Reason
-			fmt.Fprintf(c.Out, "netwright: not prepared; %s; log in and run: agent status\n", s.Line())
 		}
 	}
+}
+
+// line is what is to be told of a status, "" if it was told already.
+func (c *Console) line(s *report.Status) string {
+	reason := report.Lasting(s.Reason)
+	switch {
+	case s.Prepared:
+		return "netwright: prepared, kubelet may start; " + s.Line()
+	case s.State != report.NodeFailing || reason == c.last || c.told == maxReasons:
+		return ""
+	}
+	c.told, c.last = c.told+1, reason
+	return "netwright: not prepared; " + s.Line() + "; log in and run: agent status"
 }

@@ -204,3 +204,30 @@ func TestConsole(t *testing.T) {
 		t.Errorf("told %q", lines)
 	}
 }
+
+// One reason is told once, also where each attempt has a port of its own; others are told besides, and not without end.
+func TestConsoleTellsAReasonOnce(t *testing.T) {
+	var c Console
+	failing := func(reason string) *report.Status {
+		s := status("c")
+		s.State, s.Reason = report.NodeFailing, reason
+		return s
+	}
+	told := 0
+	for i := range 20 {
+		if line := c.line(failing(fmt.Sprintf("ask 10.0.0.2:53: read udp 10.0.0.1:%d->10.0.0.2:53: connection refused: look at /etc/resolv.conf", 40000+i))); line != "" {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+	for i := range 20 {
+		if line := c.line(failing(fmt.Sprintf("reason %d", i))); line != "" {
+			told++
+		}
+	}
+	if told != maxReasons {
+		t.Errorf("%d reasons told, want %d", told, maxReasons)
+	}
+}
