@@ -88,7 +88,8 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	case !errors.Is(err, publish.ErrNoDaemon) && !errors.Is(err, publish.ErrEnded):
 		return view, nil, err
 	}
-	view.Daemon = agent.Absent(ctx, st.opt)
+	told := st.f.readConf() != nil || st.f.store != "" // of a file that is wrong the journal says what
+	view.Daemon = agent.Absent(ctx, st.opt, told)
 	view.Status, err = publish.ReadStatusFile(st.opt)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

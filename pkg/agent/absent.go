@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -33,8 +34,9 @@ func Off(opt host.Options) (off []string) {
 	return off
 }
 
-// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when none answers; it writes and starts nothing.
-func Absent(ctx context.Context, opt host.Options) report.Daemon {
+// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when none answers; it writes and starts nothing. told says
+// that the agent's file names a store: without one the daemon ends as soon as it is started.
+func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	d := report.Daemon{Off: Off(opt)}
 	u, err := host.LookAtUnit(ctx, opt, Unit)
 	switch {
@@ -58,6 +60,8 @@ func Absent(ctx context.Context, opt host.Options) report.Daemon {
 		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)), "journalctl -u netwright-agent -e says why it ended"
 	case len(d.Off) > 0:
 		d.Why = "it is switched off"
+	case !told:
+		d.Why, d.Do = "no state store is named, so the daemon has nothing to do", "write `store:` into "+config.AgentFilePath+", then: systemctl enable --now netwright-agent"
 	case u.File == "disabled":
 		d.Why, d.Do = Unit+" is disabled", "systemctl enable --now netwright-agent"
 	default:

@@ -22,6 +22,11 @@ func TestStatusOfANode(t *testing.T) {
 	n.Shell(ctx, "groupadd --system watchers; useradd --system --groups watchers member; useradd --system stranger")
 
 	// before a daemon was ever started
+	n.Shell(ctx, "mv /etc/netwright/agent.yaml /etc/netwright/later")
+	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: no state store is named") || !strings.Contains(r.Stdout, "→ write `store:` into /etc/netwright/agent.yaml") {
+		t.Errorf("without a store: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	n.Must(ctx, "mv", "/etc/netwright/later", "/etc/netwright/agent.yaml")
 	if r := n.Run(ctx, "netwright", "status"); r.Code != 4 || !strings.Contains(r.Stdout, "no daemon runs here: netwright-agent.service is disabled") {
 		t.Errorf("without a daemon: %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
