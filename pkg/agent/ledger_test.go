@@ -293,6 +293,27 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	}
 }
 
+// The one before is the one that the node had before, also where its documents went back to what has an older number.
+func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	mustConverge(t, root, file("/etc/a", "2"))
+	mustConverge(t, root, file("/etc/a", "3"))
+	mustConverge(t, root, file("/etc/a", "1"))
+	person := onRoot(root)
+	for _, want := range []string{"3", "2", "1"} { // and from a held one backwards
+		if _, err := person.Rollback(t.Context(), 0); err != nil {
+			t.Fatalf("to %s: %v", want, err)
+		}
+		if got := read(t, root, "/etc/a"); got != want {
+			t.Errorf("rolled back to %q, want %q", got, want)
+		}
+	}
+	if _, err := person.Rollback(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "no revision before") {
+		t.Errorf("from the first: %v", err)
+	}
+}
+
 // tree is what stat and read say of all below a root, times of change included.
 func tree(t testing.TB, root string) map[string]string {
 	t.Helper()

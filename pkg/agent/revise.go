@@ -39,8 +39,12 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 
 // revise numbers the set: the one that it had, or the next.
 func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
-	if c.led.Head().Print == c.print && c.led.Head().Current != 0 {
+	was := c.led.Head()
+	if was.Print == c.print && was.Current != 0 {
 		return nil
+	}
+	if was.Held == nil {
+		b.Head.Former = was.Current
 	}
 	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
 	for _, r := range kept {

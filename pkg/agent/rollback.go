@@ -113,9 +113,15 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	if number != 0 {
 		return ledger.ReadRevision(r, number)
 	}
+	head := led.Head()
+	if head.Held == nil && head.Former != 0 && head.Former != head.Current { // a held node goes on backwards, and not to what it was rolled back from
+		if rev, err := ledger.ReadRevision(r, head.Former); err == nil {
+			return rev, nil
+		}
+	}
 	kept, err := ledger.Revisions(r)
 	for _, rev := range slices.Backward(kept) {
-		if rev.Number < led.Head().Current {
+		if rev.Number < head.Current {
 			return &rev, nil
 		}
 	}

@@ -61,6 +61,9 @@ type Head struct {
 	// Settled says that every entry is wanted by that set, or released: there is nothing to prune.
 	Settled bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
+	// Former is the one that the node was at before Current came by its documents, and that a rollback goes to. It may be the higher of the two: a set that was
+	// there before has its number from then.
+	Former int `json:"former,omitempty"`
 	// Boot is that in which all was right last: what is missing of a later one nobody took away.
 	Boot string `json:"boot,omitempty"`
 	Held *Pin   `json:"held,omitempty"`
