@@ -121,14 +121,18 @@ func (c *checker) podLinks(ctx context.Context, s network.Sign, links []host.Lin
 		}
 	}
 	for _, l := range links {
-		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) { // a pattern that is none matches nothing
+		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) && (s.Master == "" || l.Master == s.Master) { // a pattern that is none matches nothing
 			up++
 		}
 	}
 	if living == 0 {
 		return "no pod with an address lives here yet", true, nil
 	}
-	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, s.Link, living), up >= living, nil
+	what := s.Link
+	if s.Master != "" {
+		what += " on " + s.Master
+	}
+	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, what, living), up >= living, nil
 }
 
 func (c *checker) table(ctx context.Context, s network.Sign) (string, bool, error) {

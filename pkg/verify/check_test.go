@@ -232,6 +232,7 @@ func TestSignsOfPods(t *testing.T) {
 	node.Run("ip", "link", "add", "knet1", "type", "veth", "peer", "name", "p1")
 	node.Run("ip", "link", "add", "knet2", "type", "veth", "peer", "name", "p2")
 	node.Run("ip", "link", "add", "knet3", "type", "bridge")
+	node.Run("ip", "link", "set", "knet1", "master", "knet3")
 	for _, link := range []string{"knet1", "p1", "knet3"} {
 		node.Run("ip", "link", "set", link, "up")
 	}
@@ -239,20 +240,23 @@ func TestSignsOfPods(t *testing.T) {
 	ended, agent := host.Pod{Name: "job"}, host.Pod{Name: "kindnet", Ready: true, HostNetwork: true}
 	node.Do(func() {
 		for name, c := range map[string]struct {
-			pods []host.Pod
-			err  error
-			want string
+			pods   []host.Pod
+			err    error
+			want   string
+			master string
 		}{
-			"none":            {nil, nil, "ok: x: no pod with an address lives here yet"},
-			"none of its":     {[]host.Pod{agent, ended}, nil, "ok: x: no pod with an address"},
-			"one":             {[]host.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods"},
-			"one without":     {[]host.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why"},
-			"nobody to ask":   {nil, host.ErrNotHere, "not here: x"},
-			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken"},
+			"none":            {nil, nil, "ok: x: no pod with an address lives here yet", ""},
+			"none of its":     {[]host.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
+			"one":             {[]host.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
+			"one without":     {[]host.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
+			"nobody to ask":   {nil, host.ErrNotHere, "not here: x", ""},
+			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken", ""},
+			"one on it":       {[]host.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
+			"one, and not on": {[]host.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
 		} {
 			l := newLab(t)
 			l.pods, l.podsErr = c.pods, c.err
-			results := l.check(network.Sign{What: "x", Link: "knet*", Kind: "veth", Pods: true, Missing: "why"})
+			results := l.check(network.Sign{What: "x", Link: "knet*", Kind: "veth", Master: c.master, Pods: true, Missing: "why"})
 			last := results[len(results)-1]
 			if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); !strings.Contains(got, c.want) {
 				t.Errorf("%s: %s, want %s", name, got, c.want)

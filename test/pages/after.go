@@ -24,6 +24,8 @@ func (w *writer) works(n network.Network) {
 			rows = append(rows, []string{s.What, code("nft list table " + s.Table), s.When})
 		case s.Path != "":
 			rows = append(rows, []string{s.What, code("ls " + s.Path), s.When})
+		case s.Master != "":
+			rows = append(rows, []string{s.What, code("ip -d link show master " + s.Master), s.When})
 		case s.Link != "" && strings.ContainsAny(s.Link, "*?["):
 			rows = append(rows, []string{s.What, code("ip -d link | grep " + strings.Trim(s.Link, "*")), s.When})
 		case s.Link != "":

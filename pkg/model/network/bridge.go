@@ -37,7 +37,11 @@ func bridge() Network {
 		MTU:        "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; below 576 is an error",
 		IPv6:       true,
 		SharedHost: leaveAlone("cbr0", "veth*"),
-		Signs:      []Sign{{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", Missing: "run `agent --once`: it makes the bridge"}, podSign("veth*", "veth")},
+		Signs: []Sign{
+			{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", Missing: "run `agent --once`: it makes the bridge"},
+			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
+				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
+		},
 		Leftovers: portmapLeaves(tasks.Leftovers{
 			Links:  []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
 			Routes: []tasks.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},

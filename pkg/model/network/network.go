@@ -184,6 +184,7 @@ type Sign struct {
 	Path    string `json:"path,omitempty"`    // a file, directory or socket; a pattern of [path.Match]
 	Link    string `json:"link,omitempty"`    // a link that is up; a pattern
 	Kind    string `json:"kind,omitempty"`    // of the link, as `ip -d link` says it
+	Master  string `json:"master,omitempty"`  // whose port the link is: one that is not, of a bridge that somebody deleted, carries nothing
 	Table   string `json:"table,omitempty"`   // an nft table: "inet kindnet-ipmasq"
 	URL     string `json:"url,omitempty"`     // on this host only: it answers 2xx while the network's own agent is well
 	Pods    bool   `json:"pods,omitempty"`    // as many of Link as pods with an address live here; none, while none does
