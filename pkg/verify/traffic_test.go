@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -96,7 +99,27 @@ func (s *stage) seen() string {
 	return s.Run("ip", "-o", "-4", "address") + strings.Join(links, " ") + "\n" + tables + fmt.Sprint(leases, namespaces, cached)
 }
 
+// inOwnRun is set where this test program has a /run of its own.
+const inOwnRun = "NETWRIGHT_TEST_IN_OWN_RUN"
+
+// TestProve runs itself with a /run of its own: the pods of a proof have the same names for all on a machine, and others may test there too.
 func TestProve(t *testing.T) {
+	needs.Root(t)
+	if os.Getenv(inOwnRun) != "" {
+		testProve(t)
+		return
+	}
+	self, err := os.Executable()
+	ok(t, err)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `mount -t tmpfs none /run && exec "$0" -test.run='^TestProve$' -test.v -test.timeout=10m`, self)
+	cmd.Env = append(os.Environ(), inOwnRun+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func testProve(t *testing.T) {
 	s := newStage(t)
 	if bad := s.prove(); len(bad) > 0 { // makes also what plugins leave: the bridge's addresses
 		t.Errorf("all is well:\n%s", strings.Join(bad, "\n"))
