@@ -225,7 +225,7 @@ func validDetection(s string) string {
 func validEndpoint(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379"
+		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379 or https://[fd00::1]:2379"
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func Open(location, cluster string, o Options) (Store, error) {
 	u, err := url.Parse(location)
 	if err != nil {
 		// A URL that does not parse may still hold a password: url.Error would print it.
-		return nil, errors.New("the state store's URL does not parse: write it as scheme://host/path, with special characters percent-encoded")
+		return nil, errors.New("the state store's URL does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
 	i := slices.IndexFunc(schemes, func(s struct {
 		name string

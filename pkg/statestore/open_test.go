@@ -47,6 +47,7 @@ func TestOpenRefusals(t *testing.T) {
 		{"file://host/x", "c", "file:///path"},
 		{"file://x", "c", "file:///path"},
 		{"https://user:secret@host:x%zz/", "c", "does not parse"},
+		{"https://fd00::1:8443/x", "c", "an IPv6 address in brackets, as in https://[fd00::1]:8443/path"},
 	} {
 		s, err := statestore.Open(c.location, c.cluster, statestore.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -28,7 +28,7 @@ func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
 	}
 	u, err := url.Parse(location)
 	if err != nil { // it may hold a password
-		return nil, errors.New("the URL to publish to does not parse: write it as scheme://host/path, with special characters percent-encoded")
+		return nil, errors.New("the URL to publish to does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
 	switch scheme {
 	case "file":

@@ -40,7 +40,7 @@ func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser
 	}
 	u, err := url.Parse(location)
 	if err != nil { // its text has the URL in it, and a URL that does not parse may hold a password anywhere
-		return nil, 0, errors.New("an asset's URL does not parse: write it as scheme://host/path, with special characters percent-encoded")
+		return nil, 0, errors.New("an asset's URL does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
 	switch u.Scheme {
 	case "file":
