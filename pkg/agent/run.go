@@ -232,7 +232,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	r.halfway = late != nil
 	if err := guard.settle(ctx, late); err != nil { // of what is undone nothing is on trial
-		return notApplied(before, err), errors.Join(err, r.trials.drop(context.WithoutCancel(whole), h, func(t ledger.Trial) bool { return t.State == ledger.TrialOpen }))
+		return notApplied(before, err), errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)

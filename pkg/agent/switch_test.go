@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -82,6 +83,7 @@ func TestLeave(t *testing.T) {
 	agent := host.Pod{ID: "3", Namespace: "kube-system", Name: "calico-node-x", Ready: true, HostNetwork: true, Running: []string{"calico-node"}}
 	const flannel = "flannel: {backend: vxlan}"
 	calicoConf := map[string]string{"/etc/cni/net.d/10-calico.conflist": "{}"}
+	undone := map[string]string{checkpoint.VerdictFile: `{"generation":7,"digest":"d","bad":true}`}
 	for name, c := range map[string]struct {
 		had   string // by the ledger
 		spec  string
@@ -102,6 +104,7 @@ func TestLeave(t *testing.T) {
 		"allowed by the flag":          {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
 		"as expected":                  {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"another than expected":        {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
+		"undone before":                {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
 		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
 		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []host.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; it would put back what is taken away: delete its DaemonSet"},

@@ -28,10 +28,12 @@ import (
 
 // trials are those of a pass.
 type trials struct {
-	list  []ledger.Trial
-	notes []model.Note
-	log   *zap.Logger
-	brief bool // nobody is waited for: what is not known of a unit is looked at in the next pass
+	list   []ledger.Trial
+	was    []ledger.Trial // before this pass opened any
+	opened bool
+	notes  []model.Note
+	log    *zap.Logger
+	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
 }
 
 // Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and before READY, when kubelet waits for the agent, less. What is
@@ -57,7 +59,7 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 // open puts the units on trial that the pass is about to restart, with the files that ask for it as they are.
 func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Undone) error {
 	all := askers(r.graph)
-	var fresh bool
+	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
 		files, err := triedFiles(ctx, h, unit, all[unit], r.changes)
 		if err != nil {
@@ -81,9 +83,9 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 			t.Files = before(ts.list[i], files)
 			ts.list = slices.Delete(ts.list, i, i+1)
 		}
-		ts.list, fresh = append(ts.list, t), true
+		ts.list, ts.was, ts.opened = append(ts.list, t), was, true
 	}
-	if !fresh {
+	if !ts.opened {
 		return nil
 	}
 	return ledger.SaveTrials(ctx, h, ts.list)
@@ -148,6 +150,15 @@ func (p Pass) onTrial() bool {
 	}
 	defer files.Close() // only read from
 	return slices.ContainsFunc(loadTrials(files, nil).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
+}
+
+// takeBack ends the trials that this pass opened, for its change was undone. Those of earlier passes go on: their files are what they were.
+func (ts *trials) takeBack(ctx context.Context, h *host.Host) error {
+	if !ts.opened {
+		return nil
+	}
+	ts.list, ts.opened = ts.was, false
+	return ledger.SaveTrials(ctx, h, ts.list)
 }
 
 // drop ends trials: those that the function names.

@@ -149,3 +149,22 @@ func TestUnresolved(t *testing.T) {
 		}
 	}
 }
+
+// What failed decides, wherever it stands among what is only waited for: the exit code goes by it.
+// The line that keeps it: check.go, Worst.
+func TestWorst(t *testing.T) {
+	for _, c := range []struct {
+		states []State
+		want   State
+	}{
+		{nil, OK}, {[]State{OK, NotHere}, OK}, {[]State{OK, Waiting, OK}, Waiting}, {[]State{Waiting, Failed}, Failed}, {[]State{Failed, Waiting, OK}, Failed},
+	} {
+		var results []Result
+		for _, state := range c.states {
+			results = append(results, Result{State: state})
+		}
+		if got := Worst(results); got != c.want {
+			t.Errorf("%v: %s, want %s", c.states, got, c.want)
+		}
+	}
+}
