@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -54,8 +56,7 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	case u.Active == "failed":
 		d.Why, d.Do = fmt.Sprintf("%s failed %s ago (%s)", Unit, since(u), u.Result), "journalctl -u netwright-agent -e says why; systemctl restart netwright-agent tries again"
 	case u.Active == "active", u.Active == "activating" && u.Sub != "auto-restart":
-		d.Why = fmt.Sprintf("%s is %s, and its status socket does not answer", Unit, u.Active)
-		d.Do = "journalctl -u netwright-agent -e"
+		d.Why, d.Do = unheard(opt, u)
 	case u.Active == "activating":
 		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)), "journalctl -u netwright-agent -e says why it ended"
 	case len(d.Off) > 0:
@@ -68,6 +69,20 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 		d.Why, d.Do = fmt.Sprintf("%s is %s, and was stopped", Unit, u.Active), "systemctl start netwright-agent"
 	}
 	return d
+}
+
+// unheard tells of a daemon that systemd says runs and nobody reaches. One whose socket was removed, as by rm -r /run/netwright, goes on with its work: it does not
+// make the socket again, since the locks beside it that keep others out are gone too, and a restart brings all of them back.
+func unheard(opt host.Options, u host.UnitState) (why, do string) {
+	files, err := host.OpenFiles(opt)
+	if err == nil {
+		defer files.Close() // only read from
+		if _, err = files.Lstat(publish.FeedSocket); errors.Is(err, fs.ErrNotExist) && u.Active == "active" {
+			return fmt.Sprintf("%s is active, and somebody removed %s, where it answers; it goes on keeping the node right", Unit, publish.FeedSocket),
+				"systemctl restart netwright-agent makes " + publish.Dir + " again"
+		}
+	}
+	return fmt.Sprintf("%s is %s, and its status socket does not answer", Unit, u.Active), "journalctl -u netwright-agent -e"
 }
 
 // since is how long ago a unit changed its state.
