@@ -28,8 +28,12 @@ var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubel
 
 // candidates are the probes that are worth trying where the user names none:
 // the next hops of the default routes, the name servers, the API server and the instance's metadata.
+//
+// Of a route with several next hops (ECMP) each is probed as a single gateway is, and each that answered before must answer after the change: the kernel goes on sending
+// its share of the flows to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off from half of the world.
+// https://docs.kernel.org/networking/ip-sysctl.html
 func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
-	routes, err := h.Routes(ctx, host.MainTable)
+	routes, err := h.DefaultRoutes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
@@ -40,7 +44,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		}
 	}
 	for _, r := range routes {
-		if r.Dst.Bits() != 0 || !r.Gateway.IsValid() || r.Link == "" {
+		if !r.Gateway.IsValid() {
 			continue
 		}
 		add(Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, r.Link, r.Gateway)))

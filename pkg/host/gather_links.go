@@ -23,7 +23,7 @@ func (g gatherer) links(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defaults, err := g.defaultRoutes(ctx)
+	defaults, err := g.DefaultRoutes(ctx)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error
 // Uplinks names the links that a default route of the main table goes through,
 // the preferred one first (IPv4 before IPv6, then by metric).
 func (n *network) Uplinks(ctx context.Context) ([]string, error) {
-	routes, err := n.defaultRoutes(ctx)
+	routes, err := n.DefaultRoutes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func (n *network) Uplinks(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// defaultRoutes are the default routes of the main table that lead to a link,
+// DefaultRoutes are the default routes of the main table that lead to a link,
 // the preferred one first. One with several next hops (ECMP) is a route for
-// each of them.
-func (n *network) defaultRoutes(ctx context.Context) ([]Route, error) {
+// each of them. It may be retried.
+func (n *network) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	links, err := n.Links(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the default route: %w", err)
