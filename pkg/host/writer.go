@@ -24,9 +24,6 @@ func OpenFileWriter(opt Options) (*FileWriter, error) {
 	return &FileWriter{&Host{&Live{opt: opt, files: f}}}, nil
 }
 
-// ReadFile is that of [Files].
-func (w *FileWriter) ReadFile(name string) ([]byte, error) { return w.h.files.ReadFile(name) }
-
 // WriteFile puts a file in place, whole and durable; missing directories are made with mode 0755.
 func (w *FileWriter) WriteFile(ctx context.Context, name string, content []byte, mode fs.FileMode) error {
 	return w.h.WriteFile(ctx, name, content, FileSpec{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()})

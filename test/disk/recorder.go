@@ -24,7 +24,6 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	recording bool
-	broken    unix.Errno
 	events    []event
 }
 
@@ -94,19 +93,9 @@ func (r *Recorder) Stop() {
 	r.recording = false
 }
 
-// Break makes every write and flush from now on fail with an errno; 0 mends the disk.
-func (r *Recorder) Break(errno unix.Errno) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.broken = errno
-}
-
 func (r *Recorder) write(at int64, data []byte) unix.Errno {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.broken != 0 {
-		return r.broken
-	}
 	if _, err := r.file.WriteAt(data, at); err != nil {
 		return unix.EIO
 	}
@@ -116,13 +105,12 @@ func (r *Recorder) write(at int64, data []byte) unix.Errno {
 	return 0
 }
 
-func (r *Recorder) flush() unix.Errno {
+func (r *Recorder) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.broken == 0 && r.recording {
+	if r.recording {
 		r.events = append(r.events, event{})
 	}
-	return r.broken
 }
 
 // Image writes the disk as it is when the power goes at a moment: what was flushed is there. Of what was written since the last flush,
