@@ -16,8 +16,13 @@ func versionCommand(f *flags, s streams) *cobra.Command {
 			if !f.text() {
 				return f.data(s, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()})
 			}
-			_, err := fmt.Fprintf(s.out, "netwright %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintln(s.out, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what the command says, and the flag --version, which people try first.
+func versionLine() string {
+	return fmt.Sprintf("netwright %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
