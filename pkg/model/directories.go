@@ -3,7 +3,6 @@ package model
 import (
 	"io/fs"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -20,25 +19,7 @@ func (b *builder) directories() error {
 		{b.view.ConfDir, 0o755, "CNI confs"},
 		{b.view.BinDir, 0o755, "CNI plugins"},
 	} {
-		dir := tasks.Directory{Meta: nodeDefault(d.why), Path: d.path, Mode: d.mode}
-		if d.path == b.view.ConfDir {
-			dir.Then = b.watcher()
-		}
-		b.add(dir)
-	}
-	return nil
-}
-
-// watcher is the restart of the runtime that watches the conf directory. It looks there again only when it starts: where the directory was
-// deleted under it, it never sees the confs in the next one, and gives no pod a network.
-// https://github.com/containerd/containerd/blob/v1.7.0/pkg/cri/server/cni_conf_syncer.go
-func (b *builder) watcher() []graph.Key {
-	switch rt := b.in.Facts.Runtime; {
-	case rt.CRIDisabled || b.view.DockerKubelet():
-	case rt.Name == "containerd":
-		return []graph.Key{tasks.Restart(containerdUnit)}
-	case rt.Name == "cri-o":
-		return []graph.Key{tasks.Restart(crioUnit)}
+		b.add(tasks.Directory{Meta: nodeDefault(d.why), Path: d.path, Mode: d.mode})
 	}
 	return nil
 }

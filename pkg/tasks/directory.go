@@ -13,8 +13,6 @@ import (
 // Directory is a directory with its mode and owner. Missing parents are made
 // with mode 0755; what is in it is nobody's business. A symlink to a directory
 // counts as the directory: where the data lies is the administrator's choice.
-// Its effects are asked for only where it is made: who watches a directory
-// watches its inode, and sees nothing of what another of that name holds.
 type Directory struct {
 	Meta
 	Path  string
@@ -52,9 +50,7 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 		return nil, nil
 	}
 	fields := want.changed(info)
-	update := t.change([]Item{{Key: FileKey(t.Path), Op: Update, Fields: fields}}, differs(fields), fact)
-	update.Asks = nil
-	return update, nil
+	return t.change([]Item{{Key: FileKey(t.Path), Op: Update, Fields: fields}}, differs(fields), fact), nil
 }
 
 // Apply implements [Task].
