@@ -151,7 +151,7 @@ func askOnce(ctx context.Context, client *http.Client, at string) (says hello, e
 	resp, err := client.Do(req)
 	var of *url.Error
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil, late(err):
 		return says, ErrNoAnswer
 	case errors.As(err, &of):
 		return says, of.Err

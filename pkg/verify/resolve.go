@@ -25,10 +25,16 @@ func connect(ctx context.Context, netns string, to netip.AddrPort) error {
 		}
 		return err
 	})
-	if ctx.Err() != nil && err != nil {
+	if ctx.Err() != nil && err != nil || late(err) {
 		return fmt.Errorf("connect to %s: %w", to, ErrNoAnswer)
 	}
 	return err
+}
+
+// late says that a socket's own time was over, which may be a moment before the context's.
+func late(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // Resolve asks a name server for the IPv4 addresses of a name, over UDP from a network namespace ("": ours), until it answers or 3 s are over.
@@ -82,8 +88,7 @@ func query(ctx context.Context, netns string, server netip.Addr, packed []byte) 
 		answer = make([]byte, 4096)
 		n, err := c.Read(answer)
 		answer = answer[:n]
-		var late net.Error
-		if errors.As(err, &late) && late.Timeout() {
+		if late(err) {
 			return ErrNoAnswer
 		}
 		return err

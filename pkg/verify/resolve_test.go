@@ -1,0 +1,27 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// What does not answer is said to give no answer, whoever sees first that the time is over: the dialer's socket or the context.
+func TestNoAnswerByAnyClock(t *testing.T) {
+	ns := netns.New(t)
+	ns.Run("ip", "link", "add", "nowhere", "type", "veth", "peer", "name", "nobody")
+	ns.Run("ip", "addr", "add", "192.0.2.1/24", "dev", "nowhere")
+	ns.Run("ip", "link", "set", "nowhere", "up")
+	for range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		err := connect(ctx, ns.Path(), netip.MustParseAddrPort("192.0.2.9:80"))
+		cancel()
+		if !errors.Is(err, ErrNoAnswer) {
+			t.Fatalf("%v, want %v", err, ErrNoAnswer)
+		}
+	}
+}
