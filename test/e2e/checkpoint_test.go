@@ -93,7 +93,7 @@ var cuts = []cut{
 		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
 			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
-	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore.go:restoreUnits, restore (late)
+	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore_units.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
 	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/agent/guard.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)

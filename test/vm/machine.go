@@ -146,7 +146,7 @@ func (m *machine) command() ([]string, error) {
 			"root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check net.ifnames=0 lab.network "+network)
 	}
 	// One processor: two that are emulated by threads of a busy machine lose each other's interrupts at times, and the kernel waits for ever ("soft lockup",
-	// one boot in some hundred). It costs no more in all, and a boot that has this machine to itself a third more of time.
+	// one boot in some hundred). It costs no more in all, and a boot that has this machine to itself a quarter more of time.
 	const processors = "1"
 	// Only where the power is cut it matters what the disk is told to keep: to keep it costs time.
 	cache := "unsafe"

@@ -1,6 +1,6 @@
 // Package vm boots virtual machines for tests: for what a node of package node cannot show, since it shares this machine's kernel.
 // Modules that load, kernel.* sysctls, cgroup v2, real reboots, power cuts. Machines are emulated, so that they run everywhere: a boot takes
-// ten seconds, and few tests should need one. NETWRIGHT_VM_ACCEL=kvm is for where KVM works (there are machines where it is there and hangs).
+// ten to forty seconds, and few tests should need one. NETWRIGHT_VM_ACCEL=kvm is for where KVM works (there are machines where it is there and hangs).
 package vm
 
 import (
