@@ -51,7 +51,6 @@ tells systemd when kubelet may start, and looks again every interval.`,
   systemctl start netwright-agent       as a service: this command without flags
   agent --store examples/bridge --node node-1 --once --sandbox
                                         try it in throw-away namespaces`,
-		Version:       versionLine(),
 		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -73,7 +72,6 @@ tells systemd when kubelet may start, and looks again every interval.`,
 			return runDaemon(cmd.Context(), f, s)
 		},
 	}
-	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
@@ -90,7 +88,6 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	p.StringVarP(&f.output, "output", "o", "text", "text, json or yaml")
 	complete(cmd, "output", outText, outJSON, outYAML)
 	l := cmd.Flags()
-	l.Bool("version", false, "print the agent's version and exit") // as cobra would, but for its -v
 	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
 	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")
 	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
@@ -103,6 +100,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	complete(cmd, "log-format", config.LogText, config.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
+	addVersion(cmd, s)
 	cmd.AddCommand(f.commands(s)...)
 	cmd.AddCommand(buildTools()...)
 	refuseUnknown(cmd)

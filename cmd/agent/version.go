@@ -26,3 +26,30 @@ func versionCommand(f *flags, s streams) *cobra.Command {
 func versionLine() string {
 	return fmt.Sprintf("netwright %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
+
+// addVersion gives a command the flag --version, which wins over whatever else is said, as cobra's own does. That is not used: to make it
+// print our line takes a template, and text/template calls methods by names that only a run knows, so that the linker keeps every exported
+// method of every type, some 10 MB.
+func addVersion(cmd *cobra.Command, s streams) {
+	asked := cmd.Flags().Bool("version", false, "print the agent's version and exit")
+	args, prepare, run := cmd.Args, cmd.PersistentPreRunE, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if *asked {
+			return nil
+		}
+		return args(cmd, given)
+	}
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
+		if *asked {
+			return nil
+		}
+		return prepare(cmd, given)
+	}
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		if *asked {
+			_, err := fmt.Fprintln(s.out, versionLine())
+			return err
+		}
+		return run(cmd, given)
+	}
+}
