@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/test/program"
 )
 
 // goals are what the agent is to reach, whole process: wall, and peak resident MB (0: none).
@@ -20,13 +22,11 @@ var goals = map[string]struct {
 	"version":    {15 * time.Millisecond, 0},
 }
 
-const sizeGoal = 40 // MB
-
 // text is the table, as Markdown.
 func (r *results) text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%s, %d processors, %s; load %s before, %s after\n", r.started.UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version(), r.load, load())
-	fmt.Fprintf(&out, "agent: %.1f MB stripped (goal: at most %d)\n", float64(r.size)/1e6, sizeGoal)
+	fmt.Fprintf(&out, "agent: %.1f MB stripped (at most %.1f)\n", float64(r.size)/1e6, program.Budget/1e6)
 	for _, s := range table {
 		if len(r.of(s.name, "agent")) > 0 {
 			r.scenario(&out, s)

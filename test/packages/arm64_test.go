@@ -47,6 +47,7 @@ func TestARM64Runs(t *testing.T) {
 	needs.Tool(t, "qemu-aarch64", "dpkg-deb", "rpm2cpio", "cpio")
 	needs.Arch(t, "amd64")
 	arm, emulator := program.AgentFor(t, "arm64"), needs.Path("qemu-aarch64")
+	withinBudget(t, arm)
 	dir := released(t, "v1.0.0", "-program", "arm64="+arm)
 	tree := t.TempDir()
 	run(t, "dpkg-deb", "-x", filepath.Join(dir, "netwright_1.0.0_arm64.deb"), tree)
