@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what the test suites need of this machine, or says what is missing. Idempotent, and quick where all is there.
-# As root on Debian or Ubuntu it installs; anywhere else it lists and exits 1, and the suites skip what they cannot run.
+# Checks that this machine has what the test suites need, and installs the programs, or says what is missing. Idempotent, and quick where all is there.
+# As root on Debian or Ubuntu it installs; anywhere else it lists and exits 1, and the suites skip what they cannot run. It changes nothing of the
+# machine but its packages: what is short it says, with the number there is, the number needed and the command that mends it, and exits 1.
 set -eu
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
@@ -35,6 +36,89 @@ dash                dash                the smallest shell that runs it
 c++                 g++                 race detector, flanneld (test/assets): a C compiler, headers and static C library
 '
 
+# What the suites take at once: they boot up to 8 nodes side by side.
+# A booted node has 8 inotify instances, 5 of its systemd and one each of dbus-daemon, logind and containerd, all of this machine's root; 4 more are for agent,
+# kubelet, containers (cgroup v2) and what systemd starts, which has copies of its until it execs. Of watches a node has 100: they are never short.
+instances=96
+# Compilers with the race detector and linkers take up to 1 GB each, a VM 1 GB, nodes little. Three runs of the suites at once took 4.3 GB.
+memory=3072 # MB
+# The cache has root file systems, images of VMs and servers built from source: 3 GB. Usually beside it is Go's own, of as much again (and thrice that with
+# make test-kubernetes). TMPDIR has what Go builds and the disks of VMs.
+cache=6144 tmp=2048 # MB
+
+root=$([ "$(id -u)" != 0 ] || echo yes)
+short=''
+lacks() { # what there is and what is needed, what to do
+	short=yes
+	echo "test/setup.sh: $1. $2" >&2
+}
+
+# All that this machine's root has counts, in whichever container. What has another user id here does not, though the kernel charges containers with user
+# namespaces of their own to who made them, too. Only root may look.
+check_inotify() {
+	limit=$(cat /proc/sys/fs/inotify/max_user_instances)
+	used=0
+	for pid in $(find /proc/[0-9]*/fd -lname anon_inode:inotify 2>/dev/null | cut -d / -f 3); do
+		! grep -qs '^Uid:	0	' "/proc/$pid/status" || used=$((used + 1))
+	done
+	free=$((limit - used))
+	[ "$free" -ge "$instances" ] || lacks "$free inotify instances of $limit are free for root, and the nodes of the suites need $instances" \
+		"As root: sysctl -w fs.inotify.max_user_instances=1024"
+}
+
+check_memory() {
+	available=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) / 1024))
+	[ "$available" -ge "$memory" ] || lacks "$available MB of memory are available, and the suites need $memory" \
+		"End what takes it (ps -eo rss,pid,args --sort=-rss | head), or take a larger machine"
+}
+
+# above is a directory, or what of its path is there.
+above() {
+	dir=$1
+	while [ ! -d "$dir" ]; do dir=$(dirname "$dir"); done
+	echo "$dir"
+}
+
+# space is the free MB of a directory's file system, and where that is mounted.
+space() { df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024), $6 }'; }
+
+check_disk() {
+	home=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}
+	in_cache=${NETWRIGHT_CACHE:-$home/netwright} in_tmp=${TMPDIR:-/tmp}
+	cache_space=$(space "$(above "$in_cache")") tmp_space=$(space "$(above "$in_tmp")")
+	if [ "${cache_space#* }" = "${tmp_space#* }" ]; then # one file system has both
+		[ "${cache_space% *}" -ge $((cache + tmp)) ] || lacks "${cache_space% *} MB are free for $in_cache and $in_tmp, and the suites need $((cache + tmp))" \
+			"Free some (go clean -cache; rm -r $in_cache, while no test runs), or set NETWRIGHT_CACHE and TMPDIR to directories of larger file systems"
+		return
+	fi
+	[ "${cache_space% *}" -ge "$cache" ] || lacks "${cache_space% *} MB are free for $in_cache, and the suites need $cache" \
+		"Free some (rm -r $in_cache, while no test runs), or set NETWRIGHT_CACHE to a directory of a larger file system"
+	[ "${tmp_space% *}" -ge "$tmp" ] || lacks "${tmp_space% *} MB are free for $in_tmp, and the suites need $tmp" \
+		"Free some, or set TMPDIR to a directory of a larger file system"
+}
+
+# A node gets a group in each hierarchy there is: one for each controller (v1), one for all (v2), or both kinds. Whether root may make one is known when it did.
+check_cgroups() {
+	hierarchies=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i + 1) ~ /^cgroup2?$/ && !seen[$5]++) print $5 }' /proc/self/mountinfo)
+	[ -n "$hierarchies" ] || lacks "0 cgroup hierarchies are mounted, and nodes need one" "As root: mount -t cgroup2 cgroup2 /sys/fs/cgroup"
+	for hierarchy in $hierarchies; do
+		group=$hierarchy/nwt-setup-$$
+		if why=$(LC_ALL=C mkdir "$group" 2>&1); then
+			rmdir "$group"
+		else
+			lacks "nodes need a group in each cgroup hierarchy, and $hierarchy takes none: $why" \
+				"As root: mount -o remount,rw,bind $hierarchy; a container needs --privileged --cgroupns=host"
+		fi
+	done
+}
+
+check_memory
+check_disk
+if [ -n "$root" ]; then # nodes are booted by root alone
+	check_inotify
+	check_cgroups
+fi
+
 commands='' packages=''
 while read -r command package _; do
 	[ -n "$command" ] || continue
@@ -42,16 +126,17 @@ while read -r command package _; do
 done <<END
 $needed
 END
-[ -n "$commands" ] || exit 0
+[ -n "$commands$short" ] || exit 0
 
-if [ "$(id -u)" != 0 ]; then
+if [ -n "$commands" ] && [ -z "$root" ]; then
 	echo "test/setup.sh: missing:$commands. As root: apt-get install --no-install-recommends$packages" >&2
 	exit 1
 fi
-if ! command -v apt-get >/dev/null 2>&1; then
+if [ -n "$commands" ] && ! command -v apt-get >/dev/null 2>&1; then
 	echo "test/setup.sh: missing:$commands. Not Debian or Ubuntu: install them with this distribution's own tools" >&2
 	exit 1
 fi
+[ -z "$short" ] || exit 1
 
 echo "test/setup.sh: installing$packages" >&2
 export DEBIAN_FRONTEND=noninteractive
