@@ -138,9 +138,38 @@ if [ -n "$commands" ] && ! command -v apt-get >/dev/null 2>&1; then
 fi
 [ -z "$short" ] || exit 1
 
+# apt_get runs it, and again for as long as another package manager has a lock: unattended upgrades have one on every new machine of a cloud. Not by
+# DPkg::Lock::Timeout: it knows neither the lock of the lists, which update takes, nor that of the archives, and with -qq waits without a word.
+wait=${NETWRIGHT_APT_WAIT:-600} # seconds, for all
+apt_get() {
+	while ! said=$(LC_ALL=C apt-get -qq "$@" 2>&1 >/dev/null); do
+		lock=$(echo "$said" | sed -n 's/^E: \(Could not get lock .*\)/\1/p' | head -n 1)
+		[ -n "$lock" ] || return 1
+		if [ "$(date +%s)" -ge "$end" ]; then
+			said="$said
+waited $wait s for another package manager: see what it does, or end it, and run this again"
+			return 1
+		fi
+		[ "$lock" = "$waited" ] || echo "test/setup.sh: waits for another package manager, at most $wait s: $lock" >&2
+		waited=$lock
+		sleep 2
+	done
+}
+install() {
+	# shellcheck disable=SC2086 # the packages are words
+	apt_get install -y --no-install-recommends $packages
+}
+failed() {
+	echo "test/setup.sh: apt-get $1: $said" >&2
+	exit 1
+}
+
 echo "test/setup.sh: installing$packages" >&2
 export DEBIAN_FRONTEND=noninteractive
+end=$(($(date +%s) + wait)) waited=''
 # Package lists may be absent (fresh images) or older than the mirror: update only when the install does not work without.
-# shellcheck disable=SC2086 # the packages are words
-install() { apt-get install -qq -y --no-install-recommends $packages >/dev/null; }
-install 2>/dev/null || { apt-get update -qq && install; }
+install && exit
+[ -z "$lock" ] || failed install
+apt_get update || failed update
+[ -z "$said" ] || echo "$said" >&2 # a mirror that does not answer is a warning, and then packages are unknown
+install || failed install
