@@ -22,6 +22,7 @@ import (
 
 // note is a task whose state is a file: the host and its writes are real, only the kind is the test's.
 type note struct {
+	tasks.Await // of no kind that is recorded
 	tasks.Meta
 	path, want string
 	sticky     bool  // the write has no effect, as when another program sets it back
@@ -65,6 +66,7 @@ func (n note) Apply(ctx context.Context, h *host.Host, c *tasks.Change) error {
 
 // bell is an effect that counts how often it is done.
 type bell struct {
+	tasks.Await // as note
 	tasks.Meta
 	rung *int
 	dies bool // as if the process were killed before it could ring

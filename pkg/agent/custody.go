@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -112,13 +111,7 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 		}
 		e.Baseline = &base
 	}
-	var dirs []string
-	switch key.Kind() {
-	case tasks.KindFile, tasks.KindTOML:
-		dirs = []string{path.Dir(fileOf(key))}
-	case tasks.KindUnit, tasks.KindMount: // systemd makes links
-		dirs = tasks.UnitDirs(v)
-	}
+	dirs := tasks.DirsOf(v, key)
 	for _, dir := range dirs {
 		if info, err := v.Lstat(dir); err == nil && info.Type == host.Directory {
 			b.Dirs[dir] = info.Mtime
@@ -127,16 +120,4 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 	c.describe(&e, t, key)
 	e.Pending, e.Released = true, false
 	return e, nil
-}
-
-// fileOf is the file that a key is, or is in; "" if none.
-func fileOf(key graph.Key) string {
-	switch key.Kind() {
-	case tasks.KindFile:
-		return key.Name()
-	case tasks.KindTOML:
-		file, _, _ := strings.Cut(key.Name(), "#")
-		return file
-	}
-	return ""
 }

@@ -18,7 +18,7 @@ func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
 	}
 	for _, other := range slices.Sorted(maps.Keys(c.led.Entries())) {
 		was := c.led.Entries()[other].Baseline
-		if other.Kind() == tasks.KindTOML && fileOf(other) == fileOf(key) && was != nil && was.Blob != nil {
+		if other.Kind() == tasks.KindTOML && tasks.FileOf(other) == tasks.FileOf(key) && was != nil && was.Blob != nil {
 			base.Data, base.Blob, base.Content = was.Data, was.Blob, nil
 			return
 		}
@@ -55,7 +55,7 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 		}
 	}
 	_, removable := k.(tasks.Remover)
-	if kind := key.Kind(); !present && (removable || kind == tasks.KindModule || kind == tasks.KindMount) {
+	if !present && (removable || tasks.MayBeAbsent(key)) {
 		e.Mode = ledger.Owned
 		if set, ok := t.(tasks.CertificateSet); ok && set.RetainOnRelease {
 			e.Mode = ledger.Retained

@@ -96,7 +96,7 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		c.describe(&e, t, key)
 		e.Pending, e.Again, e.Released = false, false, false
 		c.drift.nameIn(&e)
-		if fleeting(t, key) {
+		if tasks.GoneAfterBoot(t, key) {
 			e.Boot = c.led.Boot()
 		}
 		if !known || !sameEntry(old, e) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,7 +68,7 @@ func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool
 	switch {
 	case !kept || e.Released || e.Task == nil || !e.Task.Same(rec.Recorded), e.Pending && !e.Again:
 		return false
-	case fleeting(t, e.Key) && e.Boot != d.boot && d.custody.led.Head().Boot != d.boot:
+	case tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot && d.custody.led.Head().Boot != d.boot:
 		return false // it went with the boot
 	}
 	set, issued := t.(tasks.CertificateSet)
@@ -83,20 +82,6 @@ func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
 		return known && err == nil && live != e.Last
 	})
-}
-
-// fleeting says that a key is gone after a boot, whoever boots.
-func fleeting(t tasks.Task, key graph.Key) bool {
-	switch key.Kind() {
-	case tasks.KindTOML:
-		return false
-	case tasks.KindFile:
-		return strings.HasPrefix(key.Name(), "/run/") || strings.HasPrefix(key.Name(), "/tmp/") || strings.HasPrefix(key.Name(), "/sys/")
-	case tasks.KindUnit:
-		state, ok := t.(tasks.UnitState)
-		return ok && state.Active != nil
-	}
-	return true
 }
 
 // mark puts into the entry of a key that is about to change what the change is.

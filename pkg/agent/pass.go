@@ -232,7 +232,7 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 		}
 		for _, t := range g.Order() {
 			for _, key := range t.Owns() {
-				if file := fileOf(key); file != "" {
+				if file := tasks.FileOf(key); file != "" {
 					dirs[path.Dir(file)] = true
 				}
 			}
@@ -249,7 +249,7 @@ func unfinished(led *ledger.Ledger) []string {
 	}
 	dirs := map[string]bool{}
 	for key, e := range led.Entries() {
-		if file := fileOf(key); file != "" && e.Pending {
+		if file := tasks.FileOf(key); file != "" && e.Pending {
 			dirs[path.Dir(file)] = true
 		}
 	}

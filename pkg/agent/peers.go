@@ -58,17 +58,13 @@ func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 // peerOf says which of the agents on this node a key belongs to, or "".
 func peerOf(peers []string, key graph.Key) string {
 	for _, peer := range peers {
-		switch key.Kind() {
-		case tasks.KindUnit:
-			if slices.Contains(peerUnits[peer], key.Name()) {
+		if key.Kind() == tasks.KindUnit && slices.Contains(peerUnits[peer], key.Name()) {
+			return peer
+		}
+		name := tasks.FileOf(key)
+		for _, p := range peerFiles[peer] {
+			if p == name || strings.HasSuffix(p, "/") && (strings.HasPrefix(name, p) || path.Clean(p) == name) {
 				return peer
-			}
-		case tasks.KindFile, tasks.KindTOML:
-			name, _, _ := strings.Cut(key.Name(), "#")
-			for _, p := range peerFiles[peer] {
-				if p == name || strings.HasSuffix(p, "/") && (strings.HasPrefix(name, p) || path.Clean(p) == name) {
-					return peer
-				}
 			}
 		}
 	}

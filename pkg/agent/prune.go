@@ -92,7 +92,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
-	holds, err := c.holds(ctx, v, e.Key)
+	holds, err := c.holds(ctx, v, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}

@@ -40,18 +40,11 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	p.guard(c, v, list)
 	for i := range list {
 		key := list[i].Key
-		needs := c.led.Entries()[key].Needs
-		if key.Kind() == tasks.KindMount { // its unit's file, and the directory that it is mounted on
-			needs = append(needs[:len(needs):len(needs)], tasks.FileKey(key.Name()))
-			for other := range at {
-				if c.led.Entries()[other].Of == key {
-					needs = append(needs, other)
-				}
-			}
-		}
-		if up, ok := graph.PathParent(key); ok && key.Kind() == tasks.KindFile {
-			for ; ok; up, ok = graph.PathParent(up) {
-				needs = append(needs[:len(needs):len(needs)], up)
+		above, rest := tasks.GoAfter(key)
+		needs := slices.Concat(c.led.Entries()[key].Needs, above)
+		for other := range at {
+			if rest && c.led.Entries()[other].Of == key {
+				needs = append(needs, other)
 			}
 		}
 		for _, need := range needs {
@@ -93,17 +86,15 @@ func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 		return // no pod lives by the time
 	}
 	for i := range list {
-		switch list[i].Key.Kind() {
-		case tasks.KindLink, tasks.KindAddr, tasks.KindRoute, tasks.KindRule, tasks.KindTable, tasks.KindForward:
+		if tasks.UsedByPods(list[i].Key) {
 			list[i].Links = links
-		case tasks.KindFile:
-			if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
-				coming := false
-				for key := range c.keys() {
-					coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
-				}
-				list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}
+		}
+		if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
+			coming := false
+			for key := range c.keys() {
+				coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
 			}
+			list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}
 		}
 	}
 }

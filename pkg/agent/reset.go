@@ -156,7 +156,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	changed := r.custody.altered(ctx, v, e, live)
 	ours := !changed || r.custody.changed != ""
 	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
-	holds, err := r.custody.holds(ctx, v, e.Key)
+	holds, err := r.custody.holds(ctx, v, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}

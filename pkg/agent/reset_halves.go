@@ -90,7 +90,7 @@ func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err
 func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *host.Host) (*report.Plan, error) {
 	var dirs []string
 	for key := range r.led.Entries() {
-		if file := fileOf(key); file != "" {
+		if file := tasks.FileOf(key); file != "" {
 			dirs = append(dirs, path.Dir(file))
 		}
 	}

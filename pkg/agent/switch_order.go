@@ -91,15 +91,8 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
 	for _, t := range g.Order() { // what a task needs comes before it
 		key := t.Owns()[0]
-		switch key.Kind() {
-		case tasks.KindLink, tasks.KindAddr, tasks.KindRoute, tasks.KindRule, tasks.KindTable, tasks.KindForward, tasks.KindConf:
-			late[key] = true
-		case tasks.KindEffect:
-			late[key] = late[key] || key != tasks.DaemonReload
-		case tasks.KindFile:
-			late[key] = late[key] || isConf(v, key)
-		}
-		if !late[key] {
+		isLate := tasks.UsedByPods(key) || !effectual(key) && key != tasks.DaemonReload || isConf(v, key)
+		if late[key] = late[key] || isLate; !late[key] {
 			continue
 		}
 		for _, next := range g.After(t) {

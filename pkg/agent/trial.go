@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -195,8 +194,8 @@ func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task
 			continue
 		}
 		for _, key := range t.Owns() {
-			name, _, _ := strings.Cut(key.Name(), "#")
-			if key.Kind() != tasks.KindFile && key.Kind() != tasks.KindTOML {
+			name := tasks.FileOf(key)
+			if name == "" {
 				continue
 			}
 			if i := slices.IndexFunc(out, func(f ledger.TrialFile) bool { return f.Path == name }); i >= 0 {

@@ -55,14 +55,8 @@ func (r *run) remember(by string) (json.RawMessage, error) {
 	return out, nil
 }
 
-// undone says that an undo takes a task's change back. Archives stay: programs cut nobody off, and pods that came meanwhile may run them.
-func undone(t tasks.Task, c *tasks.Change) bool {
-	switch t.(type) {
-	case tasks.Archive, *tasks.Archive:
-		return false
-	}
-	return c.NotHere == ""
-}
+// undone says that an undo takes a task's change back.
+func undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }
 
 // recorder makes the ledger say what is true after an undo. led is the one that the caller goes on with, nil where it has none. The ledger
 // is only made poorer by what its own memory says: a damaged memory leaves it as it is, and what is pending is looked at by the next pass.

@@ -25,7 +25,7 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	sought := map[graph.Key]string{}
 	for key, note := range d.repairs {
 		if (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
-			sought[key] = thingOf(key)
+			sought[key] = tasks.CommandName(key)
 		}
 	}
 	if len(sought) == 0 {
@@ -44,25 +44,6 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 			d.repairs[key].Writer = who
 		}
 	}
-}
-
-// thingOf is a key as a command would name it.
-func thingOf(key graph.Key) string {
-	switch key.Kind() {
-	case tasks.KindFile, tasks.KindTOML:
-		return fileOf(key)
-	case tasks.KindRoute: // TABLE/PREFIX
-		_, prefix, _ := strings.Cut(key.Name(), "/")
-		return "route " + prefix
-	case tasks.KindAddr: // LINK/PREFIX
-		link, prefix, _ := strings.Cut(key.Name(), "/")
-		return link + " " + prefix
-	case tasks.KindLink:
-		return "link " + key.Name()
-	case tasks.KindTable:
-		return "nft " + path.Base(key.Name())
-	}
-	return key.Name()
 }
 
 // supposed is who writes such a key on hosts like this one, where nothing that runs names it.

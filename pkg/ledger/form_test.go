@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "add the fields that are new to the form of this format")
 
-// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is followed. The kinds of tasks are those that tasks.Rebuild knows.
+// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
 	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Pause", "Learnt", "LastGood", "debt"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
@@ -105,7 +105,7 @@ func newForm(t *testing.T) *form {
 	return f
 }
 
-// kinds are the T of each rebuild[T] in package tasks.
+// kinds are the T of each recorded[T] in package tasks.
 func (f *form) kinds() (names []string) {
 	files := map[*ast.File]bool{}
 	for _, d := range f.types["tasks"] {
@@ -113,7 +113,7 @@ func (f *form) kinds() (names []string) {
 	}
 	for file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
-			if made, ok := n.(*ast.IndexExpr); ok && types.ExprString(made.X) == "rebuild" {
+			if made, ok := n.(*ast.IndexExpr); ok && types.ExprString(made.X) == "recorded" {
 				names = append(names, types.ExprString(made.Index))
 			}
 			return true

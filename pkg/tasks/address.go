@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindAddr is the kind of an address: address:cbr0/10.0.0.1/24.
+const KindAddr = "address"
+
 // Address is an address on a link.
 type Address struct {
 	Meta
@@ -18,6 +21,8 @@ type Address struct {
 }
 
 var _ Task = Address{}
+
+func (Address) row() row { return rowAddress }
 
 // AddressKey is the key of an address on a link.
 func AddressKey(link string, prefix netip.Prefix) graph.Key {

@@ -16,6 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindArchive is what the ledger calls an [Archive].
+const KindArchive = "archive"
+
 // Fetcher opens assets. The agent gives one to the model, which hands it on
 // to the archives unread. It is called only by Apply.
 type Fetcher interface {
@@ -45,6 +48,8 @@ type Archive struct {
 }
 
 var _ Task = Archive{}
+
+func (Archive) row() row { return rowArchive }
 
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
@@ -217,3 +222,6 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 	}
 	return s, nil
 }
+
+// withoutFetcher leaves out what is no parameter.
+func withoutFetcher(t *Archive) { t.Fetch = nil }

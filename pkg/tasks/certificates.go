@@ -13,6 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
+// KindCertificates is what the ledger calls a [CertificateSet].
+const KindCertificates = "certificates"
+
 // CertificateSet is the files of one client identity: they appear together
 // or not at all, and only if the key fits the certificate and the certificate
 // the CA. A plan shows whose the certificates are and how long they last, and nothing of the key.
@@ -45,6 +48,8 @@ type CertFile struct {
 }
 
 var _ Task = CertificateSet{}
+
+func (CertificateSet) row() row { return rowCertificateSet }
 
 // Owns implements [Task].
 func (t CertificateSet) Owns() []graph.Key {
@@ -218,4 +223,15 @@ func (t CertificateSet) Label() string {
 		return t.Name
 	}
 	return "in " + t.place()
+}
+
+// withoutIssued leaves out what was issued to this node: renewed, it is the same set, and its key is in one place less.
+func withoutIssued(t *CertificateSet) {
+	if t.Source != "" {
+		t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil
+	}
+}
+
+func (t *CertificateSet) parts() (*Meta, []*secret.Bytes) {
+	return &t.Meta, []*secret.Bytes{&t.CA.PEM, &t.Cert.PEM, &t.Key.PEM}
 }

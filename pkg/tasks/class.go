@@ -39,7 +39,7 @@ var classes = []struct {
 	{ClassRestart, "what sets up the node's own network is restarted", func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
 	{ClassRestart, "kubelet stands still while the network changes", kind(KindPause)},
 	{ClassDrain, "pods are taken off the node", kind(KindEvict)},
-	{ClassDrain, "what pods have as their gateway or their link goes", goes(KindLink, KindAddr)},
+	{ClassDrain, "what pods have as their gateway or their link goes", goes},
 	{ClassReplace, "it is read when the node boots", bootOnly},
 }
 
@@ -68,11 +68,9 @@ func kind(name string) func(graph.Key, *Change) bool {
 	return func(task graph.Key, _ *Change) bool { return task.Kind() == name }
 }
 
-// goes says that a key of these kinds is removed.
-func goes(kinds ...string) func(graph.Key, *Change) bool {
-	return func(_ graph.Key, c *Change) bool {
-		return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op == Remove && slices.Contains(kinds, it.Key.Kind()) })
-	}
+// goes says that a key is removed whose row says that pods are better moved away first.
+func goes(_ graph.Key, c *Change) bool {
+	return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op == Remove && rowOf(it.Key).costs.gone >= ClassDrain })
 }
 
 // bootFiles are read by the boot loader, or by the kernel as it starts. Those of modules, sysctls and mounts are not among them: their tasks do now what

@@ -23,6 +23,8 @@ type Cleanup struct {
 
 var _ Task = Cleanup{}
 
+func (Cleanup) row() row { return rowCleanup }
+
 // KindCleanup is the kind of a cleanup's key: cleanup:calico.
 const KindCleanup = "cleanup"
 

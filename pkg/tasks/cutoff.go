@@ -69,21 +69,5 @@ func TakingBack(key graph.Key, to string, asks []graph.Key) Disruption {
 	if slices.ContainsFunc(asks, func(k graph.Key) bool { return networkUnits[EffectOf(k).Unit] }) {
 		return MayCutOff
 	}
-	switch key.Kind() {
-	case KindAddr, KindRoute, KindRule, KindTable:
-		return MayCutOff
-	case KindLink:
-		if to != "" {
-			return MayCutOff
-		}
-	case KindSysctl:
-		return sysctlDisruption(key.Name(), strings.TrimPrefix(to, "="))
-	case KindUnit:
-		return disturbs(key.Name(), NoDisruption)
-	case KindFile:
-		if NetworkFile(key.Name()) {
-			return MayCutOff
-		}
-	}
-	return NoDisruption
+	return rowOf(key).costs.back(key.Name(), to)
 }

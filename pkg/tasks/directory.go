@@ -22,6 +22,8 @@ type Directory struct {
 
 var _ Task = Directory{}
 
+func (Directory) row() row { return rowDirectory }
+
 // Owns implements [Task].
 func (t Directory) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
 

@@ -19,6 +19,8 @@ type DropIn struct {
 
 var _ Task = DropIn{}
 
+func (DropIn) row() row { return rowDropIn }
+
 // Owns implements [Task].
 func (t DropIn) Owns() []graph.Key { return []graph.Key{FileKey(t.path())} }
 
@@ -36,3 +38,5 @@ func (t DropIn) Apply(ctx context.Context, h *host.Host, c *Change) error {
 func (t DropIn) path() string { return unitDir + "/" + t.Unit + ".d/" + t.Name }
 
 func (t DropIn) file() File { return systemdFile(t.Meta, t.path(), t.Content) }
+
+func (t *DropIn) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

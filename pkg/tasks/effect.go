@@ -11,6 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindEffect is the kind of an effect: effect:restart containerd.service.
+const KindEffect = "effect"
+
 // Effect is something done at most once a run, after all that ask for it and
 // before all that need it; skipped when nobody asked.
 type Effect struct {
@@ -33,6 +36,8 @@ const (
 )
 
 var _ Task = Effect{}
+
+func (Effect) row() row { return rowEffect }
 
 // DaemonReload is the effect that makes systemd read its unit files again.
 const DaemonReload = graph.Key("effect:daemon-reload")

@@ -12,6 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
+// KindFile is the kind of the keys of paths: directories, symlinks and members too. One path has one owner.
+const KindFile = "file"
+
 // File is a regular file with its whole content.
 type File struct {
 	Meta
@@ -24,6 +27,8 @@ type File struct {
 }
 
 var _ Task = File{}
+
+func (File) row() row { return rowFile }
 
 // content is what the file shall have.
 func (t File) content() host.Content {
@@ -192,3 +197,21 @@ func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 func contentName(sum host.Digest, size int64) string {
 	return fmt.Sprintf("sha256 %.12s, %d bytes", sum, size)
 }
+
+// fileForm is that of a file whose content may be elsewhere.
+var fileForm = form{recordFile, recorded[File](nil, nil).rebuild}
+
+// recordFile is record of a file whose content may be elsewhere.
+func recordFile(kind string, task Task) (Recorded, []host.Content, error) {
+	t := value[File](task)
+	content := t.content()
+	t.Content = nil
+	r, _, err := record(kind, &t)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Blobs[0] = content.Sum
+	return r, []host.Content{content}, nil
+}
+
+func (t *File) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -9,6 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindForward is the kind of what lets a link's packets be forwarded: forward:cbr0.
+const KindForward = "forward"
+
 // ForwardAccept lets packets of a link be forwarded where a chain of others
 // drops by policy, as Docker's does. Where none drops there is nothing to do.
 // It puts two marked rules at the end of each such chain: docs/adr/0002.
@@ -19,6 +22,8 @@ type ForwardAccept struct {
 }
 
 var _ Task = ForwardAccept{}
+
+func (ForwardAccept) row() row { return rowForwardAccept }
 
 // ForwardKey is the key of what lets a link's packets be forwarded.
 func ForwardKey(link string) graph.Key { return graph.MakeKey(KindForward, link) }

@@ -36,6 +36,12 @@ type Claimer interface {
 	Foreign(live string) bool
 }
 
+// Holder tells what of somebody else's would go along with its key.
+type Holder interface {
+	// Holds names it; "" if nothing would. ours says which other keys are the ledger's.
+	Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error)
+}
+
 // Restorer can bring back what was at its key before the agent came.
 type Restorer interface {
 	Keeper

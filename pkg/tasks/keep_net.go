@@ -27,6 +27,7 @@ var (
 	_ Restorer = Table{}
 	_ Remover  = ForwardAccept{}
 
+	_ Holder  = Link{}
 	_ Claimer = Address{}
 	_ Claimer = Route{}
 	_ Claimer = Rule{}

@@ -20,6 +20,7 @@ var (
 	_ Restorer = Sysctl{}
 	_ Keeper   = Module{}
 	_ Keeper   = Mount{}
+	_ Holder   = Mount{}
 	_ Remover  = TOMLKey{}
 	_ Restorer = TOMLKey{}
 )

@@ -11,6 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindLink is the kind of a link: link:cbr0.
+const KindLink = "link"
+
 // Link is a virtual network interface of ours.
 type Link struct {
 	Meta
@@ -22,6 +25,8 @@ type Link struct {
 }
 
 var _ Task = Link{}
+
+func (Link) row() row { return rowLink }
 
 // LinkKey is the key of a link.
 func LinkKey(name string) graph.Key { return graph.MakeKey(KindLink, name) }
@@ -125,4 +130,24 @@ func passing(err error) error {
 // notHere is the change of a task that needs a running kernel, in an image without one.
 func notHere(key graph.Key, op Op) *Change {
 	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel", NotHere: "no running kernel under this root"}
+}
+
+// Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes by itself do not count.
+func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
+	have, err := v.Addresses(ctx, t.Name)
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("list the addresses of link %s: %w", t.Name, err)
+	}
+	for _, a := range have {
+		if a.Dynamic || a.Prefix.Addr().Is6() && a.Prefix.Addr().IsLinkLocalUnicast() {
+			continue
+		}
+		if !ours(AddressKey(t.Name, a.Prefix)) {
+			return fmt.Sprintf("somebody put the address %s on it; take that off if it is not needed", a.Prefix), nil
+		}
+	}
+	return "", nil
 }

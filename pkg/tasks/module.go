@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindModule is the kind of a kernel module: module:br_netfilter.
+const KindModule = "module"
+
 // Module is a kernel module, loaded now. The file that loads it at boot is a
 // [File] of its own. A built-in one is right.
 type Module struct {
@@ -19,6 +22,8 @@ type Module struct {
 }
 
 var _ Task = Module{}
+
+func (Module) row() row { return rowModule }
 
 // Owns implements [Task].
 func (t Module) Owns() []graph.Key { return []graph.Key{ModuleKey(t.Name)} }

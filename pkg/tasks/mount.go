@@ -12,6 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindMount is the kind of what is mounted at a path: mount:/sys/fs/bpf.
+const KindMount = "mount"
+
 // Mount is a file system mounted by a .mount unit of ours: systemd mounts it,
 // now and at boot, so that the agent needs no CAP_SYS_ADMIN. One of the same
 // type that somebody else mounted is right as it is.
@@ -22,6 +25,8 @@ type Mount struct {
 }
 
 var _ Task = Mount{}
+
+func (Mount) row() row { return rowMount }
 
 // unitName is the only name that systemd accepts for a mount at Where.
 func (t Mount) unitName() string { return MountUnit(t.Where) }
@@ -178,4 +183,20 @@ func (t Mount) file() (File, error) {
 	}
 	b.WriteString("\n[Install]\nWantedBy=local-fs.target\n")
 	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
+}
+
+// Holds implements [Holder]: what would be lost with the file system. That of the control groups holds nothing but the kernel's own.
+func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
+	kind, err := v.Mounted(t.Where)
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) || kind == "cgroup2" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	names, err := v.ReadDir(t.Where)
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("it holds %s, which would be lost: unmount it by hand", names[0]), nil
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindRoute is the kind of a route: route:254/10.2.0.0/24.
+const KindRoute = "route"
+
 // Route is a route; it is ours by its protocol number. Where its next hop or
 // source is an address that another task sets, [Meta.After] names that task's key.
 type Route struct {
@@ -18,6 +21,8 @@ type Route struct {
 }
 
 var _ Task = Route{}
+
+func (Route) row() row { return rowRoute }
 
 // RouteKey is the key of a route: its table, destination and metric, of which
 // the kernel holds one.

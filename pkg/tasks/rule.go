@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindRule is the kind of a policy rule, in the words of ip rule.
+const KindRule = "rule"
+
 // Rule is a policy rule. All of it is its identity: another selector or table
 // is another rule.
 type Rule struct {
@@ -18,6 +21,8 @@ type Rule struct {
 }
 
 var _ Task = Rule{}
+
+func (Rule) row() row { return rowRule }
 
 // RuleKey is the key of a policy rule, in the words of ip rule.
 func RuleKey(r host.Rule) graph.Key {

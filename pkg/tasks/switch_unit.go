@@ -26,6 +26,9 @@ var (
 	_ Task = Resume{}
 )
 
+func (Pause) row() row  { return rowPause }
+func (Resume) row() row { return rowResume }
+
 // The kinds of their keys: pause:kubelet.service, resume:kubelet.service.
 const (
 	KindPause  = "pause"

@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindSysctl is the kind of a sysctl: sysctl:net.ipv4.ip_forward.
+const KindSysctl = "sysctl"
+
 // Sysctl is one key of the running kernel, written and read back. The file
 // that keeps it over a reboot is a [File] of its own.
 type Sysctl struct {
@@ -21,6 +24,8 @@ type Sysctl struct {
 }
 
 var _ Task = Sysctl{}
+
+func (Sysctl) row() row { return rowSysctl }
 
 // ipForward turns IPv4 forwarding on and off. Writing it changes other keys
 // of net.ipv4.conf (accept_redirects), so it goes first.

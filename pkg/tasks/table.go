@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindTable is the kind of an nft table: nft:inet/netwright.
+const KindTable = "nft"
+
 // Table is an nft table of ours, replaced as a whole. Links that its rules
 // name need not exist.
 type Table struct {
@@ -18,6 +21,8 @@ type Table struct {
 }
 
 var _ Task = Table{}
+
+func (Table) row() row { return rowTable }
 
 // TableKey is the key of an nft table.
 func TableKey(family, name string) graph.Key { return graph.MakeKey(KindTable, family+"/"+name) }

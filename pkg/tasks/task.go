@@ -1,5 +1,6 @@
 // Package tasks has the task kinds: each is one piece of desired host state,
-// in a file of its own.
+// in a file of its own. What others need to know of a kind is its row in the
+// table of kinds, kind.go.
 //
 // A task knows what it owns, what comes first, how to see what would change
 // and how to make it so. It knows nothing of the others: package graph orders
@@ -15,6 +16,8 @@ import (
 
 // Task is one piece of desired host state.
 type Task interface {
+	// row is the kind's place in the table of kinds.
+	row() row
 	// Owns lists the keys that this task alone may change. Two tasks with one
 	// key are an error that names both origins.
 	Owns() []graph.Key
@@ -63,23 +66,6 @@ func (m Meta) Needs() []graph.Key { return m.After }
 
 // Base returns the Meta itself, for the wrapper around every task.
 func (m Meta) Base() Meta { return m }
-
-// The kinds of keys.
-const (
-	KindFile    = "file" // directories, symlinks and members too: one path, one owner
-	KindTOML    = "toml" // toml:/etc/containerd/config.toml#plugins.x.y
-	KindSysctl  = "sysctl"
-	KindModule  = "module"
-	KindMount   = "mount"
-	KindUnit    = "unit" // the state of a unit; its files are file: keys
-	KindLink    = "link"
-	KindAddr    = "address" // address:cbr0/10.0.0.1/24
-	KindRoute   = "route"   // route:254/10.2.0.0/24
-	KindRule    = "rule"
-	KindTable   = "nft"     // nft:inet/netwright
-	KindForward = "forward" // forward:cbr0
-	KindEffect  = "effect"
-)
 
 // FileKey is the key of a path.
 func FileKey(path string) graph.Key { return graph.MakeKey(KindFile, path) }

@@ -10,6 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
+// KindTOML is the kind of a key in a TOML file: toml:/etc/containerd/config.toml#plugins.x.y.
+const KindTOML = "toml"
+
 // TOMLKey is one key in a TOML file that is somebody else's: every other byte
 // stays, comments, order and line ends included. What cannot be changed so is an
 // error that says which line to rewrite.
@@ -24,6 +27,8 @@ type TOMLKey struct {
 }
 
 var _ Task = TOMLKey{}
+
+func (TOMLKey) row() row { return rowTOMLKey }
 
 // Owns implements [Task].
 func (t TOMLKey) Owns() []graph.Key {
@@ -97,4 +102,21 @@ func (t TOMLKey) field(before, after string) Field {
 		after = "another secret"
 	}
 	return Field{Name: "value", Before: before, After: after}
+}
+
+// plainValue undoes what JSON makes of the value.
+func plainValue(t *TOMLKey) { t.Value = plainTOML(t.Value) }
+
+func plainTOML(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case []any:
+		out := make([]string, 0, len(v))
+		for _, e := range v {
+			out = append(out, fmt.Sprint(e))
+		}
+		return out
+	}
+	return v
 }

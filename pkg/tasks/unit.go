@@ -20,6 +20,8 @@ type Unit struct {
 
 var _ Task = Unit{}
 
+func (Unit) row() row { return rowUnit }
+
 // UnitFileKey is the key of a unit's file, as [Unit] writes it.
 func UnitFileKey(name string) graph.Key { return FileKey(unitDir + "/" + name) }
 
@@ -56,3 +58,5 @@ func systemdFile(m Meta, path string, content []byte) File {
 func askReload(then []graph.Key) []graph.Key {
 	return append([]graph.Key{DaemonReload}, then...)
 }
+
+func (t *Unit) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -92,7 +92,7 @@ func everything() []tasks.Task {
 
 // Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
 //
-// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort (holds after ours); agent/holds.go.
+// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort (holds after ours); tasks/link.go and mount.go, Holds.
 func TestKindsInANode(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")

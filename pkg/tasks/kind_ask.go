@@ -1,0 +1,119 @@
+package tasks
+
+import (
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// What others ask of the table of kinds.
+
+// unknown is what counts for keys of no kind: what a cleanup finds, and what the ledger of a newer
+// agent has.
+var unknown = KeyKind{"",
+	notOnDisk, goneAfterBoot, polled(hearNothing), anyOrder,
+	costs{cutsOff, ClassLive}, undoItself[restorable], noModes, byName}
+
+// rowOf is the row of a key's kind.
+func rowOf(key graph.Key) *KeyKind {
+	name := key.Kind()
+	for i := range kinds {
+		if keys := kinds[i].keys; keys != nil && keys.name == name {
+			return keys
+		}
+	}
+	return &unknown
+}
+
+// InterestOf is what a watcher has to hear of for a list of tasks: what they own, and what they
+// look at besides. Who is woken plans them; nothing here says what anything should be like. An
+// event that no task hears of is found by the next pass that looks at everything.
+func InterestOf(list []Task) host.Interest {
+	var i host.Interest
+	for _, t := range list {
+		for _, key := range t.Owns() {
+			rowOf(key).watch.hear(t, key.Name(), &i)
+		}
+	}
+	return i
+}
+
+// Unheard says that nothing may tell of changes of what a task owns, so that it has to be looked at
+// now and then: most sysctls, the tables of ip_tables, and whatever comes from a source that cannot
+// be heard. A route and an address that are heard are never among them.
+func Unheard(t Task, deaf map[host.WakeSource]error) bool {
+	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return !rowOf(key).watch.told(key.Name(), deaf) })
+}
+
+// FileOf is the file that a key is, or is in; "" if none.
+func FileOf(key graph.Key) string { return rowOf(key).disk.file(key.Name()) }
+
+// DirsOf are the directories whose time of change a change of the key moves.
+func DirsOf(v host.View, key graph.Key) []string {
+	dirs := rowOf(key).disk.dirs(v)
+	if file := FileOf(key); file != "" {
+		dirs = append(dirs, path.Dir(file))
+	}
+	return dirs
+}
+
+// GoneAfterBoot says that a key of a task is gone after a boot, whoever boots.
+func GoneAfterBoot(t Task, key graph.Key) bool { return !rowOf(key).lasts(t, key.Name()) }
+
+// GoAfter lists the keys that are removed only after a key; rest says that the other keys of its
+// task are, too.
+func GoAfter(key graph.Key) (above []graph.Key, rest bool) {
+	r := rowOf(key).removal
+	return r.above(key.Name()), r.rest
+}
+
+// UsedByPods says that packets of pods need what a key stands for. It stays while pods use a link
+// of ours, and is made when a former network is gone.
+func UsedByPods(key graph.Key) bool { return rowOf(key).removal.pods }
+
+// MayBeAbsent says that what is absent at a key before its task comes is the task's own from then
+// on, also where no [Remover] takes it away.
+func MayBeAbsent(key graph.Key) bool { return rowOf(key).removal.absent }
+
+// DriftKinds are the kinds of keys that are state: what spec.drift may name. Effects are actions,
+// and have none.
+func DriftKinds() []string {
+	var out []string
+	for i := range kinds {
+		if keys := kinds[i].keys; keys != nil && keys.drift == allModes {
+			out = append(out, keys.name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// CommandName is a key as a command line would name it.
+func CommandName(key graph.Key) string { return rowOf(key).command(key.Name()) }
+
+// StaysAfterUndo says that the undo of a checkpoint leaves what a task changed.
+func StaysAfterUndo(t Task) bool { return kinds[t.row()].undo == staysAfterUndo }
+
+// BeforeOf is what an undo needs of a key that a task changes. t may be a removal; nil where nobody
+// knows the task.
+func BeforeOf(t Task, key graph.Key) (b Before) {
+	rowOf(key).undo(keeperTask(t), key.Name(), &b)
+	return b
+}
+
+// keeperTask is the task that looks after what a removal or a restoration takes away or back.
+func keeperTask(t Task) Task {
+	var k Keeper
+	switch t := t.(type) {
+	case Removal:
+		k = t.Keeper
+	case Restoration:
+		k = t.Keeper
+	default:
+		return t
+	}
+	owner, _ := k.(Task)
+	return owner
+}

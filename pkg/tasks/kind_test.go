@@ -1,0 +1,77 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Each row stands where its constant says, under a name of its own, with all of its columns.
+func TestTheTableIsWhole(t *testing.T) {
+	names := map[string]bool{"": true}
+	for i, k := range kinds {
+		if int(k.row) != i || names[k.name] || k.form.record == nil || k.undo == 0 {
+			t.Errorf("row %d (%s): it is at %d, or its name is another's, or a column is empty", i, k.name, k.row)
+		}
+		names[k.name] = true
+		if k.keys == nil {
+			if k.form.rebuild != nil {
+				t.Errorf("%s is recorded and has no keys", k.name)
+			}
+			continue
+		}
+		c := *k.keys
+		if c.name == "" || c.disk.file == nil || c.disk.dirs == nil || c.lasts == nil ||
+			c.watch.hear == nil || c.watch.told == nil || c.removal.above == nil ||
+			c.costs.back == nil || c.undo == nil || c.drift == 0 || c.command == nil {
+			t.Errorf("%s: a column of its keys is empty", k.name)
+		}
+		if rowOf(graph.MakeKey(c.name, "x")) != k.keys {
+			t.Errorf("%s: two rows have keys %s", k.name, c.name)
+		}
+	}
+}
+
+// What a row's name is in a ledger comes back as the row's kind, with the row's keys.
+func TestTheTableRebuildsEachKind(t *testing.T) {
+	empty := host.Digest(sha256.Sum256(nil))
+	for _, k := range kinds {
+		if k.form.rebuild == nil {
+			continue
+		}
+		var task Task
+		var err error
+		for contents := range 4 {
+			r := Recorded{Kind: k.name, Version: recordVersion, Params: json.RawMessage("{}")}
+			for range contents {
+				r.Blobs = append(r.Blobs, empty)
+			}
+			if task, err = Rebuild(r, func(host.Digest) ([]byte, error) { return nil, nil }); err == nil {
+				break
+			}
+		}
+		if err != nil || task.row() != k.row {
+			t.Errorf("%s is rebuilt as %T: %v", k.name, task, err)
+			continue
+		}
+		if r, _, err := Record(task); err != nil || r.Kind != k.name {
+			t.Errorf("%s is recorded as %q: %v", k.name, r.Kind, err)
+		}
+		for _, key := range task.Owns() {
+			if rowOf(key) != k.keys && k.row != rowMount { // it owns its unit's file, too
+				t.Errorf("%s owns %s, its row says %s", k.name, key, k.keys.name)
+			}
+		}
+	}
+}
+
+// A key of no kind that the table knows is looked at, and may cut the node off.
+func TestAnUnknownKeyCountsAsDangerous(t *testing.T) {
+	key := graph.Key("weather:rain")
+	if TakingBack(key, "", nil) != MayCutOff || rowOf(key).watch.told("rain", nil) {
+		t.Error("it counts as harmless, or as heard")
+	}
+}
