@@ -50,11 +50,11 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
-	return p.take(ctx, h, r, checkpoint.Change{
-		Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Keys:   slices.Concat(undoable(r.graph, r.changes), undoable(r.pruning.graph, r.removals), links, trees),
-		Memory: before,
-	})
+	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{}}
+	undoable(&change, r.graph, r.changes)
+	undoable(&change, r.pruning.graph, r.removals)
+	change.Keys = slices.Concat(change.Keys, links, trees)
+	return p.take(ctx, h, r, change)
 }
 
 // take takes a checkpoint, where there is something to be cut off from.
@@ -80,20 +80,21 @@ func (p Pass) live() bool { return !p.Host.Sandbox && (p.Host.Root == "" || p.Ho
 // cutsOff says that a change is made under a checkpoint only.
 func cutsOff(c *tasks.Change) bool {
 	return c.NotHere == "" && (c.Disruption == tasks.MayCutOff ||
-		slices.ContainsFunc(c.Items, func(it tasks.Item) bool { return it.Key.Kind() == tasks.KindFile && tasks.NetworkFile(it.Key.Name()) }))
+		slices.ContainsFunc(c.Items, func(it tasks.Item) bool { return tasks.NetworkFile(tasks.FileOf(it.Key)) }))
 }
 
-// undoable are the keys that change and that an undo brings back.
-func undoable(g *graph.Graph[tasks.Task], c *changes) (keys []graph.Key) {
+// undoable adds the keys that change and that an undo brings back.
+func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes) {
 	for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
-		if t, _ := g.Find(key); !undone(t, c.byKey[key]) {
+		t, _ := g.Find(key)
+		if !undone(t, c.byKey[key]) {
 			continue
 		}
 		for _, it := range c.byKey[key].Items {
-			keys = append(keys, it.Key)
+			to.Keys = append(to.Keys, it.Key)
+			to.Tasks[it.Key] = t
 		}
 	}
-	return keys
 }
 
 // netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes: the undo does.

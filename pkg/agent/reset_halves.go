@@ -145,7 +145,10 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 	if err != nil {
 		return nil, ctx, err
 	}
-	return p.take(ctx, h, &r.run, checkpoint.Change{Keys: slices.Concat(undoable(of.gone, of.going), undoable(of.back, of.coming)), Memory: memory})
+	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
+	undoable(&change, of.gone, of.going)
+	undoable(&change, of.back, of.coming)
+	return p.take(ctx, h, &r.run, change)
 }
 
 // remember takes down what the ledger says before a reset, of the network too, and of what its first half takes away and brings back.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
 )
 
@@ -38,6 +39,8 @@ type Change struct {
 	Digest     string // "": of no generation, and no verdict is kept
 	// Keys are all that may change: not only what may cut the node off, since half a generation is none.
 	Keys []graph.Key
+	// Tasks look after the keys, by key. Keys of kinds that bring themselves back need theirs.
+	Tasks map[graph.Key]tasks.Task
 	// Memory is for [Settings.Record], which another process may call: what was known of the keys before.
 	Memory json.RawMessage
 }
@@ -65,7 +68,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 		s.Window = DefaultWindow
 	}
 	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
-	if err := j.capture(ctx, h, change.Keys); err != nil {
+	if err := j.capture(ctx, h, change); err != nil {
 		return nil, refused(err)
 	}
 	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it

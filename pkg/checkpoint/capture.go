@@ -9,46 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// capture writes down how everything is that the keys name, and the network as
+// capture writes down how everything is that a change names, and the network as
 // a whole: a sysctl or a daemon's file changes addresses and routes that no key names.
-func (j *Journal) capture(ctx context.Context, h *host.Host, keys []graph.Key) error {
+func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) error {
 	sysctls := confKeys(h)
-	for _, key := range keys {
-		name := key.Name()
-		var err error
-		switch key.Kind() {
-		case tasks.KindFile:
-			err = j.captureFile(h, name)
-		case tasks.KindTOML:
-			file, _, _ := strings.Cut(name, "#")
-			err = j.captureFile(h, file)
-		case tasks.KindSysctl:
+	for _, key := range change.Keys {
+		before := tasks.BeforeOf(change.Tasks[key], key)
+		for _, name := range before.Sysctls {
 			sysctls = append([]string{name}, sysctls...)
-		case tasks.KindLink:
-			j.Made.Links = append(j.Made.Links, name)
-		case tasks.KindAddr:
-			link, prefix, _ := strings.Cut(name, "/")
-			var p netip.Prefix
-			if p, err = netip.ParsePrefix(prefix); err == nil {
-				j.Made.Addresses = append(j.Made.Addresses, host.LinkAddress{Link: link, Prefix: p})
-			}
-		case tasks.KindTable:
-			err = j.captureTable(ctx, h, name)
-		case tasks.KindForward:
-			j.Forward = append(j.Forward, name)
-		case tasks.KindUnit:
-			err = j.captureUnit(ctx, h, name)
-		case tasks.KindMount:
-			err = j.captureUnit(ctx, h, tasks.MountUnit(name))
-		case tasks.KindEffect:
-			j.Effects = append(j.Effects, name)
 		}
-		if err != nil {
+		if err := j.captureKey(ctx, h, before); err != nil {
 			return fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
@@ -64,6 +38,35 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, keys []graph.Key) e
 	}
 	j.Net = &state
 	return nil
+}
+
+// captureKey writes down what the undo of one key needs, sysctls apart.
+func (j *Journal) captureKey(ctx context.Context, h *host.Host, before tasks.Before) error {
+	j.Made.Links = append(j.Made.Links, before.Links...)
+	j.Forward = append(j.Forward, before.Forward...)
+	j.Effects = append(j.Effects, before.Effects...)
+	var errs []error
+	for _, name := range before.Addresses {
+		link, prefix, _ := strings.Cut(name, "/")
+		p, err := netip.ParsePrefix(prefix)
+		if err != nil {
+			return err
+		}
+		j.Made.Addresses = append(j.Made.Addresses, host.LinkAddress{Link: link, Prefix: p})
+	}
+	for _, name := range before.Files {
+		errs = append(errs, j.captureFile(h, name))
+	}
+	for _, name := range before.Tables {
+		errs = append(errs, j.captureTable(ctx, h, name))
+	}
+	for _, name := range before.Units {
+		errs = append(errs, j.captureUnit(ctx, h, name))
+	}
+	for _, own := range before.Own {
+		errs = append(errs, j.captureOwn(ctx, h, own))
+	}
+	return errors.Join(errs...)
 }
 
 func (j *Journal) captureFile(h *host.Host, name string) error {

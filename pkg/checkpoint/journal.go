@@ -31,6 +31,7 @@ type Journal struct {
 	Forward []string       `json:"forward,omitempty"` // links for which rules go into chains of others
 	Units   []Unit         `json:"units,omitempty"`
 	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
+	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
 
 	scaffold
 

@@ -16,7 +16,7 @@ import (
 // only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	booted := j.Boot != bootID(h)
-	errs := []error{j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, booted)}
+	errs := []error{j.restoreFiles(ctx, h), j.restoreOwn(ctx, h, booted), j.restoreUnits(ctx, h, booted)}
 	if booted {
 		return errors.Join(errs...)
 	}

@@ -1,0 +1,92 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Own is a key that its own kind brings back, with all that the task is made again from: an undo
+// depends on no ledger.
+type Own struct {
+	Key      graph.Key      `json:"key"`
+	Task     tasks.Recorded `json:"task"`
+	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
+	Was      tasks.Baseline `json:"was"`
+	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
+}
+
+// captureOwn has a kind write down how its key is.
+func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey) error {
+	keeper, ok := tasks.KeeperOf(own.Task, own.Key).(tasks.Restorer)
+	if !ok {
+		return fmt.Errorf("%T cannot bring it back", own.Task)
+	}
+	was, err := keeper.Baseline(ctx, h)
+	if errors.Is(err, host.ErrNotHere) {
+		return nil // nor is it changed here
+	}
+	if err != nil {
+		return err
+	}
+	if was.Lost != "" {
+		return fmt.Errorf("it could not be brought back: %s", was.Lost)
+	}
+	task, contents, err := tasks.Record(own.Task)
+	if err != nil {
+		return err
+	}
+	kept := Own{Key: own.Key, Task: task, Was: was, Content: was.Content}
+	for _, c := range contents {
+		content, err := c.Bytes()
+		if err != nil {
+			return err
+		}
+		kept.Contents = append(kept.Contents, content)
+	}
+	j.Own = append(j.Own, kept)
+	return nil
+}
+
+// restoreOwn has each kind bring its keys back. After a boot those stay away that a boot takes
+// away.
+func (j *Journal) restoreOwn(ctx context.Context, h *host.Host, booted bool) error {
+	var errs []error
+	for _, own := range j.Own {
+		if err := own.restore(ctx, h, booted); err != nil {
+			errs = append(errs, fmt.Errorf("bring %s back: %w", own.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
+	task, err := tasks.Rebuild(o.Task, func(sum host.Digest) ([]byte, error) {
+		for i, have := range o.Task.Blobs {
+			if have == sum && i < len(o.Contents) {
+				return o.Contents[i], nil
+			}
+		}
+		return nil, fmt.Errorf("the checkpoint has no content %s", sum)
+	})
+	if err != nil || booted && tasks.GoneAfterBoot(task, o.Key) {
+		return err
+	}
+	keeper, ok := tasks.KeeperOf(task, o.Key).(tasks.Restorer)
+	if !ok {
+		return fmt.Errorf("%T cannot", task)
+	}
+	was := o.Was
+	was.Content = o.Content
+	if right, err := keeper.Restored(ctx, h, was); err != nil || right {
+		return err
+	}
+	if remover, ok := keeper.(tasks.Remover); ok && was.Live == "" {
+		return remover.Remove(ctx, h)
+	}
+	return keeper.Restore(ctx, h, was)
+}

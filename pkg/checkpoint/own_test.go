@@ -1,0 +1,56 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// What a kind brings back itself comes back from what the journal says, also after a boot.
+// The lines that keep it: own.go, captureOwn and restore.
+func TestAKindBringsItsKeysBack(t *testing.T) {
+	h, root := onRoot(t)
+	const before = "# a person's\nroot = \"/var\"\n"
+	file := filepath.Join(root, "config.toml")
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := &Journal{Version: journalVersion}
+	for _, task := range []tasks.TOMLKey{
+		{Path: "/config.toml", Key: "root", Value: "/srv"},
+		{Path: "/config.toml", Key: "level", Value: "debug"},
+	} {
+		if err := j.captureOwn(t.Context(), h, tasks.OwnKey{Key: task.Owns()[0], Task: task}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, own := range j.Own {
+		task, err := tasks.Rebuild(own.Task, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := task.Apply(t.Context(), h, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) == before {
+		t.Fatalf("nothing changed: %v", err)
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written Journal
+	if err := json.Unmarshal(data, &written); err != nil {
+		t.Fatal(err)
+	}
+	if err := written.restoreOwn(t.Context(), h, true); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != before {
+		t.Errorf("%q, before %q: %v", now, before, err)
+	}
+}
