@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Checked is what a check of one cluster found.
@@ -56,7 +57,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Notes: snap.Notes}
+	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Notes: snap.Notes}
 	if out.Diagnostics == nil {
 		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
 	}

@@ -52,7 +52,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	node, diags := config.Load(Sources(snap), sel, snap.Files...)
+	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
 	}

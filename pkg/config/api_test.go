@@ -48,7 +48,7 @@ func TestSameWords(t *testing.T) {
 
 // TestFamilies: what a dual-stack caller asks for, and what it gets where a family is missing.
 func TestFamilies(t *testing.T) {
-	n, diags := Load([]Source{{"cluster.yaml", []byte(smallest)}, {"nodes/node-1.yaml", []byte(
+	n, diags := Load(keyKinds, []Source{{"cluster.yaml", []byte(smallest)}, {"nodes/node-1.yaml", []byte(
 		"apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: \"fd00::1, 10.0.0.1\", podCIDRs: [100.96.1.0/24]}\n")}}, Select{Node: "node-1"})
 	if n == nil {
 		t.Fatal(diags)
@@ -83,7 +83,7 @@ func TestDocumentation(t *testing.T) {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
 	named := host.Named{Name: "files/app/settings", Content: host.ContentOf([]byte("a=b\n"))} // by one of them
-	if diags := CheckAll(sources, named); len(diags) > 0 {
+	if diags := CheckAll(keyKinds, sources, named); len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}
 	for _, name := range append(SupportedNetworks(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {

@@ -31,7 +31,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if n, diags := Load(sources, Select{Node: "node-1"}); n == nil {
+		if n, diags := Load(keyKinds, sources, Select{Node: "node-1"}); n == nil {
 			b.Fatal(diags)
 		}
 	}
@@ -49,7 +49,7 @@ func BenchmarkLoadPeers(b *testing.B) {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if n, diags := Load(sources, Select{Node: "node-1"}); n == nil || len(n.Peers) != nodes-1 {
+				if n, diags := Load(keyKinds, sources, Select{Node: "node-1"}); n == nil || len(n.Peers) != nodes-1 {
 					b.Fatal(diags)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 type decoder struct {
 	doc     *document
 	origins origins
+	kinds   []string     // of keys: what spec.drift may name
 	files   []host.Named // of the store, sorted: what fileAssets name by source
 	told    *[]Field     // set: mappings tell their fields and read nothing
 }

@@ -33,11 +33,6 @@ type Contested struct {
 	Within Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
-// KeyKinds are the kinds of keys: package tasks has them, and a test of package model holds this list against its.
-func KeyKinds() []string {
-	return []string{"address", "file", "forward", "link", "module", "mount", "nft", "route", "rule", "sysctl", "toml", "unit"}
-}
-
 // Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where no document said anything.
 func (n *Node) Mode(key string) (mode, path string) {
 	kind, _, _ := strings.Cut(key, ":")
@@ -63,7 +58,7 @@ func (d *decoder) drift(to *Drift) []field {
 			}
 		})},
 	}
-	for _, kind := range KeyKinds() {
+	for _, kind := range d.kinds {
 		fields = append(fields, field{name: kind, set: d.modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
@@ -113,10 +108,10 @@ func (d *decoder) driftKeys(to *map[string]string) set {
 func (d *decoder) driftKey(e *entry, at string) bool {
 	kind, name, _ := strings.Cut(e.key, ":")
 	diag := Diagnostic{Summary: "the key " + clip(e.key) + " is none that a task can have", Field: join(at, clip(e.key)),
-		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(KeyKinds())}
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(d.kinds)}
 	switch {
-	case !slices.Contains(KeyKinds(), kind):
-		if near := nearest(kind, KeyKinds()); near != "" {
+	case !slices.Contains(d.kinds, kind):
+		if near := nearest(kind, d.kinds); near != "" {
 			diag.Hint = "did you mean " + near + ":" + clip(name) + "?"
 		}
 	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.key) != ""):

@@ -116,10 +116,10 @@ func (n *Node) defaultOf(path string) string {
 var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node), without those of single networks, which
-// [NetworkFields] has; nil for another kind. The manual is made of it.
-func DocumentFields(kind string) []Field {
+// [NetworkFields] has; nil for another kind. Kinds are as of [Load]. The manual is made of it.
+func DocumentFields(kinds []string, kind string) []Field {
 	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
-	d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
+	d := &decoder{doc: newDocument(Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
 	switch kind {
 	case KindCluster:
 		d.mapping(&value{}, "spec", d.clusterSpec(n))

@@ -6,7 +6,7 @@ import "testing"
 func TestDocumentFields(t *testing.T) {
 	for kind, want := range map[string]string{"Cluster": "podCIDR", "NodeGroup": "role", "Node": "address"} {
 		seen := map[string]bool{}
-		for _, f := range DocumentFields(kind) {
+		for _, f := range DocumentFields(keyKinds, kind) {
 			if f.Takes == "" {
 				t.Errorf("%s: %s does not say what it takes", kind, f.Path)
 			}

@@ -39,12 +39,12 @@ func FuzzLoad(f *testing.F) {
 			sources = append(sources, Source{"nodegroups/nodes.yaml", group})
 			sel.Group = "nodes"
 		}
-		n, diags := Load(sources, sel)
+		n, diags := Load(keyKinds, sources, sel)
 		if (n == nil) != diags.HasErrors() {
 			t.Errorf("node %v beside %s", n, diags)
 		}
 		inside(t, sources, diags)
-		inside(t, sources, CheckAll(sources))
+		inside(t, sources, CheckAll(keyKinds, sources))
 		if _, err := json.Marshal(diags); err != nil {
 			t.Error(err)
 		}

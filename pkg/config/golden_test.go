@@ -115,9 +115,9 @@ func TestBad(t *testing.T) {
 			var diags Diagnostics
 			var node *Node
 			if bytes.Contains(g.archive.Comment, []byte("check all")) {
-				diags = CheckAll(g.sources(), g.files()...)
+				diags = CheckAll(keyKinds, g.sources(), g.files()...)
 			} else {
-				node, diags = Load(g.sources(), g.selection(), g.files()...)
+				node, diags = Load(keyKinds, g.sources(), g.selection(), g.files()...)
 			}
 			if !diags.HasErrors() || node != nil {
 				t.Error("a bad document was accepted")
@@ -135,7 +135,7 @@ func TestBad(t *testing.T) {
 func TestGood(t *testing.T) {
 	for _, g := range readGolden(t, "testdata/good/*.txtar") {
 		t.Run(g.name(), func(t *testing.T) {
-			node, diags := Load(g.sources(), g.selection(), g.files()...)
+			node, diags := Load(keyKinds, g.sources(), g.selection(), g.files()...)
 			if node == nil {
 				t.Fatalf("refused:\n%s", diags)
 			}
@@ -151,7 +151,7 @@ func TestGood(t *testing.T) {
 			g.check(t, "want/node.json", append(text, '\n'))
 			g.check(t, "want/origins", []byte(origins.String()))
 			g.check(t, "want/warnings", []byte(diags.String()))
-			if all := CheckAll(g.sources(), g.files()...); all.HasErrors() {
+			if all := CheckAll(keyKinds, g.sources(), g.files()...); all.HasErrors() {
 				t.Errorf("CheckAll refuses what Load takes:\n%s", all)
 			}
 		})

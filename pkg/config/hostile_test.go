@@ -9,7 +9,7 @@ import (
 const smallest = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.31.2\n  networking: {bridge: {}}\n"
 
 func loadText(text string) (*Node, Diagnostics) {
-	return Load([]Source{{Path: "cluster.yaml", Data: []byte(text)}}, Select{})
+	return Load(keyKinds, []Source{{Path: "cluster.yaml", Data: []byte(text)}}, Select{})
 }
 
 // TestEncodings: what editors and other systems do to a text is read, or refused in plain words.
@@ -110,3 +110,6 @@ func TestSecretLayouts(t *testing.T) {
 		t.Errorf("only %d complaints: the cases do not test what they should", shown)
 	}
 }
+
+// keyKinds stand for those of package tasks.
+var keyKinds = []string{"address", "file", "forward", "link", "module", "mount", "nft", "route", "rule", "sysctl", "toml", "unit"}

@@ -16,9 +16,9 @@ import (
 // Only the documents that matter to this node are read: cluster.yaml, its node group, its own, and the other nodes' where the network
 // routes to them. [CheckAll] reads them all.
 //
-// Files are what documents name by source, sorted by name.
-func Load(sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics) {
-	l := newLoader(sources, files)
+// Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source, sorted by name.
+func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics) {
+	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
 	diags := l.diagnostics()
 	if diags.HasErrors() {
@@ -29,8 +29,8 @@ func Load(sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics
 
 // CheckAll loads every node group and every node of a store, and gives all that there is to say about any document: what a CI job wants to
 // know before a merge.
-func CheckAll(sources []Source, files ...host.Named) Diagnostics {
-	l := newLoader(sources, files)
+func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics {
+	l := newLoader(kinds, sources, files)
 	for _, doc := range l.groups {
 		_, name := kindOf(doc.path)
 		l.load(Select{Group: name})
@@ -58,6 +58,7 @@ func CheckAll(sources []Source, files ...host.Named) Diagnostics {
 
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
+	kinds         []string // of keys: what spec.drift may name
 	docs          map[string]*document
 	files         []host.Named // no documents, but what documents name by source; sorted
 	cluster       *document
@@ -68,8 +69,8 @@ type loader struct {
 	loose         Diagnostics // about no document in particular
 }
 
-func newLoader(sources []Source, files []host.Named) *loader {
-	l := &loader{docs: make(map[string]*document), files: files, members: make(map[*document]Peer)}
+func newLoader(kinds []string, sources []Source, files []host.Named) *loader {
+	l := &loader{kinds: kinds, docs: make(map[string]*document), files: files, members: make(map[*document]Peer)}
 	for _, s := range sources {
 		kind, _ := kindOf(s.Path)
 		doc := newDocument(s)
@@ -248,7 +249,7 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	if !doc.header(kind) {
 		return false
 	}
-	d := decoder{doc: doc, origins: n.origins, files: l.files}
+	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files}
 	before := doc.errors
 	_, fileName := kindOf(doc.path)
 	var name string

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // TestExamples: every node of every example gets a plan, without an error and without a warning.
@@ -21,7 +22,7 @@ func TestExamples(t *testing.T) {
 	for _, file := range clusters {
 		dir := filepath.Dir(file)
 		sources := documents(t, dir)
-		if diags := config.CheckAll(sources); len(diags) > 0 {
+		if diags := config.CheckAll(tasks.DriftKinds(), sources); len(diags) > 0 {
 			t.Errorf("%s: %s", dir, diags)
 		}
 		for _, s := range sources {
@@ -30,7 +31,7 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			t.Run(filepath.Base(filepath.Dir(dir))+"/"+node, func(t *testing.T) {
-				n, diags := config.Load(sources, config.Select{Node: node})
+				n, diags := config.Load(tasks.DriftKinds(), sources, config.Select{Node: node})
 				if len(diags) > 0 {
 					t.Fatal(diags)
 				}

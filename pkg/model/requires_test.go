@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // of is a scenario's input with a network and facts of one's own.
@@ -14,7 +15,7 @@ func of(t *testing.T, networking string, change func(*host.Facts, *config.Node))
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.33.2\n" +
 		"  networking: " + networking + "\n"
-	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
+	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
 	if node == nil {
 		t.Fatal(diags.Err())
 	}

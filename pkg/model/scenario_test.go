@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -111,7 +112,7 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 			sources = append(sources, config.Source{Path: f.Name, Data: f.Data})
 		}
 	}
-	node, diags := config.Load(sources, sel)
+	node, diags := config.Load(tasks.DriftKinds(), sources, sel)
 	if node == nil {
 		t.Fatalf("%s: %v", file, diags.Err())
 	}

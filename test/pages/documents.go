@@ -2,6 +2,7 @@ package pages
 
 import (
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Documents is the page of every field of the documents that is no network's own.
@@ -19,8 +20,8 @@ func Documents(meanings Meanings) string {
 	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
 	var group []config.Field
 	common := map[string]bool{}
-	others := config.DocumentFields(config.KindNodeGroup)
-	for _, f := range config.DocumentFields(config.KindNode) {
+	others := config.DocumentFields(tasks.DriftKinds(), config.KindNodeGroup)
+	for _, f := range config.DocumentFields(tasks.DriftKinds(), config.KindNode) {
 		if has(others, f.Path) {
 			common[f.Path] = true
 			group = append(group, f)
@@ -31,7 +32,7 @@ func Documents(meanings Meanings) string {
 		{config.KindCluster, "In the Cluster alone"}, {config.KindNodeGroup, "In a NodeGroup alone"}, {config.KindNode, "In a Node alone"},
 	} {
 		var own []config.Field
-		for _, f := range config.DocumentFields(kind.name) {
+		for _, f := range config.DocumentFields(tasks.DriftKinds(), kind.name) {
 			if !common[f.Path] {
 				own = append(own, f)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 var update = flag.Bool("update", false, "write docs/networks and docs/reference/documents.md")
@@ -137,7 +138,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 	check("agent.yaml", "AgentFile", config.AgentFields())
 	for _, kind := range []string{config.KindCluster, config.KindNodeGroup, config.KindNode} {
-		check(kind, "Node", config.DocumentFields(kind))
+		check(kind, "Node", config.DocumentFields(tasks.DriftKinds(), kind))
 	}
 	for _, n := range network.All() {
 		check(n.Name, meanings["Networking"][n.Name].typ, config.NetworkFields(n.Name))

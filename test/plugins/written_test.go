@@ -23,7 +23,7 @@ func written(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, diags := config.Load([]config.Source{{Path: "cluster.yaml", Data: data}, {Path: "nodes/node-1.yaml", Data: []byte(nodeDocument)}}, config.Select{Node: "node-1"})
+	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: data}, {Path: "nodes/node-1.yaml", Data: []byte(nodeDocument)}}, config.Select{Node: "node-1"})
 	if err := diags.Err(); err != nil {
 		return nil, err
 	}
