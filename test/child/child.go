@@ -2,6 +2,7 @@
 package child
 
 import (
+	"bytes"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -42,6 +43,18 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	p.PID = cmd.Process.Pid
 	return p, nil
+}
+
+// Output runs the command to its end and returns what it wrote, on both streams.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	<-p.Ended
+	return out.Bytes(), p.Err()
 }
 
 // Err is how it exited: nil for status 0. To be asked once Ended is closed.

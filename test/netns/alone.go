@@ -6,8 +6,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/netwright/netwright/test/needs"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/child"
+	"github.com/netwright/netwright/test/needs"
 )
 
 const aloneEnv = "NETWRIGHT_TEST_ALONE"
@@ -31,8 +33,8 @@ func Alone(t *testing.T, dirs ...string) bool {
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), aloneEnv+"="+t.Name())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	if out, err := cmd.CombinedOutput(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET}
+	if out, err := child.Output(cmd); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return false

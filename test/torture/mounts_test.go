@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/child"
 )
 
 // mountsEnv marks a process that runs one test in a mount namespace of its own; its value is where its rows go.
@@ -33,8 +35,8 @@ func inOwnMounts(t *testing.T) bool {
 	rows := filepath.Join(t.TempDir(), "rows")
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.timeout=6h", "-test.v")
 	cmd.Env = append(os.Environ(), mountsEnv+"="+rows)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.CombinedOutput()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	out, err := child.Output(cmd)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else {
