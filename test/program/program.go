@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/netwright/netwright/test/cache"
 )
 
 const module = "github.com/netwright/netwright/"
@@ -50,13 +52,46 @@ func build(t testing.TB, arch, dir string, tags ...string) string {
 		built.paths = map[string]string{}
 	}
 	path := filepath.Join(directory(t), fmt.Sprintf("%s-%d", filepath.Base(dir), len(built.paths)))
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", path, module+dir)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", dir, err, out)
+	if err := link(path, arch, dir, tags); err != nil {
+		t.Fatalf("build %s: %v", dir, err)
 	}
 	built.paths[key] = path
 	return path
+}
+
+// link builds a program, unless another process of this checkout has built it from the same sources, and gives it a name of this process' own at path: a
+// later build of other sources does not change what the name stands for.
+func link(path, arch, dir string, tags []string) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	shared := filepath.Join(root, ".cache", "programs", cache.Key(append([]string{arch, dir}, tags...)...), filepath.Base(dir))
+	if err := os.MkdirAll(filepath.Dir(shared), 0o755); err != nil {
+		return err
+	}
+	lock, err := cache.Lock(shared + ".lock")
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", shared, module+dir)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if os.Link(shared, path) == nil {
+		return nil
+	}
+	return copyProgram(shared, path) // another file system
+}
+
+func copyProgram(from, to string) error {
+	program, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, program, 0o755)
 }
 
 // Dir is a directory for what else is built once in a process. Who calls it has [Main] in its TestMain.
@@ -84,11 +119,19 @@ func directory(t testing.TB) string {
 // Repository is the root of this checkout, from whichever package a test is of.
 func Repository(t testing.TB) string {
 	t.Helper()
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func repository() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
-		t.Fatalf("finding the repository: %v", err)
+		return "", fmt.Errorf("finding the repository: %w", err)
 	}
-	return filepath.Dir(strings.TrimSpace(string(out)))
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
 // Main runs the tests of a package, then whatever ends them, and removes what was built. Its result is for os.Exit.
