@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // mount mounts something for the length of a test.
@@ -127,6 +128,7 @@ func TestKilledWriter(t *testing.T) {
 }
 
 func TestKillLeavesOldOrNew(t *testing.T) {
+	rerun.Never(t, "it kills the writer")
 	for range 15 {
 		root := t.TempDir()
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/netwright/netwright/test/rerun"
 )
 
 const lockRoot = "NETWRIGHT_TEST_LOCK_ROOT"
@@ -86,6 +88,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 }
 
 func TestLockIsFreeWhenItsHolderIsKilled(t *testing.T) {
+	rerun.Never(t, "it kills the holder")
 	root := t.TempDir()
 	other := lockHolder(t, root)
 	if err := other.Process.Kill(); err != nil { // SIGKILL: nothing of it runs any more

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/test/child"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // process is one life of a node, from boot to power-off.
@@ -179,6 +180,7 @@ func (n *Node) PowerOff(ctx context.Context) {
 // it again.
 func (n *Node) Kill() {
 	n.t.Helper()
+	rerun.Never(n.t, "it kills the node")
 	if err := n.kill(); err != nil {
 		n.t.Fatalf("killing node %s: %v", n.name, err)
 	}
