@@ -22,6 +22,7 @@ ovs-vsctl set open . external_ids:ovn-remote=ssl:10.0.0.1 external_ids:ovn-remot
 `
 
 func TestBridgesOfOpenVSwitch(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Degraded: true, Layers: []string{node.Layer(t, "openvswitch-switch")},
 		Copies: map[string]string{"/lab/clean": build(t, t.TempDir(), "./clean")}})

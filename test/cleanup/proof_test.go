@@ -77,6 +77,7 @@ func lab(t *testing.T) *node.Node {
 }
 
 func TestNetworksLeaveNothingInANode(t *testing.T) {
+	t.Parallel()
 	names := networks(t, "networks")
 	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
 }
@@ -84,6 +85,7 @@ func TestNetworksLeaveNothingInANode(t *testing.T) {
 // Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt, to be read; where that other is
 // the next network and its things are kept, the clean-up takes nothing of them.
 func TestNetworksBesideEachOther(t *testing.T) {
+	t.Parallel()
 	// What only waits for what kubenet has finds the same.
 	names := slices.DeleteFunc(networks(t, "networks"), func(n string) bool { return n == "external" || n == "gcp" })
 	out := lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && PAIRS=yes sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout

@@ -37,6 +37,7 @@ var ways = map[string]asked{
 
 // Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again: by the agent as it ships, on one node, among things of others.
 func TestSwitchesLeaveNothing(t *testing.T) {
+	t.Parallel()
 	n := newSwitchNode(t)
 	n.wants("", "", "bridge: {}\n")
 	n.once()

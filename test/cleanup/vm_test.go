@@ -14,6 +14,7 @@ import (
 // A node shares this machine's kernel, which may have no ipip, wireguard, IPVS or Open vSwitch: a virtual machine has a kernel with modules. It is
 // emulated and slow, so that it proves only what needs one.
 func TestNetworksLeaveNothingInAMachine(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	dir, names := t.TempDir(), networks(t, "modules")
 	payload := map[string]string{"clean": build(t, dir, "./clean"), "pin": build(t, dir, "./pin"), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm")),

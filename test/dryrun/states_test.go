@@ -48,6 +48,7 @@ type tried struct {
 // (pkg/tasks/link.go), reachable in Route.Plan (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed in
 // applier.visit (pkg/agent/apply.go).
 func TestRandomStates(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")
 	t.Logf("%d states from seed %d: repeat one with -args -states 1 -seed N", *states, *seed)
@@ -133,6 +134,7 @@ func summarize(t *testing.T, all []tried) {
 
 // TestInsideState is the other half of TestRandomStates: it runs in the sandbox.
 func TestInsideState(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(host.SandboxEnv) == "" {
 		t.Skip("runs only as the child of TestRandomStates")
 	}

@@ -25,6 +25,7 @@ const inNode = "NETWRIGHT_DRYRUN_IN_NODE"
 // It turns red without GetUnitFileState in pkg/host/units.go:look (links that systemd does not know yet), and without
 // missingParents in pkg/tasks/mount.go:Plan.
 func TestUnitsInANode(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(inNode) == "" {
 		needs.Root(t)
 		self, err := os.Executable()

@@ -14,6 +14,7 @@ import (
 // next boot needs neither the store nor the mirror; and where a copy was tampered with too, it is not used and the error says what to do.
 // The lines that keep it: pkg/tasks/archive_kept.go; pkg/agent/keep_archives.go.
 func TestPluginsOutliveTheirMirror(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	archive, sum := assets.CNIArchive(t)
 	data, err := os.ReadFile(archive)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // gate is a server of assets that answers when the test lets it: so a pass is in the middle of its changes for as long as the test wants.
@@ -97,6 +98,7 @@ func ended(t *testing.T, n *node.Node, name, code string) string {
 // The lines that keep it: cmd/agent/beside.go, beside; pkg/agent/daemon.go, wait; pkg/agent/serve.go, serve; pkg/control/client.go, lost.
 func TestCommandsBesideTheDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	fabric, g, s, spec := gated(t)
 	g.shut()()

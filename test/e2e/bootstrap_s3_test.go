@@ -17,6 +17,7 @@ import (
 
 // As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the credentials for it from the instance's metadata.
 func TestBootstrapFromS3(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	f := node.NewFabric(t)
 	from := serveFromS3(t, f, bridgeStore(t))

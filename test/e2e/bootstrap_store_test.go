@@ -15,6 +15,7 @@ import (
 
 // A bare machine gets the agent from one server and its documents, signed, from another over TLS.
 func TestBootstrapFromHTTPS(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	f := serveFresh(t, bridgeStore(t))
 	files := map[string]string{"/root/user-data": f.userData}

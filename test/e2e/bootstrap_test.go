@@ -149,6 +149,7 @@ func absent(ctx context.Context, t testing.TB, n *node.Node) {
 
 // A machine with nothing of ours becomes a node by its user-data alone, and a second run of it changes nothing.
 func TestBootstrap(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	program, err := os.ReadFile(agent(t))
 	if err != nil {

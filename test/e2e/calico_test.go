@@ -10,6 +10,7 @@ import (
 
 // An etcd that demands client certificates lets in a client with the files that the agent installed, and none without.
 func TestCalicoCertificatesOpenEtcd(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fabric := node.NewFabric(t)
 	server := etcd.Start(t, etcd.Options{Netns: fabric.Netns(), Address: node.Gateway4})

@@ -11,6 +11,7 @@ import (
 // A node of the control plane has a certificate issued by the CA of the store, and renews it long before its end: etcd lets its holder in all
 // the time, the unit that runs from it is reloaded once each time, and no key but its own is on the node afterwards.
 func TestCertificateIsIssuedAndRenewed(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fabric := node.NewFabric(t)
 	server := etcd.Start(t, etcd.Options{Netns: fabric.Netns(), Address: node.Gateway4})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/program"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // The server of the fabric that nodes must go on reaching.
@@ -148,6 +149,8 @@ func goodNode(podCIDRs string) string {
 
 // A change that cuts the node off comes back by itself, whatever becomes of the agent.
 func TestCheckpoint(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it cuts the node off and kills the agent")
 	for _, c := range cuts {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting

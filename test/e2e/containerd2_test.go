@@ -34,6 +34,7 @@ const imports = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"
 // kubenet from Kubernetes 1.24 on, on containerd 2: it takes the template from the file that we drop in, renders it when it hears of the node's pod
 // CIDR, as kubelet tells it, and a pod gets an address of that.
 func TestKubenetOnContainerd2(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := newStore(t, "", nil)
 	s.write(t, "cluster.yaml", document("Cluster", cluster, "  kubernetesVersion: 1.36.0\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    kubenet: {}\n"+s.pluginSpec(t)))
@@ -65,6 +66,7 @@ func TestKubenetOnContainerd2(t *testing.T) {
 // A document's directories reach containerd 2 whatever its own file looks like, and are said by its CRI: never both bin_dir and bin_dirs, with which it serves none.
 // The line that it holds is the one with BinDirKey in listsBinDirs (pkg/model/runtime.go): without it CRI is gone from the second case on.
 func TestContainerd2TakesTheDirectories(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	s.write(t, "cluster.yaml", document("Cluster", cluster,

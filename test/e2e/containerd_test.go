@@ -15,6 +15,7 @@ import (
 
 // The real containerd loads the conf that the agent published; one that somebody put before it is reported by name.
 func TestContainerdLoadsTheConf(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
 	if ready, _ := networkStatus(ctx, t, n); ready {

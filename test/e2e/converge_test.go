@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 const bridgeSpec = `  kubernetesVersion: 1.36.0
@@ -35,6 +36,7 @@ func bridgeStore(t testing.TB) store {
 
 // A machine image with the agent baked in boots for the first time: its systemd starts the agent, and the node is prepared.
 func TestFirstBoot(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{Enable: []string{"netwright-agent.service"}}))
 
@@ -142,6 +144,8 @@ func checkBridgeNode(t *testing.T, n *node.Node) {
 
 // What a dry run lists is what then changes, no more and no less, and to list it changes nothing.
 func TestDryRunListsWhatChanges(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "a dry run must never write")
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
 

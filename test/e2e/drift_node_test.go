@@ -94,7 +94,7 @@ func driftCases(t *testing.T) []driftCase {
 		{"file content", "echo theirs >" + conflistPath, same(conflistPath)},
 		{"file mode", "chmod 0600 " + conflistPath, same(conflistPath)},
 		{"file removed", "rm /srv/deep/down/mine", same("/srv/deep/down/mine")},
-		{"directory removed", "rm -r /srv/deep", same("/srv/deep/down/mine")},
+		{"directory removed", "mv /srv/deep /root/deep; rm -r /root/deep", same("/srv/deep/down/mine")},
 		{"directory replaced", "mv /etc/cni /etc/old; mkdir -p /etc/cni/net.d; rm -r /etc/old", same(conflistPath)},
 		{"plugin overwritten", "cp /bin/true " + pluginPath, same(pluginPath)},
 		{"plugin removed", "rm " + pluginPath, same(pluginPath)},

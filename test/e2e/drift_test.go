@@ -90,6 +90,7 @@ type took struct {
 // What anybody changes by hand on a node is right again, whoever does it: a shell of the host, and a privileged container with its own process and mount namespaces on
 // the host's network. How soon is printed, for people.
 func TestDriftIsRepaired(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(inDriftNode) != "" {
 		driftInNode(t)
 		return

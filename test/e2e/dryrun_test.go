@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // exampleStore is an example with what its users put beside it: plugins, certificates, and the address that the node has here.
@@ -58,6 +59,8 @@ func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 // What the dry run of each example lists is what its first run does, key for key and effect for effect; and until then no asset is asked
 // for and nothing is written: by root, on a read-only root, as an ordinary user. After it nothing is left.
 func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "a dry run must never write")
 	fabric := node.NewFabric(t)
 	archive, sum := assets.CNIArchive(t)
 	var fetched atomic.Int64

@@ -16,6 +16,7 @@ import (
 
 // Each fault is one clear error; what does not need the broken part is done all the same; nothing is half written.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	good := bridgeStore(t)
 	goodDoc, err := os.ReadFile(good.path("cluster.yaml"))

@@ -9,6 +9,7 @@ import (
 
 // The journal has the daemon's log with fields: one line for each change, found by its key, and none when nothing happened.
 func TestJournalHasTheKey(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	const key = "NETWRIGHT_KEY=sysctl:net.ipv4.ip_forward"
 	s, _ := goodStore(t)

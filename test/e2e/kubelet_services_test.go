@@ -17,6 +17,7 @@ import (
 // Services by the real kube-proxy in both of its modes. One whose backend is on the client's own bridge works by net.bridge.bridge-nf-call-iptables alone, which the agent
 // keeps: without it the answer goes back over the bridge, past what would put the service's address into it.
 func TestKubernetesKubeletServices(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	k := newKubelets(t, "    bridge: {}\n")
 	k.ready()

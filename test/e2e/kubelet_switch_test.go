@@ -14,6 +14,7 @@ import (
 // While kubelets run: bridge gives way to flannel, whose own pods bring it as its DaemonSet would, kubelet makes the pods again, and they talk by it; then it is handed over to
 // `cni: {}`, and no pod notices.
 func TestKubernetesKubeletSwitches(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	k := newKubelets(t, "    bridge: {}\n")
 	k.ready()

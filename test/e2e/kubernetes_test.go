@@ -32,6 +32,7 @@ func account(t *testing.T, s *kubeapi.Server, n *node.Node) {
 
 // No document names a pod CIDR: the nodes take theirs and each other's from their Nodes, pods talk, and it stays so while the API is gone.
 func TestKubernetesGivesPodCIDRs(t *testing.T) {
+	t.Parallel()
 	kubeapi.Tier(t)
 	ctx := t.Context()
 	fabric, nodes := twoNodes(t, bridgeSpec)
@@ -89,6 +90,7 @@ func waits(ctx context.Context, t *testing.T, n *node.Node, why string) {
 
 // A node is cordoned for a switch and uncordoned after it by its kubelet's credential; one that somebody else cordoned stays so.
 func TestKubernetesCordonsForASwitch(t *testing.T) {
+	t.Parallel()
 	kubeapi.Tier(t)
 	n := newSwitchNode(t, "    bridge: {}\n", "")
 	s := kubeapi.Start(t, kubeapi.Options{Netns: n.fabric.Netns(), Address: node.Gateway4})
@@ -193,6 +195,7 @@ subjects:
 
 // Pods talk by flannel with the real API server as its datastore: flanneld takes its range from its Node and finds the others by theirs.
 func TestKubernetesFlannel(t *testing.T) {
+	t.Parallel()
 	kubeapi.Tier(t)
 	ctx := t.Context()
 	fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: vxlan}", 1))
@@ -224,6 +227,7 @@ func TestKubernetesFlannel(t *testing.T) {
 
 // The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API that is gone holds nothing back.
 func TestKubernetesIsToldOfTheNode(t *testing.T) {
+	t.Parallel()
 	kubeapi.Tier(t)
 	ctx := t.Context()
 	fabric := node.NewFabric(t)

@@ -22,6 +22,7 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
 // holds; resume lets go.
 // The lines that keep it: pkg/agent/prune.go, arrange; pkg/agent/held.go, target; pkg/agent/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
@@ -102,6 +103,7 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 // Without leave a pod on the bridge keeps its network, and the conf by which the runtime could remove it; with leave both go.
 // The lines that keep it: pkg/agent/switch.go, hold; pkg/agent/switch_report.go, keep.
 func TestPodsKeepTheirNetwork(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
@@ -128,6 +130,7 @@ func TestPodsKeepTheirNetwork(t *testing.T) {
 // rules, nft, units.
 // The lines that keep it: pkg/agent/reset.go, stopDaemon, sort, times and forget.
 func TestResetLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	opt := options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{Files: map[string]string{
 		"/etc/sysctl.d/99-netwright.conf": "# a person's, of the same name\nnet.ipv4.ip_forward = 0\n",

@@ -17,6 +17,7 @@ import (
 
 // What a scrape says is what was done to the node and what the agent did: three keys are changed by hand, and each is counted as one repair of its kind.
 func TestMetricsCountDriftAndRepair(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{
 		Enable: []string{"netwright-agent.service"},

@@ -13,6 +13,7 @@ const kubeletUnit = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWanted
 // A node whose agent cannot even read its own file boots, and kubelet with it; the agent is tried again, with a pause. Switched off, by file or by the kernel's command
 // line, it is not started at all, and says so and how it is turned on.
 func TestNodeBootsWithoutItsAgent(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s, _ := goodStore(t)
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{

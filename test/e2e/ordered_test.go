@@ -13,6 +13,7 @@ import (
 // The line that keeps it: pkg/model/effects.go, effects (an Effect without Wait). With a wait the agent stands still until the effect's deadline, and
 // only its second attempt finds the job queued: its log says so.
 func TestNothingWaitsForWhatIsOrderedAfterUs(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{

@@ -25,6 +25,7 @@ touch %[2]s`
 // A package replaces the agent in the middle of a converge, up and down again: whatever the moment, the node comes to what is wanted, no file is by halves,
 // nothing is left over, and the version that was installed last runs.
 func TestAPackageReplacesTheAgent(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := newStore(t, bridgeSpec, nil)
 	s.write(t, "nodes/node-1.yaml", goodNode(goodPods))

@@ -13,6 +13,7 @@ import (
 // What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that has the program of a release and nothing else of ours; what it prints is what
 // the pages show. Only the plugins come from the store, and not from the Internet.
 func TestPagesAreTrue(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := newStore(t, "", nil)
 	plugins := s.pluginSpec(t)

@@ -27,6 +27,7 @@ var peers = map[string]string{
 // otherwise, not by a prune, a rollback or a reset.
 // The lines that keep it: pkg/agent/peers.go, look and peerOf (NotHere; without it the converge writes them).
 func TestFilesOfPeersStay(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	plain, err := os.ReadFile(s.path("cluster.yaml"))

@@ -37,6 +37,7 @@ const customSpec = `  kubernetesVersion: 1.36.0
 // Pods on two nodes talk over a network that only the store knows: the agent writes its conf from the template and brings its plugins. Routes
 // between the nodes are not the declaration's: somebody else has them, and the agent leaves them alone.
 func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
+	t.Parallel()
 	for plugin, c := range map[string]struct {
 		chain string
 		route func(context.Context, *testing.T, *node.Fabric, [2]*node.Node)

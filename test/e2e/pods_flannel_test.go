@@ -16,6 +16,7 @@ import (
 // Pods on two nodes talk by flannel: the agent prepares and waits, what the DaemonSet brings comes, and the agent is content. `agent verify` tells
 // at each step what is missing.
 func TestPodsTalkByFlannel(t *testing.T) {
+	t.Parallel()
 	for backend, c := range map[string]struct {
 		mtu   int
 		route string // to the other node's pods

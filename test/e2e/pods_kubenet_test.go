@@ -11,6 +11,7 @@ import (
 // Pods on two nodes talk by kubenet, one on containerd 1, one on containerd 2: each renders the template that the agent gave it when it hears of the node's
 // range. The nodes know no route to each other's pods: the cloud's router does.
 func TestPodsTalkByKubenet(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "kubenet: {}", 1), node.Options{}, containerd2(t, imports))
 	routing(t, fabric)

@@ -14,6 +14,7 @@ import (
 
 // A pod gets the cluster's network from the real thin Multus, by the conf that we write around ours, and what its annotation names besides; DEL takes both away.
 func TestPodsByMultus(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	spec := strings.Replace(bridgeSpec, "bridge: {}", "bridge: {}\n    multus: {mode: thin, writer: netwright, logLevel: error, delegates: [macvlan, static]}", 1)
 	s := newStore(t, spec, nil)

@@ -14,6 +14,7 @@ import (
 
 // Pods on two nodes talk with nothing but the agent, and nobody but who is outside sees another address than theirs.
 func TestPodsTalk(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spec     string
 		podCIDRs [2]string

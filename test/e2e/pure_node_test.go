@@ -17,11 +17,14 @@ import (
 
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // In a node there are a systemd and a container runtime to ask. Each question to them is looked at as well: what is asked of systemd reads
 // and starts nobody (the flag quiet in pkg/host/systemd_bus.go), what is asked of the runtime is its version and status.
 func TestDryRunInANodeMakesNoCallThatWrites(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "a dry run must never write")
 	needs.Tool(t, "strace", "nsenter")
 	// kubenet restarts containerd, and so has a unit to ask for. Its asset is nowhere: nobody fetches it.
 	s := exampleStore(t, "kubenet", "10.77.0.11", "http://10.77.0.1/nowhere", strings.Repeat("ab", 32))

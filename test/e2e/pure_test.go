@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // writes are the system calls that a dry run must not make, whatever their arguments.
@@ -24,6 +25,8 @@ var onlyGets = regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET|0x(12
 
 // A dry run that wrote would be the end of trust: every system call of one is looked at.
 func TestDryRunMakesNoCallThatWrites(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "a dry run must never write")
 	needs.Root(t)
 	needs.Tool(t, "strace")
 	s := bridgeStore(t)

@@ -15,6 +15,7 @@ import (
 // A power cut came between two renames of a certificate set, and the store is out of reach: the boot completes the set before containerd starts. Red
 // without recoverBatch in pkg/host/durable_together.go, and with another order in systemd/netwright-recover.service.
 func TestTheBootCompletesACertificateSet(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	old, fresh := pki.New(t, "old"), pki.New(t, "new")
 	was, comes := old.Client("calico-client"), fresh.Client("calico-client")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // far is a server that the node reaches by a route of ours alone.
@@ -21,6 +22,7 @@ const far = "10.88.0.20"
 // itself pkg/agent/custody.go, intend (around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
 	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
 	command(t, "ip", "-n", strings.TrimPrefix(f.Netns(), "/run/netns/"), "addr", "add", far+"/32", "dev", "br0")

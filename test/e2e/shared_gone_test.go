@@ -32,6 +32,7 @@ var forHosts = strings.Fields(`/etc/systemd/networkd.conf.d/99-netwright.conf /e
 
 // What the host's services were told of a network goes with it, and they hear of that: whatever they would not touch they take again.
 func TestSharedHostIsGivenBack(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := newStore(t, "", nil)
 	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]"))

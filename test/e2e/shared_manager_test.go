@@ -21,6 +21,7 @@ const managed = `nm-online -s -q && nmcli -g GENERAL.STATE device show host0 | g
 // when the link appears, over its reload and over its restart.
 // The line that keeps it: pkg/model/shared_host.go, nmUnmanaged.
 func TestNetworkManagerLeavesLinks(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := serve(t).Node(t, manager(t, calicoStore(t)))
 	until(t, n, "NetworkManager is up", managed)
@@ -56,6 +57,7 @@ func TestNetworkManagerLeavesLinks(t *testing.T) {
 // A file of the documents tells NetworkManager to give the node's own link up. The probes fail, the file goes again, NetworkManager is told so
 // and sets the link up.
 func TestNetworkManagerIsTakenBack(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := calicoStore(t)
 	n := serve(t).Node(t, manager(t, s))
@@ -84,6 +86,7 @@ func TestNetworkManagerIsTakenBack(t *testing.T) {
 
 // firewalld rejects what pods send to each other. The plan says so, with commands, and with these it does not.
 func TestFirewalldAdvice(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, calicoStore(t), "node-1", "10.77.0.11", node.Options{
 		Layers: []string{node.Layer(t, "network-manager", "firewalld")}, Mask: []string{"NetworkManager.service"},

@@ -83,6 +83,7 @@ const greedy = "[Match]\nName=c* vxlan*\n[Network]\nAddress=198.51.100.7/24\n"
 // it that stays: then, over a restart (at which releases before 252 do the same), and over that which the agent asks for on a node that has pods already.
 // The line that keeps it: pkg/model/shared_host.go, networkdLeaves, ManageForeignRoutes.
 func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := newStore(t, calicoSpec, nil)
 	f := node.NewFabric(t)

@@ -11,6 +11,7 @@ import (
 // is the machine's: its program for links runs by itself.
 // The line that keeps it: pkg/model/shared_host.go, linkFile, MACAddressPolicy.
 func TestUdevLeavesAddresses(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	s.write(t, "cluster.yaml", document("Cluster", cluster, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: vxlan}", 1)+s.pluginSpec(t)))

@@ -7,11 +7,14 @@ import (
 
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // A node tells how it is: to root, to a member of statusGroup, to nobody else; while it is watched, when its daemon is killed, and when it is switched off. What goes
 // into a bug report holds no secret that is on the node.
 func TestStatusOfANode(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	s := bridgeStore(t)
 	secret := "  fileAssets:\n  - {name: password, path: /etc/demo/password, mode: \"0400\", content: \"password is S3CRET-of-a-file\"}\n"

@@ -5,11 +5,15 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // A switch that is killed (kill -9) is completed by the next run, wherever it was killed, and kubelet is not left stopped. One that cuts the node off is undone, the old
 // conf with it.
 func TestSwitchInterrupted(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	probe := netip.MustParseAddrPort("127.0.0.1:7777")
 	n := newSwitchNode(t, "    bridge: {}\n", "probes: [\"tcp:127.0.0.1:7777\"]\nprobeWindow: 20s\n")

@@ -9,6 +9,7 @@ import (
 
 // kubenet gives way: it needs nobody's leave, and takes no pod away. With leave it does not wait for them.
 func TestSwitchFromKubenet(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := newSwitchNode(t, "    kubenet: {}\n", "")
 	tellPodCIDR(t, n.Node, "10.244.1.0/24")

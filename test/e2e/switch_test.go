@@ -16,6 +16,7 @@ const decoysStay = `ip link show cbr1 && ip route show proto 148 | grep -q 10.24
 // A node on bridge whose documents want flannel: nothing happens until it is allowed, nor while flannel's agent is there to be confused with; then all of bridge goes,
 // in order, and what only resembles it stays.
 func TestSwitchNeedsLeave(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := newSwitchNode(t, "    bridge: {}\n", "")
 	web, system := runPod(ctx, t, n.Node, "web", false), runPod(ctx, t, n.Node, "system", true)

@@ -12,6 +12,7 @@ import (
 // without any store at all.
 // The lines that keep it: pkg/statestore/trust/trust.go, Check; pkg/agent/lastgood.go; pkg/agent/daemon.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	doc, err := os.ReadFile(s.path("cluster.yaml"))

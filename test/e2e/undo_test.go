@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // claims are the entries of the node's ledger, read as text: a key, and what is said of it. Members of archives are left out: an undo leaves them
@@ -45,6 +46,7 @@ func badRoute(good string) (text, made string) {
 // The lines that keep it: pkg/checkpoint/undo.go, Undo (Lock, and Pending after it); pkg/host/process.go, EndProcess.
 func TestUndosAtOnce(t *testing.T) {
 	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
@@ -84,6 +86,7 @@ wait`)
 // The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/agent/run.go, converge (heldBack).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)

@@ -14,6 +14,7 @@ import (
 // The unit is one that systemd has nothing to say about, and its capabilities are the fewest with which a node is made right: all
 // of them suffice, and without any one of them something is left undone.
 func TestUnit(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := bridgeStore(t)
 	doc, err := os.ReadFile(s.path("cluster.yaml"))

@@ -14,6 +14,7 @@ const stale = "/etc/cni/net.d/00-stale.conflist"
 
 // With the real containerd and the real plugins `agent verify` finds all well, names each thing that is spoilt, and finds all well again.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, options(t, bridgeStore(t), "node-1", "10.77.0.11", node.Options{}))
 	if res := n.Run(ctx, "netwright", "verify"); res.Code != 3 || !strings.Contains(res.Stdout, "no 05-netwright-bridge.conflist") {
@@ -80,6 +81,7 @@ func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says st
 // A host that cannot carry its network is told so by every command and by the daemon, and nothing of it is touched: not even the same written again. A
 // module that the kernel does not have is the virtual machine's case (TestVirtualMachine): a container has no modules of its own.
 func TestRefusedHostIsNotTouched(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	const spec = "cluster.yaml"
 	of := func(network, more string) string {

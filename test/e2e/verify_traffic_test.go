@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // proofOf is what `agent verify --traffic` prints for programs.
@@ -72,6 +73,8 @@ func traces(ctx context.Context, n *node.Node) string {
 // What is broken by hand is named by the check that has to do with it, and each time all is well when it is mended. A proof that is killed leaves nothing
 // that the next one, or a reset, does not take away.
 func TestVerifyTraffic(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the proof")
 	ctx := t.Context()
 	fabric, nodes := twoNodes(t, bridgeSpec)
 	for _, n := range nodes {

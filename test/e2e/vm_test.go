@@ -20,6 +20,7 @@ const unloaded = `
 
 // In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are set, and a reboot changes nothing.
 func TestMachine(t *testing.T) {
+	t.Parallel()
 	s := newStore(t, bridgeSpec, nil)
 	path, text := nodeDocument("node-1", "10.0.2.15", "[10.244.1.0/24]")
 	s.write(t, path, text)

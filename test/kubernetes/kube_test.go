@@ -37,6 +37,7 @@ func node(name, spec string) string {
 
 // A kubelet's credential reads its own Node and makes it unschedulable, and no other: what each release allows is the server's own.
 func TestAKubeletsOwnNode(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	s.Apply(node("node-1", `{podCIDRs: ["10.244.1.0/24", "fd00:1::/64"], podCIDR: 10.244.1.0/24}`) + "---\n" + node("node-2", "{}"))
@@ -104,6 +105,7 @@ func unschedulable(s *kubeapi.Server, node string) bool {
 
 // A ServiceAccount of our own lists Nodes by pages, and hears of changes.
 func TestAServiceAccountOfOurOwn(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	s.Apply("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: netwright\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: netwright\n  namespace: netwright\n")
@@ -176,6 +178,7 @@ func allowed(ctx context.Context, t *testing.T, c *kube.Client) ([]kube.Node, st
 
 // ConfigMaps and Secrets are made once, replaced as they were read, and never by halves.
 func TestObjects(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))
@@ -206,6 +209,7 @@ func TestObjects(t *testing.T) {
 
 // A certificate is asked for, and what became of it is read.
 func TestSigningRequests(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))

@@ -23,6 +23,7 @@ import (
 
 // The condition comes, changes, stays beside kubelet's own, outlives an API that is gone, and ends with the agent. Events count.
 func TestTheNodeIsTold(t *testing.T) {
+	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	c := open(t, s, s.Kubeconfig(s.Here, s.Kubelet("node-1")))
 	log, err := zap.NewDevelopment()
@@ -94,6 +95,7 @@ func TestTheNodeIsTold(t *testing.T) {
 
 // NodeRestriction keeps a kubelet's credential to its own Node, and an account of our own needs a rule.
 func TestAnothersConditionIsRefused(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := kubeapi.Start(t, kubeapi.Options{})
 	s.Apply(node("node-1", "{}") + "---\n" + node("node-2", "{}"))

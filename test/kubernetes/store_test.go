@@ -98,6 +98,7 @@ func put(t *testing.T, sink *kubernetes.Namespace, objects, publication map[stri
 }
 
 func TestStoreConforms(t *testing.T) {
+	t.Parallel()
 	all := newNamespaces(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		namespace, reader := all.make(t)
@@ -136,6 +137,7 @@ func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte
 
 // What is confidential is in Secrets and nowhere else, what is big is in several objects, and a reader needs no more than the rules that are documented.
 func TestStoreLayout(t *testing.T) {
+	t.Parallel()
 	all := newNamespaces(t)
 	namespace, reader := all.make(t)
 	big := strings.Repeat("# a long comment\n", 100_000) // 1.7 MB: three parts in the bundle
@@ -179,6 +181,7 @@ func TestStoreLayout(t *testing.T) {
 
 // Of two that publish at once one is told so, and nothing of its manifest is there.
 func TestStoreTwoPublishers(t *testing.T) {
+	t.Parallel()
 	all := newNamespaces(t)
 	namespace, _ := all.make(t)
 	ctx, one, two := t.Context(), all.sink(t, namespace), all.sink(t, namespace)
@@ -208,6 +211,7 @@ func TestStoreTwoPublishers(t *testing.T) {
 
 // A change is heard of without a poll, and a reader that may not is told which rule is missing.
 func TestStoreWatch(t *testing.T) {
+	t.Parallel()
 	all := newNamespaces(t)
 	namespace, reader := all.make(t)
 	sink, objects := all.sink(t, namespace), map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}

@@ -8,6 +8,7 @@ import (
 
 // What a layer brings runs in the node that lies over it, and is not in another.
 func TestLayer(t *testing.T) {
+	t.Parallel()
 	layer, fabric := node.Layer(t, "network-manager", "firewalld"), node.NewFabric(t)
 	n := fabric.Node(t, node.Options{Name: "with", Layers: []string{layer}})
 	n.Must(t.Context(), "systemctl", "is-active", "NetworkManager", "firewalld")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTwoNodesTalkAndReboot(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fabric := node.NewFabric(t)
 	one := fabric.Node(t, node.Options{Name: "one", Address: "10.77.0.11"})
@@ -41,6 +42,7 @@ func TestTwoNodesTalkAndReboot(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, node.Options{
 		Name: "n", Address: "10.77.0.11",
@@ -68,6 +70,7 @@ func TestCommands(t *testing.T) {
 
 // What is the machine's must not be writable from a node.
 func TestMachineIsOutOfReach(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11"})
 	for _, key := range []string{"kernel/panic", "vm/overcommit_memory", "fs/file-max"} {
@@ -84,6 +87,7 @@ func TestMachineIsOutOfReach(t *testing.T) {
 }
 
 func TestContainerd(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11"})
 	n.Must(ctx, "systemctl", "is-active", "containerd")
@@ -95,6 +99,7 @@ func TestContainerd(t *testing.T) {
 }
 
 func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	var fabric *node.Fabric
 	var n *node.Node
 	t.Run("a test", func(t *testing.T) {

@@ -19,6 +19,7 @@ const conflist = `{"cniVersion": "1.0.0", "name": "lab", "plugins": [
 	{"type": "portmap", "capabilities": {"portMappings": true}}]}`
 
 func TestPodsAcrossNodes(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fabric := node.NewFabric(t)
 	plugins := assets.CNIPlugins(t)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Files: map[string]string{"/etc/same": "same"}})
 	n.Shell(ctx, "nft add table inet lab; nft add chain inet lab c '{ type filter hook input priority 0; }'; nft add rule inet lab c counter")

@@ -16,6 +16,7 @@ import (
 
 // What is in the packages for arm64 is what is in those for amd64, but for the program and the architecture.
 func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
+	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm")
 	file := small(t)
 	dir := released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
@@ -41,6 +42,7 @@ func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
 // The program for arm64, run by an emulator of its user space: it knows what it is, plans and makes of a disk what the one of this machine does. Such an
 // emulator has no nft: what needs a kernel is tried on a machine of amd64 alone.
 func TestARM64Runs(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("NETWRIGHT_RELEASE") == "" {
 		t.Skip("builds the agent for arm64, minutes where nothing is cached: make test-release")
 	}

@@ -20,6 +20,7 @@ import (
 
 // The same source makes the same bytes, for both architectures; sums and their signature are what other implementations take.
 func TestReleaseIsReproducible(t *testing.T) {
+	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm", "minisign")
 	file := small(t)
 	one, two := released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file), released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)
@@ -46,6 +47,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 
 // What package managers call newer is what git calls later.
 func TestVersionsAreInOrder(t *testing.T) {
+	t.Parallel()
 	needs.Tool(t, "dpkg", "rpm")
 	var last string
 	for _, described := range []string{"0123abc", "v0.9.0-12-g0123abc", "v1.0.0-rc.1", "v1.0.0-rc.1-3-g0123abc", "v1.0.0-rc.2", "v1.0.0", "v1.0.0-4-g0123abc", "v1.0.0-12-g0123abc", "v1.0.1", "v1.10.0"} {
@@ -62,6 +64,7 @@ func TestVersionsAreInOrder(t *testing.T) {
 
 // Package managers find in them what they should, with nothing to say about it.
 func TestContents(t *testing.T) {
+	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm", "shellcheck")
 	file := small(t)
 	dir := released(t, "v1.0.0", "-program", "amd64="+file, "-program", "arm64="+file)

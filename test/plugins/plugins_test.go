@@ -50,6 +50,7 @@ var table = []plugin{
 
 // TestPlugins asks each program what a runtime asks it.
 func TestPlugins(t *testing.T) {
+	t.Parallel()
 	needs.Root(t) // a network of its own, in which it reaches nobody
 	for _, p := range table {
 		t.Run(p.network+"/"+p.name, func(t *testing.T) {

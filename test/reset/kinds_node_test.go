@@ -94,6 +94,7 @@ func everything() []tasks.Task {
 //
 // The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort (holds after ours); tasks/link.go and mount.go, Holds.
 func TestKindsInANode(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "ip", "nft")
 	self, err := os.Executable()

@@ -19,6 +19,7 @@ const year = 365 * 24 * time.Hour
 // What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are to be installed, pkg/agent/lives.go coming for those in place, pkg/host/durable_sweep.go leftover (staged in the future),
 // pkg/ledger/stamps.go Known: a stamp has the inode's times and is not compared with now.
 func TestClockIsAYearOff(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	ca := pki.New(t, "etcd")
 	d := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))

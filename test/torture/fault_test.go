@@ -77,6 +77,7 @@ var creates = []string{"openat", "mkdirat", "symlinkat", "linkat", "write", "pwr
 //
 // What keeps it: pkg/host/files_error.go explain (what to do), pkg/host/durable.go Commit's order and Discard (old or new).
 func TestFailingCalls(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	agent(t)
 	if !inOwnMounts(t) {
@@ -155,6 +156,7 @@ type fault struct {
 
 // Real faults, one clear error each; the host is old or new, and right after the fault is gone.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "mkfs.ext4")
 	agent(t)

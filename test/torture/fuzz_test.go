@@ -60,6 +60,7 @@ func TestEveryFuzzerIsRun(t *testing.T) {
 // Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker, and as many at once as there are processors. In short,
 // `go test` runs their seeds.
 func TestFuzzers(t *testing.T) {
+	t.Parallel()
 	if !full {
 		t.Skip("runs in `make torture`; `go test` runs the seeds where the fuzzers are")
 	}
@@ -88,6 +89,7 @@ func TestFuzzers(t *testing.T) {
 
 // Each fuzz target begins with inputs that somebody chose: committed, so that every `go test` tries them.
 func TestEveryFuzzerHasACorpus(t *testing.T) {
+	t.Parallel()
 	for _, f := range fuzzers {
 		seeds, err := filepath.Glob(filepath.Join("../..", f.dir, "testdata/fuzz", f.name, "*"))
 		if err != nil || len(seeds) < 5 {

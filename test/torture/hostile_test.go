@@ -59,6 +59,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 //
 // What keeps it: pkg/host/unpack.go entry, pkg/host/unpack_format.go inflated.Read, pkg/host/unpack_packed.go source.Read and verdict.
 func TestHostileAssets(t *testing.T) {
+	t.Parallel()
 	serve := func(body []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }
 	}

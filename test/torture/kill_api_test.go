@@ -123,6 +123,7 @@ const ownKubeconfig = "/etc/netwright/kubeconfig"
 //
 // What keeps it: pkg/ledger/learnt.go SaveLearnt (one rename), pkg/agent/run.go converge: keepLearnt (before the first change).
 func TestKilledWhileLearning(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	api, kubeconfig := serveAPI(t, b.f)
@@ -186,6 +187,7 @@ func TestKilledWhileLearning(t *testing.T) {
 //
 // What keeps it: pkg/agent/cordon.go cordon (SaveLearnt before the API is asked), uncordon; pkg/kube/nodes.go Cordon, Uncordon.
 func TestKilledWhileCordoned(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	api, kubeconfig := serveAPI(t, b.f)

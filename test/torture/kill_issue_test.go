@@ -22,6 +22,7 @@ const (
 //
 // What keeps it: pkg/agent/issued.go save (one file), pkg/host/durable_together.go (the installed three).
 func TestKilledRenewal(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	ca := pki.New(t, "etcd")

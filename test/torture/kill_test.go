@@ -56,6 +56,7 @@ type bench struct {
 // What keeps it: pkg/host/durable.go Commit: announce (sets; red without it, tried), pkg/agent/apply.go visit: try (a restart is done once; red without it, tried), pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it red), pkg/host/durable.go
 // publish, pkg/host/durable_sweep.go ClearLeftovers (staged files), pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
 func TestKillMatrix(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	for _, s := range append(scenarios(t), ways(t)...) {

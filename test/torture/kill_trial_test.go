@@ -14,6 +14,7 @@ import (
 // old ones. Red without the states of a trial on the disk (pkg/agent/trial.go open: SaveTrials, pkg/agent/trial_judge.go judge: SaveTrials before bringBack), and
 // without the note of what the undo is about to do (pkg/agent/trial_judge.go bringBack: try).
 func TestKilledWhileTakingBack(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	const dropIn = "/etc/systemd/system/containerd.service.d/fussy.conf"

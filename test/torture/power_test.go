@@ -26,6 +26,7 @@ import (
 // run later syncs cover for it). The control is the same agent with its syncs compiled
 // out (pkg/host/durable_flush_off.go): it must lose files here, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "mkfs.ext4", "mkfs.xfs")
 	if _, err := os.Stat("/dev/fuse"); err != nil {
@@ -266,6 +267,7 @@ func (p *powerTest) histogram() string {
 // The power goes the moment that a batch was committed, and a file of somebody else's kept that they had not synced: all of it is there.
 // What keeps it: pkg/host/durable.go Commit: syncDirs; pkg/host/files_keep.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "mkfs.ext4", "mkfs.xfs")
 	if _, err := os.Stat("/dev/fuse"); err != nil {

@@ -20,6 +20,7 @@ import (
 // What keeps it: pkg/host/durable_staged.go stageFile, which stages beside the target. A file that comes from another directory by a
 // rename raises no event that containerd heeds (https://github.com/containerd/containerd/issues/11715).
 func TestEveryConfIsLoaded(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	b := newBench(t)
 	tried, lost := 0, 0

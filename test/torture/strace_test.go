@@ -44,6 +44,7 @@ var (
 //
 // What keeps it: test/trap/calls.go mutating. Without one of its lines this test names the call.
 func TestTrapKnowsWhatStraceSees(t *testing.T) {
+	t.Parallel()
 	needs.Root(t)
 	needs.Tool(t, "strace")
 	b := newBench(t)

@@ -64,6 +64,7 @@ type trial struct {
 //
 // The lines that keep it: pkg/agent/daemon.go once, tell; pkg/agent/lastgood.go LastGood; pkg/agent/health.go store.
 func TestNodeStandsIt(t *testing.T) {
+	t.Parallel()
 	var table toxic.Table
 	t.Cleanup(func() { t.Log("\n" + table.String()) })
 	var all sync.WaitGroup

@@ -123,3 +123,18 @@ func TestLicence(t *testing.T) {
 		t.Errorf("LICENSE is not the Apache License 2.0: %v", err)
 	}
 }
+
+// A failure that a kill or a look at system calls brings about is rare by nature: it is never run again (tools/suites). Below are tests of which no
+// failure is ever run again, and those that kill to clean up or to look at a supervisor, whatever the moment.
+func TestKillsAreNeverRunAgain(t *testing.T) {
+	kills := regexp.MustCompile(`"KILL"|signal=KILL|-s KILL|kill -9|Process\.Kill\(\)|"strace"`)
+	exempt := []string{"test/torture/", "test/dryrun/", "test/child/", "test/trap/", "tools/repo/", "test/e2e/drift_node_test.go", "pkg/host/watch_node_test.go", "test/toxic/node_test.go"}
+	files(t, func(path string, data []byte) {
+		if !strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(exempt, func(e string) bool { return strings.HasPrefix(path, e) }) {
+			return
+		}
+		if found := kills.Find(data); found != nil && !bytes.Contains(data, []byte("rerun.Never(")) {
+			t.Errorf("%s has %s: say rerun.Never in the test that does it", path, found)
+		}
+	})
+}
