@@ -4,14 +4,12 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 CACHE := .cache
 # A linter is built once for each Go and each pin.
 TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
-# Where goroutines share memory of ours.
-RACE := ./pkg/agent ./pkg/graph/... ./pkg/publish/... ./pkg/statestore/...
 TESTFLAGS ?=
 AGENT := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-kubernetes test-images test-release lint bench storm e2e drift torture release clean houselint
+.PHONY: build run test test-all test-kubernetes test-images test-release lint bench storm drift torture release clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -21,16 +19,20 @@ build:
 run: build
 	go run -buildvcs=false ./examples/run -agent bin/agent
 
-# Every test there is. Without root, what needs it is skipped and says so; with CI=true nothing is skipped.
+# Every test there is, suites side by side. Without root, what needs it is skipped and says so; with CI=true nothing is skipped.
+# SUITES=ci adds what takes a build of Kubernetes or of another architecture; names of suites (tools/suites) run these alone.
+SUITES ?= test
+RUN_SUITES = go run -C tools -buildvcs=false ./suites -flags '$(TESTFLAGS)'
 test:
 	test/setup.sh || [ "$$(id -u)" != 0 ]
-	go test -C tools ./house ./houselint
-	go test -C tools -count 1 ./repo
-	go test -C packaging ./...
-	@if command -v cc >/dev/null || [ "$$CI" = true ]; then set -x; CGO_ENABLED=1 go test -race -timeout 20m $(RACE); \
-	else echo 'make test: no C compiler, so the race detector does not run: install gcc' >&2; fi
-	go test -C test/alerts -count 1 $(TESTFLAGS) .
-	go test -timeout 60m $(TESTFLAGS) ./...
+	$(RUN_SUITES) $(SUITES)
+
+# The same, and in full what `make test` samples: hours.
+test-all: export RAPID_SEED = 0
+test-all: export NETWRIGHT_FUZZTIME = $(FUZZTIME)
+test-all:
+	test/setup.sh
+	$(RUN_SUITES) all
 
 # Linters, pinned in tools/go.mod. The house rules are in tools/house, each with its reason.
 lint: houselint $(TOOLS)/staticcheck
@@ -58,11 +60,6 @@ bench:
 storm:
 	NETWRIGHT_STORM=1000 go test -count 1 -timeout 20m -v $(TESTFLAGS) ./test/storm
 
-# The suites that boot nodes and machines, alone.
-e2e: build
-	test/setup.sh
-	go test -count 1 -timeout 30m -v $(TESTFLAGS) ./test/...
-
 # What `make test` changes by hand on a booted node once by each hand, 20 times, with how soon it is right again.
 drift:
 	test/setup.sh
@@ -71,8 +68,7 @@ drift:
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes:
 	test/setup.sh
-	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 60m $(TESTFLAGS) ./test/kubernetes/...
-	NETWRIGHT_KUBERNETES=1 go test -count 1 -timeout 30m -run Kubernetes $(TESTFLAGS) ./test/e2e
+	$(RUN_SUITES) kubernetes kubelet
 
 # Images and first boots on whole machines, emulated: forty-five boots of one to three minutes, two at a time on two processors: an hour. `make test` boots one of them.
 test-images:
@@ -84,7 +80,7 @@ test-images:
 # What `make release` gives out for arm64, run by an emulator: the agent is built for it, two minutes of both processors. CI runs it.
 test-release:
 	test/setup.sh
-	NETWRIGHT_RELEASE=1 go test -count 1 -timeout 20m -v -run ARM64 $(TESTFLAGS) ./test/packages
+	$(RUN_SUITES) release
 
 # What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
 FUZZTIME ?= 10m

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// result is how a suite went.
+type result struct {
+	suite
+	outcome
+	took time.Duration
+	cpu  time.Duration // of all its processes that were waited for
+	err  error         // of the command; nil for exit code 0
+}
+
+// runner runs suites.
+type runner struct {
+	root  string   // the repository
+	extra []string // more flags for go test
+	mu    sync.Mutex
+	out   io.Writer
+}
+
+// runAll runs suites side by side, those of a lane in their order. The results have the order of the suites.
+func (r *runner) runAll(ctx context.Context, all []suite) []result {
+	results := make([]result, len(all))
+	var done sync.WaitGroup
+	for lane, places := range places {
+		queue := make(chan int, len(all))
+		for i, s := range all {
+			if s.lane == lane {
+				queue <- i
+			}
+		}
+		close(queue)
+		for range places {
+			done.Go(func() {
+				for i := range queue {
+					results[i] = r.run(ctx, all[i])
+					r.show(results[i])
+				}
+			})
+		}
+	}
+	done.Wait()
+	return results
+}
+
+func (r *runner) run(ctx context.Context, s suite) result {
+	r.say("=== %s: %s\n", s.name, s.shown(r.extra))
+	start := time.Now()
+	result := r.command(ctx, s, s.argv(r.extra))
+	result.took = time.Since(start)
+	return result
+}
+
+// command runs one command of a suite.
+func (r *runner) command(ctx context.Context, s suite, argv []string) result {
+	t := result{suite: s}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = filepath.Join(r.root, s.dir)
+	cmd.Env = append(os.Environ(), s.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what is interrupted ends with what it started
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.err = err
+		return t
+	}
+	cmd.Stderr = cmd.Stdout
+	if t.err = cmd.Start(); t.err != nil {
+		return t
+	}
+	if s.lane == computes { // who waits for a clock goes first
+		if err := syscall.Setpriority(syscall.PRIO_PGRP, cmd.Process.Pid, 5); err != nil {
+			r.say("suites: lowering the priority of %s: %v\n", s.name, err)
+		}
+	}
+	t.err = errors.Join(t.read(out), cmd.Wait())
+	t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return t
+}
+
+// show prints what a suite has to say once it has ended.
+func (r *runner) show(result result) {
+	var text strings.Builder
+	verdict := "passed"
+	if result.err != nil {
+		verdict = "FAILED: " + result.err.Error()
+	}
+	for _, f := range slices.Concat(result.failures, result.broken) {
+		fmt.Fprintf(&text, "--- output of %s %s\n%s", f.pkg, f.test, f.output)
+	}
+	if result.err != nil || len(result.args) == 0 {
+		text.WriteString(strings.Join(result.lines, ""))
+	}
+	for _, line := range result.packages {
+		text.WriteString(line)
+	}
+	fmt.Fprintf(&text, "=== %s: %s in %.0f s\n", result.name, verdict, result.took.Seconds())
+	r.say("%s", text.String())
+}
+
+func (r *runner) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, format, args...)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sets are the sizes of a run, each with what the one before has.
+var sets = []string{"test", "ci", "all"}
+
+// lane says what a suite spends its time on: suites of one lane share its places.
+type lane int
+
+const (
+	computes lane = iota // it keeps all processors busy: one at a time
+	waits                // it waits for nodes, servers and clocks: several side by side
+)
+
+// places are how many suites of a lane run at one time.
+var places = map[lane]int{computes: 1, waits: 2}
+
+// suite is one row: a command and how its failures are judged.
+type suite struct {
+	name string
+	set  string // the smallest set that has it
+	lane lane
+	dir  string   // where it runs, below the root of the repository
+	args []string // of go test; without any: command
+	env  []string
+	// full is added to env in the set all, where what a smaller set samples runs in full.
+	full    []string
+	command []string
+	rare    string // why a failure of it is never run again: "" if it may be
+}
+
+const (
+	// Go's own limit for a suite, far above what it takes: it ends what hangs and shows where.
+	timeout, fullTimeout = "-timeout=40m", "-timeout=12h"
+	// parallel is how many tests of one suite wait side by side.
+	parallel = "-parallel=5"
+)
+
+const (
+	packages   = "github.com/netwright/netwright/"
+	kubernetes = "NETWRIGHT_KUBERNETES=1"
+	unit       = "unit" // the suite of all packages that no other has
+)
+
+// named are the suites that are not just "the rest". The longest of a lane stand first.
+var named = []suite{
+	{name: "e2e", set: "test", lane: waits, args: []string{"./test/e2e"},
+		full: []string{"NETWRIGHT_DRIFT=full", "NETWRIGHT_IMAGES=1"}},
+	{name: "torture", set: "test", lane: waits, dir: "test/torture", args: []string{"-count=1", "."},
+		full: []string{"NETWRIGHT_TORTURE=full"}, rare: "kills, power cuts and fuzzing"},
+	{name: "cleanup", set: "test", lane: waits, args: []string{"./test/cleanup"}},
+	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
+	{name: "kubernetes", set: "ci", lane: waits, args: []string{"-count=1", "./test/kubernetes/..."}, env: []string{kubernetes}},
+	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
+	{name: "dryrun", set: "test", lane: waits, args: []string{"./test/dryrun"}, rare: "dry-run purity"},
+	{name: "toxic", set: "test", lane: waits, args: []string{"./test/toxic"}},
+	{name: "reset", set: "test", lane: waits, args: []string{"./test/reset"}},
+	{name: "storm", set: "test", lane: waits, args: []string{"./test/storm"}, full: []string{"NETWRIGHT_STORM=1000"}},
+	{name: "images", set: "all", lane: waits, args: []string{"-count=1", "./images"}, env: []string{"NETWRIGHT_IMAGES=1"}},
+	{name: "plugins", set: "test", lane: waits, args: []string{"./test/plugins"}},
+	{name: "alerts", set: "test", lane: waits, dir: "test/alerts", args: []string{"-count=1", "."}},
+	{name: "lint", set: "ci", lane: computes, command: []string{"make", "lint"}},
+	{name: "rules", set: "test", lane: computes, dir: "tools", args: []string{"-count=1", "./..."}},
+	{name: "race", set: "test", lane: computes, env: []string{"CGO_ENABLED=1"}, rare: "races",
+		args: []string{"-race", "./pkg/agent", "./pkg/graph/...", "./pkg/publish/...", "./pkg/statestore/..."}},
+	{name: "packaging", set: "test", lane: computes, dir: "packaging", args: []string{"./..."}},
+	{name: "release", set: "ci", lane: computes, env: []string{"NETWRIGHT_RELEASE=1"}, args: []string{"-count=1", "-run=ARM64", "./test/packages"}},
+}
+
+// suites are the named ones, and that of every package of the module that none of them has.
+func suites() ([]suite, error) {
+	rest, err := otherPackages()
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(named), suite{name: unit, set: "test", lane: computes, args: rest}), nil
+}
+
+// otherPackages lists the packages of the module whose every test no named suite runs.
+func otherPackages() ([]string, error) {
+	cmd := exec.Command("go", "list", "./...")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the packages of the module: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(out)), func(pkg string) bool {
+		return slices.ContainsFunc(named, func(s suite) bool { return s.whole(strings.TrimPrefix(pkg, packages)) })
+	}), nil
+}
+
+// whole says that the suite runs every test of a package of the root's module, by an ordinary build.
+func (s suite) whole(pkg string) bool {
+	return s.set == "test" && filepath.Join(s.dir, s.args[len(s.args)-1]) == pkg && s.rare != "races"
+}
+
+// root is the repository: go run -C tools stands in tools.
+const root = ".."
+
+// sized is the suite as a set runs it.
+func (s suite) sized(set string) suite {
+	if set == "all" {
+		s.env = append(slices.Clone(s.env), s.full...)
+	}
+	return s
+}
+
+// argv is the command of the suite.
+func (s suite) argv(extra []string) []string {
+	if len(s.args) == 0 {
+		return s.command
+	}
+	limit := timeout
+	if len(s.full) > 0 && slices.Contains(s.env, s.full[0]) {
+		limit = fullTimeout
+	}
+	flags := []string{"go", "test", "-json", limit}
+	if s.lane == waits {
+		flags = append(flags, parallel)
+	}
+	return slices.Concat(flags, extra, s.args)
+}
+
+// shown is the command for eyes.
+func (s suite) shown(extra []string) string {
+	if s.name == unit {
+		return "go test, every package that no other suite has"
+	}
+	return strings.Join(s.argv(extra), " ")
+}
+
+// again is the command that runs tests of one package of the suite once more, alone.
+func (s suite) again(pkg, test string) []string {
+	flags := slices.DeleteFunc(slices.Clone(s.args), func(arg string) bool {
+		return !strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "-run=") || strings.HasPrefix(arg, "-count=")
+	})
+	return slices.Concat([]string{"go", "test", "-json", timeout, "-count=1", "-run=^" + test + "$"}, flags, []string{pkg})
+}
