@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 const (
@@ -170,6 +171,7 @@ func (l lab) drift(spec string) {
 // drift.
 func TestAKindInThreeFiles(t *testing.T) {
 	t.Parallel()
+	rerun.Never(t, "it kills the agent")
 	needs.Root(t)
 	l := newLab(t)
 	ctx := t.Context()
