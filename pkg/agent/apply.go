@@ -121,7 +121,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.settleEffect(key)
-	left, err := t.Plan(ctx, a.view)
+	left, err := planStill(ctx, t, a.view)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)

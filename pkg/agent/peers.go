@@ -41,7 +41,7 @@ var peerUnits = map[string][]string{
 
 // look asks a task what it would change. What another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
-	c, err := t.Plan(ctx, v)
+	c, err := planStill(ctx, t, v)
 	if err != nil || c == nil || c.NotHere != "" {
 		return c, err
 	}

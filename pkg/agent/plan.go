@@ -80,6 +80,17 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 	return out, rep
 }
 
+// planStill plans a task. A plan looks at one thing several times, and somebody may remove it between two looks: it is
+// planned again then, twice at most. What fails each time is not there for another reason.
+func planStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
+	for range 3 {
+		if c, err = t.Plan(ctx, v); !errors.Is(err, host.ErrNotExist) {
+			break
+		}
+	}
+	return c, err
+}
+
 // steps turns what became of the tasks into a report's steps, in plan order.
 // changed is the state of a task that has a change: Planned, or Done after apply.
 func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []report.Step {
