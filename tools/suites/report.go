@@ -29,6 +29,13 @@ func report(out io.Writer, results []result, attempts []attempt) int {
 		}
 		fmt.Fprintf(out, "--- first output\n%s--- second output\n%s", a.first.output, a.second)
 	}
+	for _, r := range results {
+		for _, f := range slices.Concat(r.failures, r.broken) {
+			if red[r.name] > 0 && !slices.ContainsFunc(attempts, func(a attempt) bool { return a.passed && a.first == f }) {
+				fmt.Fprintf(out, "\nFAILED: %s %s %s: its output is above\n", r.name, f.pkg, f.test)
+			}
+		}
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\nsuite\tseconds\tprocessor\tpassed\tfailed\tskipped\t")
 	var passed, failed, skipped int

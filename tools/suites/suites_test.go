@@ -43,7 +43,7 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 		{name: "passes alone", run: "Good|Lucky", code: 0,
 			says: []string{"UNSTABLE: example.com/a TestLucky", "the first time", "--- second output\npassed: ok", "1 unstable", "3 passed, 0 failed"}},
 		{name: "fails twice", run: "Good|Bad", code: 1, says: []string{"FAILED TWICE: example.com/a TestBad", "FAILED\n", "2 passed, 1 failed"}},
-		{name: "one fails twice, one does not", run: "Lucky|Bad", code: 1, says: []string{"UNSTABLE: example.com/a TestLucky", "FAILED TWICE: example.com/a TestBad"}},
+		{name: "one fails twice, one does not", run: "Lucky|Bad", code: 1, says: []string{"UNSTABLE: example.com/a TestLucky", "FAILED TWICE: example.com/a TestBad", "FAILED: a example.com/a TestBad:"}, never: []string{"FAILED: a example.com/a TestLucky"}},
 		{name: "four failures", run: "Lucky|Bad|Worse|Worst", code: 1, says: []string{"4 tests failed, which is more than bad luck"}, never: []string{"again, alone"}},
 		{name: "a kill", run: "Kill", code: 1, says: []string{"nothing is run again: a: TestKill: it kills"}, never: []string{"again, alone"}},
 		{name: "a suite of races", run: "Lucky", rare: "races", code: 1, says: []string{"a failure of races is rare by nature"}, never: []string{"again, alone"}},
