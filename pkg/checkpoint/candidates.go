@@ -47,7 +47,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		if !r.Gateway.IsValid() {
 			continue
 		}
-		add(Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, r.Link, r.Gateway)))
+		add(hopProbe(r))
 		gateway := r.Gateway
 		if gateway.IsLinkLocalUnicast() {
 			gateway = gateway.WithZone(r.Link)

@@ -197,7 +197,7 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 				}
 			},
 		}
-		failed := hold(t.Context(), nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}, 3*time.Second/2, 0)
+		failed := hold(t.Context(), asks(nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}), 3*time.Second/2, 0)
 		if len(failed) != 1 || failed.beyondStore() {
 			t.Errorf("failed: %s", failed)
 		}

@@ -146,15 +146,20 @@ func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe
 	return out
 }
 
+// asks tries a list of probes.
+func asks(h *host.Host, m Means, probes []Probe) func(context.Context) failures {
+	return func(ctx context.Context) failures { return attempt(ctx, h, m, probes) }
+}
+
 // hold tries the probes until all have passed for a time without a break, or
 // the window is over; then it returns those that failed last. The window's end cuts no
 // attempt short: what it cut off would count as failed, though nothing ails it.
-func hold(ctx context.Context, h *host.Host, m Means, probes []Probe, window, steady time.Duration) failures {
+func hold(ctx context.Context, try func(context.Context) failures, window, steady time.Duration) failures {
 	var since time.Time
 	end := time.Now().Add(window)
 	for {
 		begun := time.Now()
-		failed := attempt(ctx, h, m, probes)
+		failed := try(ctx)
 		switch {
 		case len(failed) > 0:
 			since = time.Time{}

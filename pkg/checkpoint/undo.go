@@ -40,7 +40,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	if still, err := Pending(h); err != nil || still == nil || still.Process != j.Process {
 		return errors.Join(errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts"), err)
 	}
-	failed := hold(ctx, h, s.Means, j.Probes, j.Window, j.steady())
+	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
 	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
 		if err := j.disarm(ctx, h); err != nil {
@@ -115,7 +115,7 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 		}
 	}
 	if j.Boot == bootID(h) {
-		failed = attempt(ctx, h, s.Means, j.Probes)
+		failed = j.attempt(ctx, h, s.Means)
 	}
 	why := "the agent ended before the change was confirmed"
 	if len(failed) > 0 {
@@ -134,7 +134,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 	}
 	recovered := false
 	if j.Boot == bootID(h) && len(failed) > 0 {
-		recovered = len(hold(ctx, h, s.Means, j.Probes, j.Window, 0)) == 0
+		recovered = len(hold(ctx, asks(h, s.Means, j.Probes), j.Window, 0)) == 0
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {

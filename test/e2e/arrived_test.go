@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. The old ones go
+// on answering here. ip and cat judge.
+//
+// The lines that keep it: pkg/checkpoint/arrived.go, newHops and newServers.
+func TestWhatAChangeBringsMustAnswer(t *testing.T) {
+	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serveAll(t)
+	s, good := goodStore(t)
+	conf := func(window string) string {
+		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
+	}
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{
+		"/etc/netwright/agent.yaml": conf("1m"),
+		"/etc/resolv.conf":          "nameserver " + dnsAddress + "\n",
+	}}))
+	uplink := func(gateway string) string {
+		return networkFile("05-uplink.network", "[Match]\nName=host0\n[Network]\nAddress=10.77.0.11/24\nGateway="+gateway+"\n")
+	}
+	servers := func(addresses ...string) string {
+		return "  fileAssets:\n" + assetFile("/etc/resolv.conf", "nameserver "+strings.Join(addresses, "\nnameserver ")+"\n")
+	}
+	gateway := func() string { return n.Must(ctx, "ip", "-4", "route", "show", "default") }
+	n.Shell(ctx, "netwright --once || netwright --once")
+	for _, c := range []struct {
+		name, files string
+		undone      string // by this probe; "": it stays
+		check       func(t *testing.T)
+	}{
+		{name: "a gateway that nobody has", files: uplink("10.77.0.99"), undone: "neighbour:host0/10.77.0.99 (", check: func(t *testing.T) {
+			if now := gateway(); !strings.Contains(now, "via "+node.Gateway4+" ") || strings.Contains(now, "10.77.0.99") {
+				t.Errorf("after the undo: %s", now)
+			}
+		}},
+		{name: "another gateway that answers", files: uplink(serverAddress), check: func(t *testing.T) {
+			if now := gateway(); !strings.Contains(now, "via "+serverAddress+" ") {
+				t.Errorf("after the change: %s", now)
+			}
+		}},
+		{name: "a name server that nobody has", files: servers("192.0.2.53"), undone: "dns:192.0.2.53 (", check: func(t *testing.T) {
+			if now := n.Read("/etc/resolv.conf"); now != "nameserver "+dnsAddress+"\n" {
+				t.Errorf("after the undo: %s", now)
+			}
+		}},
+		{name: "a dead name server beside one that answers", files: servers("192.0.2.53", dnsAddress), check: func(t *testing.T) {
+			if now := n.Read("/etc/resolv.conf"); !strings.Contains(now, "192.0.2.53") {
+				t.Errorf("after the change: %s", now)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			window := "1m"
+			if c.undone != "" {
+				window = "9s" // a third of it passes before networkd is believed
+			}
+			n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
+			res := n.Run(ctx, "netwright", "--once")
+			switch {
+			case c.undone == "" && res.Code != 0:
+				t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+			case c.undone != "":
+				verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+				if res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.undone) {
+					t.Errorf("exit %d, the verdict is %s, want one by %s\n%s%s", res.Code, verdict, c.undone, res.Stdout, res.Stderr)
+				}
+			}
+			c.check(t)
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+			n.Write("/etc/netwright/agent.yaml", conf("1m"), 0o644)
+			n.Shell(ctx, "netwright --once || netwright --once")
+		})
+	}
+}
