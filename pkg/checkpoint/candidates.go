@@ -61,6 +61,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		if conf, err := h.ReadFile(path); err == nil {
 			if address := apiServer(conf); address != "" {
 				add(Probe(tcpProbe + ":" + address))
+				add(Probe(httpsProbe + ":" + address))
 			}
 			break
 		}

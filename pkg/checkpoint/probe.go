@@ -2,9 +2,12 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -20,6 +23,7 @@ import (
 //	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
 //	ping:10.0.0.1             it answers an ICMP echo
 //	tcp:10.0.0.1:443          it accepts a connection
+//	https:10.0.0.1:443        it gives a whole answer over a new connection, whatever it says
 //	dns:10.0.0.2              it answers a question
 //	store:s3://bucket/prefix cluster   the state store answers
 type Probe string
@@ -29,6 +33,7 @@ const (
 	neighbourProbe = "neighbour"
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
+	httpsProbe     = "https"
 	dnsProbe       = "dns"
 	storeProbe     = "store"
 )
@@ -81,6 +86,8 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 			return err
 		}
 		return conn.Close()
+	case httpsProbe:
+		return askHTTPS(ctx, what)
 	case dnsProbe:
 		return askDNS(ctx, what)
 	case storeProbe:
@@ -97,6 +104,26 @@ var (
 	errNoAnswer = errors.New("no answer")
 	errNoMeans  = errors.New("nobody here can try it")
 )
+
+// askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever: nothing is told to the server, and what counts is that bytes
+// come through. A handshake alone succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full packets are lost.
+func askHTTPS(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	answer, err := client.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() // nothing is kept
+	_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer))
+	return err
+}
+
+// mostAnswer is how much of an answer is read, in bytes.
+const mostAnswer = 1 << 20
 
 // askDNS asks a server for the root's name servers: any answer will do.
 func askDNS(ctx context.Context, server string) error {
