@@ -60,17 +60,17 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// steady is how long the probes must pass without a break. Units of the
-// network act on their files when we have long gone on; what netlink and
-// sysctls change is changed at once, and other units do not cut a node off.
+// steady is how long the probes must pass without a break. Units act when we have long gone on: those
+// of the network on their files, those of hooks on whatever their programs do. What netlink and
+// sysctls change is changed at once.
 func (j *Journal) steady() time.Duration {
 	for _, effect := range j.Effects {
-		if _, unit, _ := strings.Cut(effect, " "); tasks.NetworkUnit(unit) {
+		if _, unit, _ := strings.Cut(effect, " "); tasks.ActsLate(unit) {
 			return j.Window / 3
 		}
 	}
 	for _, unit := range j.Units {
-		if tasks.NetworkUnit(unit.Name) {
+		if tasks.ActsLate(unit.Name) {
 			return j.Window / 3
 		}
 	}
