@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -39,8 +40,11 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// look asks a task what it would change. What another agent on this node owns is reported and not changed.
+// look asks a task what it would change. One that is refused fails. What another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
+	if m, ok := t.(interface{ Base() tasks.Meta }); ok && m.Base().Refused != "" {
+		return nil, graph.Permanent(fmt.Errorf("refused: %s (%s)", m.Base().Refused, t.Origin()))
+	}
 	c, err := planStill(ctx, t, v)
 	if err != nil || c == nil || c.NotHere != "" {
 		return c, err

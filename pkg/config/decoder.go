@@ -16,6 +16,7 @@ type decoder struct {
 	origins origins
 	kinds   []string     // of keys: what spec.drift may name
 	files   []host.Named // of the store, sorted: what fileAssets name by source
+	checks  bool         // for [CheckAll]: what is newly refused is an error, and not a warning
 	told    *[]Field     // set: mappings tell their fields and read nothing
 }
 

@@ -28,9 +28,10 @@ func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*N
 }
 
 // CheckAll loads every node group and every node of a store, and gives all that there is to say about any document: what a CI job wants to
-// know before a merge.
+// know before a merge. What a release newly refuses is an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
 func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics {
 	l := newLoader(kinds, sources, files)
+	l.checks = true
 	for _, doc := range l.groups {
 		_, name := kindOf(doc.path)
 		l.load(Select{Group: name})
@@ -66,6 +67,7 @@ type loader struct {
 	nodeups       []*document // of kOps' own store
 	members       map[*document]Peer
 	skipPeers     bool
+	checks        bool        // see [decoder.checks]
 	loose         Diagnostics // about no document in particular
 }
 
@@ -249,7 +251,7 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	if !doc.header(kind) {
 		return false
 	}
-	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files}
+	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files, checks: l.checks}
 	before := doc.errors
 	_, fileName := kindOf(doc.path)
 	var name string

@@ -175,7 +175,9 @@ type FileAsset struct {
 	Owner   string       // user or user:group, by name or number; without it root
 	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others from reading the file
 	Secret bool
-	Origin Origin
+	// Refused is why it fails here; the documents should not say it
+	Refused string
+	Origin  Origin
 }
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).
@@ -187,5 +189,6 @@ type Hook struct {
 	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
 	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
 	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
+	Refused        string      `json:"refused,omitempty"`        // why it fails here; the documents should not say it
 	Origin         Origin      `json:"origin"`
 }

@@ -85,10 +85,41 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	case source != "":
 		all = d.storedFiles(f, v, at, source)
 	}
+	d.refuseFiles(all, v, at)
 	if !meant(roles, n.Role) || !meant(groups, n.NodeGroup) {
 		return nil
 	}
 	return all
+}
+
+// refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
+func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
+	said, field := v.get("path"), at+".path"
+	if said == nil {
+		said, field = v.get("name"), at+".name"
+	}
+	if dir, _ := notForFiles(said.str()); dir != "" {
+		return // an error on nodes too
+	}
+	for i := range all {
+		f := &all[i]
+		if why := reservedFile(f.Path); why != "" {
+			what := f.Path + " is " + why
+			if f.Path == said.str() {
+				what = "that is " + why
+			}
+			f.Refused = d.refuse(said, field, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
+			continue
+		}
+		if !slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(f.Path), dir) }) {
+			continue
+		}
+		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
+			if why := reservedText(string(text)); why != "" {
+				f.Refused = d.refuse(said, field, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
+			}
+		}
+	}
 }
 
 // notForFiles is where no file of a user can be, and what to do instead: among the kernel's own, where nothing is renamed into place, and where the agent
@@ -198,14 +229,15 @@ func (d *decoder) fileMode(to *fs.FileMode) set {
 // MarshalJSON leaves the content out.
 func (f FileAsset) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name   string `json:"name,omitempty"`
-		Path   string `json:"path"`
-		Bytes  int64  `json:"bytes"`
-		Mode   string `json:"mode"`
-		Owner  string `json:"owner,omitempty"`
-		Secret bool   `json:"secret"`
-		Origin Origin `json:"origin"`
-	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Origin})
+		Name    string `json:"name,omitempty"`
+		Path    string `json:"path"`
+		Bytes   int64  `json:"bytes"`
+		Mode    string `json:"mode"`
+		Owner   string `json:"owner,omitempty"`
+		Secret  bool   `json:"secret"`
+		Refused string `json:"refused,omitempty"`
+		Origin  Origin `json:"origin"`
+	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Refused, f.Origin})
 }
 
 func validFileName(s string) string {
@@ -272,6 +304,11 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	}
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
 		h.Name += ".service"
+	}
+	if why := reservedUnit(h.Name); why != "" {
+		h.Refused = d.refuse(v.get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
+	} else if why := reservedText(manifest); why != "" {
+		h.Refused = d.refuse(v.get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, meant(roles, n.Role)
 }

@@ -23,7 +23,7 @@ func (b *builder) userFiles() error {
 		if f.Name != "" {
 			why += " " + f.Name
 		}
-		meta := tasks.Meta{From: from, Why: why, Secret: f.Secret}
+		meta := tasks.Meta{From: from, Why: why, Secret: f.Secret, Refused: f.Refused}
 		// Now, under a checkpoint, and not at the next boot, when nobody probes.
 		switch {
 		case strings.HasPrefix(f.Path, "/etc/systemd/network/"):

@@ -11,7 +11,7 @@ import (
 // already there; one that is disabled is stopped. Nothing waits for a hook: it may be ordered after us.
 func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
-		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks}
+		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
 		if !h.Manifest.IsZero() && h.Enabled {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}

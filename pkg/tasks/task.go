@@ -50,6 +50,8 @@ type Meta struct {
 	Secret bool        `json:",omitempty"` // values and contents are never shown
 	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
 	Overrides string `json:",omitempty"`
+	// Refused says why the task fails wherever it is planned: a document wants what no document may. Its key stays wanted, so that nothing takes it away.
+	Refused string `json:",omitempty"`
 }
 
 // Gate implements [Task].
