@@ -190,6 +190,18 @@ func (p Pass) Undo(ctx context.Context) error {
 	return err
 }
 
+// undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back holds up every pass: it is an error here too.
+func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
+	if !p.live() {
+		return nil, nil
+	}
+	j, err := checkpoint.Pending(r)
+	if j == nil || err != nil {
+		return nil, err
+	}
+	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
+}
+
 // finishUndo undoes what a run left that ended in the middle of its
 // checkpoint: at once, and not only when the timer says so. The caller has the lock.
 func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {

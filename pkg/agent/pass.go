@@ -111,6 +111,10 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
+	undo, err := p.undoDue(view)
+	if err != nil {
+		return nil, err
+	}
 	if d != nil {
 		d.planned(view, p.mayIssue())
 	}
@@ -121,6 +125,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	out := r.report(report.Planned)
 	r.tell(out, view)
 	p.foretell(out, r, d, view)
+	out.Notes = append(out.Notes, undo...)
 	for _, off := range Off(p.Host) {
 		out.Off = append(out.Off, off)
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})

@@ -73,6 +73,9 @@ func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
+	if _, err := p.undoDue(view); err != nil {
+		return nil, err
+	}
 	r, err := p.planReset(ctx, view, led)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,9 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.capture(ctx, h, change); err != nil {
 		return nil, refused(err)
 	}
+	if err := j.fits(); err != nil {
+		return nil, refused(err)
+	}
 	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
 		return nil, refused(err)
 	}
@@ -125,7 +128,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = j.wantBootUnit(ctx, h)
 	}
 	if err == nil {
-		err = save(ctx, h, JournalFile, j)
+		err = j.write(ctx, h)
 	}
 	if err != nil {
 		return errors.Join(err, j.disarm(ctx, h))

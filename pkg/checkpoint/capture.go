@@ -16,6 +16,9 @@ import (
 // capture writes down how everything is that a change names, and the network as
 // a whole: a sysctl or a daemon's file changes addresses and routes that no key names.
 func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) error {
+	if len(change.Keys) > maxKeys {
+		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
+	}
 	sysctls := confKeys(h)
 	for _, key := range change.Keys {
 		before := tasks.BeforeOf(change.Tasks[key], key)
@@ -88,18 +91,24 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	switch {
 	case info.Type == host.Symlink:
 		f.Target, err = h.Readlink(name)
-	case info.Type == host.Regular && info.Size > maxContent:
-		f.Kept = path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
-		j.Kept = append(j.Kept, f.Kept)
-	case info.Type == host.Regular:
+	case info.Type == host.Regular && j.contents+info.Size <= maxContents:
 		f.Content, err = h.ReadFile(name)
 	}
+	if j.contents+max(info.Size, int64(len(f.Content))) > maxContents && info.Type == host.Regular { // also one that grew meanwhile
+		f.Content, f.Kept = nil, path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
+		j.Kept = append(j.Kept, f.Kept)
+	}
+	j.contents += int64(len(f.Content))
 	j.Files = append(j.Files, f)
 	return err
 }
 
-// maxContent is the size of the largest file whose content is in the journal, in bytes. Larger ones are kept as files.
-const maxContent = 4 << 20
+// The bounds of what an undo holds. What is above is refused before anything is changed, or, of contents, kept as files.
+const (
+	maxContents = 4 << 20 // bytes of all files whose content is in the journal
+	maxKeys     = 100_000 // that one change names
+	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
+)
 
 // keep keeps large files, before anything changes them.
 func (j *Journal) keep(ctx context.Context, h *host.Host) error {
@@ -112,6 +121,9 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
+	if err := j.affordable(h); err != nil {
+		return err
+	}
 	for _, f := range j.Files {
 		if f.Kept == "" {
 			continue
@@ -119,6 +131,31 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 		if err := h.Keep(ctx, f.Path, f.Kept); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// affordable says whether what has to be copied may be.
+func (j *Journal) affordable(h *host.Host) error {
+	here, err := h.Lstat(Dir)
+	if err != nil {
+		return err
+	}
+	var sum int64
+	for _, f := range j.Files {
+		if f.Kept == "" {
+			continue
+		}
+		info, err := h.Lstat(f.Path)
+		if err != nil {
+			return err
+		}
+		if info.Dev != here.Dev {
+			sum += info.Size
+		}
+	}
+	if sum > maxCopies {
+		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most %d are: remove by hand what is not needed of them", sum>>20, Dir, maxCopies>>20)
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package checkpoint
 
 import (
+	"encoding/json"
+	"errors"
 	"io/fs"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,9 +51,25 @@ func TestPendingRefusesWhatItCannotRead(t *testing.T) {
 		t.Errorf("no journal: %v, %v", j, err)
 	}
 	for _, text := range []string{"", "{", `{"version":99}`} {
-		if _, err := Pending(files{JournalFile: text}); err == nil {
-			t.Errorf("%q is taken for a journal", text)
+		var damaged *DamagedError
+		if _, err := Pending(files{JournalFile: text}); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "mv "+JournalFile) {
+			t.Errorf("of the journal %q it says %v, and not what to do", text, err)
 		}
+	}
+}
+
+// Journals of released versions stay readable, whole: journal-N.json was written by the first agent of version N. Never write it anew.
+func TestReleasedJournalsAreRead(t *testing.T) {
+	text, err := os.ReadFile("testdata/journal-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := Pending(files{JournalFile: string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(j); err != nil || string(again) != strings.TrimSpace(string(text)) {
+		t.Errorf("something of it was not read (%v):\n%s\nbecame\n%s", err, text, again)
 	}
 }
 

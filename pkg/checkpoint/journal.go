@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ type Journal struct {
 	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
 
 	scaffold
+	contents int64 // bytes of Files
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }
@@ -64,21 +66,76 @@ type Unit struct{ Name, Active, File string }
 
 const journalVersion = 1
 
+// DamagedError says that an undo is due and cannot be read, and what to do. It is written at once and whole, and read back: somebody else did something to it.
+type DamagedError struct{ Err error }
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("a change of this node's network was not confirmed, and what would take it back cannot be read: %v. Nothing is changed until that is settled: "+
+		"look at the network by hand (ip address, ip route, nft list ruleset, networkctl), mend what is wrong, then `mv %s %s.damaged`, and the next pass goes on",
+		e.Err, JournalFile, JournalFile)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // Pending returns the journal of a change that was neither confirmed nor
-// undone, nil when there is none. A damaged one cannot be: it is written at once and whole.
+// undone, nil when there is none. The error is a [DamagedError].
 func Pending(r Reader) (*Journal, error) {
 	data, err := r.ReadFile(JournalFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil // whoever may not read it, may not change anything either
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the checkpoint: %w", err)
+		return nil, &DamagedError{err}
 	}
 	j := &Journal{}
-	if err := json.Unmarshal(data, j); err != nil || j.Version != journalVersion {
-		return nil, fmt.Errorf("read the checkpoint %s: version %d: %w: look at the network by hand, then remove the file", JournalFile, j.Version, errors.Join(err, fs.ErrInvalid))
+	if err := json.Unmarshal(data, j); err != nil {
+		return nil, &DamagedError{fmt.Errorf("%s: %w", JournalFile, err)}
+	}
+	if j.Version != journalVersion {
+		return nil, &DamagedError{fmt.Errorf("%s: version %d, and this program reads version %d: %w", JournalFile, j.Version, journalVersion, fs.ErrInvalid)}
 	}
 	return j, nil
+}
+
+// fits says whether the undo, written down, is one that can be read back. Contents of files are bounded where they are captured; what is left are
+// routes and the like, in their hundreds of thousands.
+func (j *Journal) fits() error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("encode the checkpoint: %w", err)
+	}
+	if len(data) <= host.MaxReadFile {
+		return nil
+	}
+	routes := 0
+	if j.Net != nil {
+		routes = len(j.Net.Routes)
+	}
+	return fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: change less at once, or have fewer routes in the kernel",
+		len(data)>>20, len(j.Files), routes, len(j.Sysctls), host.MaxReadFile>>20)
+}
+
+// write writes the journal and reads it back, with all that it names: what cannot be taken back is not begun.
+func (j *Journal) write(ctx context.Context, h *host.Host) error {
+	if err := j.fits(); err != nil {
+		return err
+	}
+	if err := save(ctx, h, JournalFile, j); err != nil {
+		return err
+	}
+	if back, err := Pending(h); err != nil || back == nil {
+		return errors.Join(fmt.Errorf("read the checkpoint back: %s says nothing", JournalFile), err)
+	}
+	have, err := h.ReadFile(JournalFile)
+	if want, failed := json.Marshal(j); err != nil || failed != nil || !bytes.Equal(have, want) {
+		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err, failed)
+	}
+	for _, kept := range j.Kept {
+		if info, err := h.Lstat(kept); err != nil || info.Type != host.Regular {
+			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not kept", kept), err)
+		}
+	}
+	return nil
 }
 
 // save writes the journal or the scaffold, durably.

@@ -37,8 +37,13 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	j, h, s := c.journal, c.host, c.settings
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
 	defer cancel()
-	if still, err := Pending(h); err != nil || still == nil || still.Process != j.Process {
-		return errors.Join(errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts"), err)
+	still, err := Pending(h)
+	if err != nil { // nobody else can undo it any more: it is done now, from memory
+		v, failed := j.undo(ctx, h, s, nil, err.Error())
+		return errors.Join(&UndoneError{Verdict: v}, failed)
+	}
+	if still == nil || still.Process != j.Process {
+		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
 	if len(failed) == 0 && run == nil {

@@ -1,0 +1,97 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// Files that are large together, on this file system and on another, make no large journal, and all come back.
+// The lines that keep it: capture.go, captureFile (contents) and keep; journal.go, write.
+func TestManyFilesAreTakenBack(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, _ := onNode(t)
+	sh(t, `mkdir /var/lib/log /run/log; for i in $(seq 8); do for d in /run/log /var/lib/log; do head -c 1000000 /dev/urandom >$d/$i; done; done; sha256sum /run/log/* /var/lib/log/* >/run/sums`)
+	var keys []graph.Key
+	for i := 1; i <= 8; i++ {
+		keys = append(keys, tasks.FileKey(fmt.Sprintf("/run/log/%d", i)), tasks.FileKey(fmt.Sprintf("/var/lib/log/%d", i)))
+	}
+	c, err := Take(t.Context(), h, Change{Generation: 7, Digest: "d7", Keys: keys}, settings())
+	if err == nil {
+		err = c.Arm(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(JournalFile); err != nil || info.Size() > 8<<20 {
+		t.Errorf("the journal: %v, %v", info.Size(), err)
+	}
+	sh(t, "rm -r /run/log /var/lib/log/1; rm /var/lib/log/2 /var/lib/log/8; echo x >/var/lib/log/2; echo x >/var/lib/log/8; mkdir /run/log")
+	if _, err := Undo(t.Context(), h, settings()); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, "sha256sum --quiet -c /run/sums")
+}
+
+// What is too much to be taken back is refused before anything is written.
+// The lines that keep it: capture.go, capture (maxKeys) and affordable; journal.go, fits.
+func TestTooMuchIsRefused(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	sh(t, "truncate -s 600M /run/a /run/b")
+	for _, c := range []struct {
+		what   string
+		change Change
+		say    string
+	}{
+		{"two files of 600 MB on another file system", Change{Keys: []graph.Key{tasks.FileKey("/run/a"), tasks.FileKey("/run/b")}}, "would copy 1200 MiB"},
+		{"a hundred thousand keys", Change{Keys: make([]graph.Key, maxKeys+1)}, "100001 things at once"},
+		{"a memory of 65 MiB", Change{Keys: changed, Memory: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
+	} {
+		_, err := Take(t.Context(), h, c.change, settings())
+		if err == nil || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "the change is not made") {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil { // the next pass
+			t.Errorf("%s: %+v, %v", c.what, v, err)
+		}
+	}
+	unchanged(t, was)
+}
+
+// A journal that somebody damaged while its change was under way is not needed by the process that made it. To others it says what to do, whatever it became.
+// The lines that keep it: undo.go, Settle; journal.go, DamagedError.
+func TestADamagedJournal(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	for _, damage := range []string{"echo damaged >" + JournalFile, "rm " + JournalFile + "; mkdir " + JournalFile} {
+		c := armed(t, h, settings())
+		sh(t, "printf other >/etc/nw/content; "+damage)
+		var damaged *DamagedError
+		if _, err := Undo(t.Context(), h, settings()); !errors.As(err, &damaged) {
+			t.Errorf("%s: another process says %v", damage, err)
+		}
+		if _, err := Pending(host.View(h)); !errors.As(err, &damaged) {
+			t.Errorf("%s: a dry run says %v", damage, err)
+		}
+		var undone *UndoneError
+		if err := c.Settle(t.Context(), nil); !errors.As(err, &undone) {
+			t.Errorf("%s: its own process says %v", damage, err)
+		}
+		unchanged(t, was, VerdictFile)
+		sh(t, "rm -r "+Dir)
+	}
+}
