@@ -125,10 +125,16 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	}
 	a.settleEffect(key)
 	left, err := planStill(ctx, t, a.view)
+	_, starts := startOf(t)
 	switch {
+	case starts && graph.IsWait(err): // see awaitStarts
+		return nil
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
 	case left != nil && left.NotHere == "":
+		if err := failedStart(ctx, a.host, t); err != nil {
+			return err
+		}
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil

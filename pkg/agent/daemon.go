@@ -112,7 +112,7 @@ func (d Daemon) Run(ctx context.Context) error {
 // round makes a pass of the daemon's own.
 func (l *life) round(ctx context.Context, w wake) {
 	pass, clock := l.observed(ctx, l.Pass, w)
-	pass.Known, pass.keeps = w.known, l.ready
+	pass.Known, pass.keeps, pass.daemon = w.known, l.ready, true
 	var out outcome
 	l.at("a pass of its own", func() { out = l.once(ctx, pass) })
 	l.tell(ctx, w, out, clock)

@@ -53,7 +53,7 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leavi
 	if !known || !d.wasRight(ctx, t, e) {
 		return nil
 	}
-	if l := d.leave(t, c, e.Drift); l != nil {
+	if l := d.leave(ctx, t, c, e); l != nil {
 		d.left[key] = l
 		return l
 	}
@@ -109,11 +109,14 @@ func (d *drift) nameIn(e *ledger.Entry) bool {
 	return true
 }
 
-// undid notes of a change that was made, and was not there any more when it was looked at, that to make it again is a repair.
+// undid notes of a change that was made, and was not there any more when it was looked at, that to make it again is a repair. So is the next start of a unit that
+// did not come up, or is not known to have: each waits longer.
 func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *NotConvergedError
+	var down *StartError
 	e, known := c.led.Entries()[res.Node.Owns()[0]]
-	if !known || !e.Pending || !errors.As(res.Err, &gone) {
+	_, starts := startOf(res.Node)
+	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(starts && graph.IsWait(res.Err)) {
 		return
 	}
 	if was := e; c.drift.nameIn(&e) || !e.Again {

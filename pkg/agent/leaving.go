@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -19,10 +20,12 @@ type leaving struct {
 	text   string
 	until  time.Time     // when it is repaired after all; zero: not by itself
 	drift  *ledger.Drift // nil: it was never repaired
+	failed error         // it is nobody's doing: the unit does not come up
 }
 
 // leave says that a change is not made, since documents say so or somebody makes it again and again; nil: it is made.
-func (d *drift) leave(t tasks.Task, c *tasks.Change, was *ledger.Drift) *leaving {
+func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *leaving {
+	was := e.Drift
 	l := &leaving{change: c, drift: was}
 	switch mode, key := d.mode(t); mode {
 	case config.Report:
@@ -39,6 +42,11 @@ func (d *drift) leave(t tasks.Task, c *tasks.Change, was *ledger.Drift) *leaving
 	l.state, l.until = report.Waits, rule.until
 	since, when := clock(was.Recent[0]), clock(rule.until)
 	l.text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
+	if err := stays(ctx, d.view, t, e.Pending); err != nil {
+		l.state, l.failed = report.Failed, err
+		l.text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), since, when)
+		return l
+	}
 	if rule.contested {
 		l.state = report.Contested
 		l.text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
@@ -67,6 +75,9 @@ func (d *drift) mode(t tasks.Task) (mode, key string) {
 
 // end is how the visit of a task ends whose change is not made. What needs it goes on with what is there; if nothing is, it waits.
 func (l *leaving) end() error {
+	if l.failed != nil {
+		return l.failed
+	}
 	if slices.ContainsFunc(l.change.Items, func(it tasks.Item) bool { return it.Op != tasks.Create }) {
 		return nil
 	}

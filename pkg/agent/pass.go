@@ -84,6 +84,7 @@ type Pass struct {
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
+	daemon          bool // it is a pass of the daemon's own, which nobody asked for
 	keeps           bool // what archives installed is kept: nothing waits for this pass
 	issueAnywhere   bool // also below a root that is no node's: for tests
 	updatesAnywhere bool // likewise: spec.update holds there too

@@ -29,10 +29,11 @@ type run struct {
 	changes *changes
 	rep     graph.Report[tasks.Task]
 
-	trials  *trials
-	refused map[graph.Key]error // by a task's first key: its unit did not come up with it
-	halfway bool                // a switch of networks was begun and is not made
-	unbuilt error               // why the set is the last revision's, and not that of the documents
+	trials    *trials
+	refused   map[graph.Key]error // by a task's first key: its unit did not come up with it
+	lookAgain bool                // a unit is coming up
+	halfway   bool                // a switch of networks was begun and is not made
+	unbuilt   error               // why the set is the last revision's, and not that of the documents
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
@@ -138,7 +139,9 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
 	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	p.Again = r.custody.drift.lookAgain()
+	if p.Again = r.custody.drift.lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
+		p.Again = time.Now().Add(trialLook)
+	}
 	r.raise(p)
 	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
 	for _, n := range r.trials.notes {
@@ -193,8 +196,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		p.Hooks.OnPlan(before)
 	}
 	if before.Summary.Changes() == 0 {
-		err := errors.Join(r.end(ctx, p, h), r.unmade())
-		return r.keepArchives(ctx, p, h, before), err
+		return r.unchanged(ctx, p, h, before)
 	}
 	p.Hooks.enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
@@ -238,8 +240,18 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
+	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
 	return r.keepArchives(ctx, p, h, r.report(report.Done)), err
+}
+
+// unchanged ends a pass that had nothing to change.
+func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *report.Plan) (*report.Plan, error) {
+	if r.awaitStarts(ctx, p, h) {
+		before = r.report(report.Planned)
+	}
+	err := errors.Join(r.end(ctx, p, h), r.unmade())
+	return r.keepArchives(ctx, p, h, before), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.

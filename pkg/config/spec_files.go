@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
@@ -19,6 +20,12 @@ const (
 	defaultFileDir  = "/srv/kubernetes/assets/"                      // kOps' default
 	othersMayRead   = fs.FileMode(0o004)                             // without it the content counts as secret
 	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
+)
+
+// How long a hook may be given to start.
+const (
+	minHookTimeout = time.Second
+	maxHookTimeout = time.Hour
 )
 
 const aboutRoles = "only nodes of these roles get it; without it all"
@@ -279,7 +286,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	h := Hook{Enabled: true, Origin: d.doc.origin(v.pos)}
 	var roles []string
 	manifest, container := "", false
-	d.mapping(v, at, []field{
+	fields := []field{
 		{name: "name", set: d.text(&h.Name, validUnit)},
 		{name: "enabled", set: d.boolean(&h.Enabled)},
 		{name: "manifest", set: d.text(&manifest, nil)},
@@ -288,7 +295,11 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		{name: "requires", set: d.texts(&h.Requires, validUnit)},
 		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
 		{name: "execContainer", set: func(*value, string) { container = true }, unlisted: true},
-	})
+	}
+	if !d.doc.dialect.lenient { // kOps has no such field
+		fields = append(fields, field{name: "timeout", set: d.duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout)})
+	}
+	d.mapping(v, at, fields)
 	if container {
 		diag := Diagnostic{Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
 		if d.doc.dialect.lenient {

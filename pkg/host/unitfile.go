@@ -93,6 +93,13 @@ func dropIns(f Files, unit string) []string {
 	return names
 }
 
+// ParseUnitFile reads the text of one unit file, without drop-ins.
+func ParseUnitFile(content []byte) UnitFile {
+	u := UnitFile{settings: map[string][]string{}}
+	u.merge(content)
+	return u
+}
+
 // Values are all values of a setting. An empty assignment forgets those before it.
 func (u UnitFile) Values(section, key string) []string { return u.settings[section+"."+key] }
 

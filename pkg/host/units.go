@@ -141,6 +141,7 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 		o := b.conn.Object(managerName, job.Path)
 		state.JobType, state.JobState = textProperty(ctx, o, jobIface, "JobType"), textProperty(ctx, o, jobIface, "State") // "": it ended meanwhile
 	}
+	state.StartedUS = started
 	var invocation []byte
 	if p["InvocationID"].Store(&invocation) == nil {
 		state.Invocation = hex.EncodeToString(invocation)

@@ -16,6 +16,15 @@ func (h *Host) StartUnit(ctx context.Context, name string, wait bool) error {
 	return h.unitJob(ctx, "start", "StartUnit", name, wait)
 }
 
+// ForgetFailure makes systemd forget that a unit failed, and how often: else it may refuse to start it. A unit that is not there is success.
+func (h *Host) ForgetFailure(ctx context.Context, name string) error {
+	err := h.manage(ctx, "reset unit "+name, func(b *bus) *dbus.Call { return b.manager(ctx, "ResetFailedUnit", name) })
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // StopUnit stops a unit. A unit that is not there is success.
 func (h *Host) StopUnit(ctx context.Context, name string, wait bool) error {
 	err := h.unitJob(ctx, "stop", "StopUnit", name, wait)

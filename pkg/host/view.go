@@ -249,4 +249,6 @@ type UnitState struct {
 	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
 	// loaded, or a condition in its file kept it from running.
 	Ran bool
+	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming up, since when.
+	StartedUS uint64 `json:"-"`
 }

@@ -67,7 +67,11 @@ func details(t tasks.Task) []string {
 	case tasks.DropIn:
 		return content(t.Content)
 	case tasks.UnitState:
-		return []string{fmt.Sprintf("enabled %s active %s masked %s noblock %v", tristate(t.Enabled), tristate(t.Active), tristate(t.Masked), t.NoBlock)}
+		line := fmt.Sprintf("enabled %s active %s masked %s noblock %v", tristate(t.Enabled), tristate(t.Active), tristate(t.Masked), t.NoBlock)
+		if t.Within != 0 {
+			line += fmt.Sprintf(" within %s", t.Within)
+		}
+		return []string{line}
 	case tasks.Archive:
 		return append([]string{fmt.Sprintf("%s %s %s mode %04o owner %s", t.Name, t.Sum.Algorithm(), t.Sum, t.Mode, t.Owner)}, t.URLs...)
 	case tasks.CertificateSet:

@@ -1,18 +1,30 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // userHooks installs the hooks of the documents: units that people want on the node. One without a manifest names a unit that is
-// already there; one that is disabled is stopped. Nothing waits for a hook: it may be ordered after us.
+// already there; one that is disabled is stopped. No task waits for a hook: it may be ordered after us. That it came up is looked at
+// when all else is done, and kubelet is held back only for one that says of itself that it comes before kubelet.
 func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
 		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
+		if h.Enabled {
+			state.Within = cmp.Or(time.Duration(h.Timeout), hookTimeout)
+			if !beforeKubelet(h) {
+				state.At = graph.AfterKubelet
+			}
+		}
 		if !h.Manifest.IsZero() && h.Enabled {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
 			unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
@@ -23,6 +35,20 @@ func (b *builder) userHooks() error {
 		b.add(state)
 	}
 	return nil
+}
+
+// hookTimeout is how long a hook's start may take where the documents do not say.
+const hookTimeout = 2 * time.Minute
+
+const kubelet = "kubelet.service"
+
+// beforeKubelet says that a hook is ordered before kubelet, by its own text.
+func beforeKubelet(h config.Hook) bool {
+	if !h.UseRawManifest {
+		return slices.Contains(h.Before, kubelet)
+	}
+	before := host.ParseUnitFile([]byte(h.Manifest.Reveal())).Values("Unit", "Before")
+	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
 
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless it is a whole unit (useRawManifest).

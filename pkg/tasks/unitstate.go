@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -23,6 +24,9 @@ type UnitState struct {
 	Masked  *bool
 	// NoBlock queues the job and does not wait for it: for units ordered after the agent.
 	NoBlock bool
+	// Within is how long its start may take until it counts as failed; what is coming up is waited for and is not right yet. 0: a start that was asked for
+	// is right.
+	Within time.Duration `json:",omitempty"`
 }
 
 var _ Task = UnitState{}
@@ -55,7 +59,7 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 		fields = append(fields, Field{Name: "loaded", Before: "as the file was", After: "as the file is"})
 	}
 	if len(fields) == 0 {
-		return nil, nil
+		return nil, t.starting(have)
 	}
 	if have.Load == "not-found" && !v.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
 		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove the unit "+
@@ -116,6 +120,20 @@ func (t UnitState) isActive(have host.UnitState) bool {
 	return wanted && (have.Ran || t.NoBlock && have.Job)
 }
 
+// starting says that a unit which is to run is coming up: whether it does, only time tells.
+func (t UnitState) starting(have host.UnitState) error {
+	if t.Within == 0 || t.Active == nil || !*t.Active {
+		return nil
+	}
+	switch {
+	case have.Job && have.JobState == "waiting" && have.Active != "active":
+		return graph.Wait(t.Name + ", whose start is queued behind other units")
+	case have.Active == "activating", have.Job && have.JobType != "reload" && have.Active != "active":
+		return graph.Wait(t.Name + " to start")
+	}
+	return nil
+}
+
 // then is the unit as it will be.
 func (t UnitState) then(have host.UnitState) host.UnitState {
 	have.Name, have.NeedReload = t.Name, false
@@ -171,6 +189,7 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.DaemonReload(ctx) }},
 		{wrong["enabled"] && !*t.Enabled, func() error { return h.DisableUnit(ctx, t.Name) }},
 		{wrong["masked"] && *t.Masked, func() error { return h.MaskUnit(ctx, t.Name, true) }},
+		{wrong["active"] && *t.Active && t.Within > 0 && have.Active == "failed", func() error { return h.ForgetFailure(ctx, t.Name) }},
 		{wrong["active"] && *t.Active, func() error { return h.StartUnit(ctx, t.Name, !t.NoBlock) }},
 	}
 	for _, step := range steps {

@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The start of a unit of the documents is queued and not waited for by its task: the unit may be ordered after the agent. Whether it came up is looked at when all
+// else of the pass is done. One that did not is a failure of its task, with what systemd and the journal say of it.
+
+// StartError is a unit that did not come up.
+type StartError struct {
+	Unit string
+	Why  string // "it failed (exit-code, exit code 3)"
+	Said string // the last lines of its journal, or ""
+}
+
+func (e *StartError) Error() string {
+	text := e.Unit + ": " + e.Why
+	if e.Said != "" {
+		text += ": " + e.Said
+	}
+	return fmt.Sprintf("%s: see `journalctl -u %s`", text, e.Unit)
+}
+
+// startOf is the task of a unit whose start is looked at.
+func startOf(t tasks.Task) (tasks.UnitState, bool) {
+	u, ok := t.(tasks.UnitState)
+	if p, pointer := t.(*tasks.UnitState); pointer {
+		u, ok = *p, true
+	}
+	return u, ok && u.Within > 0 && u.Active != nil && *u.Active
+}
+
+// failedStart is the error of a unit that did not come up, nil of one that may.
+func failedStart(ctx context.Context, v host.View, t tasks.Task) error {
+	u, ok := startOf(t)
+	if !ok {
+		return nil
+	}
+	now, err := v.Unit(ctx, u.Name)
+	if err != nil || judgeStart(now, "", 0, host.ClockUS()) != isDown {
+		return nil
+	}
+	return startError(ctx, v, now)
+}
+
+// startError says how the last run of a unit ended.
+func startError(ctx context.Context, v host.View, now host.UnitState) error {
+	e := &StartError{Unit: now.Name, Why: "it is not started: its file is wrong (" + now.Load + ")"}
+	if now.Load == "loaded" {
+		end := host.UnitEnd{Result: now.Result}
+		if l, ok := v.(interface {
+			UnitEnd(context.Context, string) host.UnitEnd
+		}); ok {
+			end = l.UnitEnd(ctx, now.Name)
+		}
+		e.Why, e.Said = fmt.Sprintf("it failed (%s)", end), end.Journal
+	}
+	return graph.Permanent(e)
+}
+
+// stays is the error of a unit that was started again and again, and is left alone for now: nil where it is not the unit's own doing. unproved says that none
+// of the starts was seen to end well.
+func stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error {
+	if err := failedStart(ctx, v, t); err != nil {
+		return err
+	}
+	u, ok := startOf(t)
+	if !ok || !unproved {
+		return nil
+	}
+	return graph.Permanent(&StartError{Unit: u.Name, Why: "it does not come up"})
+}
+
+// judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has started it again by itself: once may be bad luck.
+func judgeStart(now host.UnitState, kind string, restarts int, clockUS uint64) verdict {
+	again := now.Active == "activating" && now.Sub == "auto-restart"
+	switch {
+	case now.Job && now.JobState == "waiting" && !again:
+		return queued
+	case now.Load == "bad-setting" || now.Load == "error":
+		return isDown
+	case again && restarts > 1:
+		return isDown
+	case now.Job || now.Active == "activating" || now.Active == "deactivating":
+		return comingUp
+	case now.Active == "failed":
+		return isDown
+	case now.Active == "active" && (kind == "simple" || kind == "exec" || kind == "idle") && clockUS-now.ActiveSinceUS < steady:
+		return comingUp
+	}
+	return isUp // or it ran, and ended well
+}
+
+// bide is how a pass waits for starts.
+type bide struct {
+	all    bool // for each; else only for what kubelet waits for
+	none   bool // for none: each is looked at once
+	behind bool // for what is queued too: that does not wait for us
+}
+
+// bide: a person, or a boot script, who asks for a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as long as kubelet
+// waits; afterwards repair is not kept waiting. What is queued is waited for unless it may wait for the agent, which is starting.
+func (p Pass) bide(ctx context.Context, h *host.Host) bide {
+	b := bide{all: !p.daemon, none: p.daemon && p.keeps, behind: true}
+	for _, name := range []string{Unit, h.OwnUnit(ctx)} {
+		if name == "" {
+			continue
+		}
+		if self, err := h.Unit(ctx, name); err == nil && self.Active == "activating" {
+			b.behind = false
+		}
+	}
+	return b
+}
+
+// awaitStarts looks at the units whose start this pass asked for, or found under way, and tells of each what became of it; false: there are none.
+func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
+	var list []*graph.Result[tasks.Task]
+	for i := range r.rep.Results {
+		res := &r.rep.Results[i]
+		c := r.changes.get(res.Node.Owns()[0])
+		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.leaves(res.Node.Owns()[0]) == nil
+		if _, starts := startOf(res.Node); starts && (made || res.State == graph.Waiting) {
+			list = append(list, res)
+		}
+	}
+	how, begun := bide{}, time.Now()
+	if len(list) > 0 {
+		how = p.bide(ctx, h)
+	}
+	for _, res := range list {
+		u, _ := startOf(res.Node)
+		waits := !how.none && (how.all || res.Node.Gate() == graph.BeforeKubelet)
+		err := awaitStart(ctx, h, u, begun, waits, how.behind)
+		switch {
+		case err == nil:
+			res.State, res.Err = graph.Done, nil
+		case graph.IsWait(err):
+			res.State, res.Err = graph.Waiting, err
+			r.lookAgain = true
+		default:
+			res.State, res.Err = graph.Failed, err
+		}
+	}
+	return len(list) > 0
+}
+
+// awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError] when it failed. What takes longer than it may is stopped.
+func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time.Time, waits, behind bool) error {
+	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		now, err := h.Unit(ctx, u.Name)
+		switch {
+		case errors.Is(err, host.ErrNotHere):
+			return nil
+		case err != nil:
+			return err
+		}
+		kind, restarts := "", 0
+		if now.Active == "active" {
+			kind = h.UnitType(ctx, u.Name)
+		} else if now.Sub == "auto-restart" {
+			restarts = h.UnitRestarts(ctx, u.Name)
+		}
+		took := time.Since(begun)
+		if now.Active == "activating" && now.StartedUS > 0 {
+			took = max(took, time.Duration(host.ClockUS()-now.StartedUS)*time.Microsecond)
+		}
+		switch v := judgeStart(now, kind, restarts, host.ClockUS()); {
+		case v == isUp:
+			return nil
+		case v == isDown:
+			return startError(ctx, h, now)
+		case v == queued && !behind:
+			return graph.Wait(u.Name + ", whose start is queued behind other units")
+		case took > u.Within && kind == "":
+			return tooLate(ctx, h, u)
+		case !waits:
+			return graph.Wait(u.Name + " to start")
+		}
+		if !pause(ctx, wait) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// tooLate stops what has not started in time.
+func tooLate(ctx context.Context, h *host.Host, u tasks.UnitState) error {
+	said := h.UnitEnd(ctx, u.Name).Journal
+	if err := h.StopUnit(ctx, u.Name, false); err != nil {
+		return err
+	}
+	why := fmt.Sprintf("it did not start within %s, and was stopped: spec.hooks has a timeout for what takes longer", u.Within)
+	return graph.Permanent(&StartError{Unit: u.Name, Why: why, Said: said})
+}

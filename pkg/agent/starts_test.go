@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+func TestJudgeStart(t *testing.T) {
+	t.Parallel()
+	unit := func(active, sub string) host.UnitState {
+		return host.UnitState{Name: "x.service", Load: "loaded", Active: active, Sub: sub, ActiveSinceUS: 1_000_000}
+	}
+	job := func(u host.UnitState, state string) host.UnitState {
+		u.Job, u.JobType, u.JobState = true, "start", state
+		return u
+	}
+	bad := unit("inactive", "dead")
+	bad.Load = "bad-setting"
+	for _, row := range []struct {
+		what     string
+		now      host.UnitState
+		kind     string
+		restarts int
+		want     verdict
+	}{
+		{"its job waits", job(unit("inactive", "dead"), "waiting"), "", 0, queued},
+		{"its job runs", job(unit("activating", "start"), "running"), "", 0, comingUp},
+		{"it failed and is about to be started", job(unit("failed", "failed"), "running"), "", 0, comingUp},
+		{"it failed", unit("failed", "failed"), "", 0, isDown},
+		{"it failed once, and systemd starts it again", unit("activating", "auto-restart"), "", 1, comingUp},
+		{"it failed twice", unit("activating", "auto-restart"), "", 2, isDown},
+		{"it cannot be read", bad, "", 0, isDown},
+		{"it runs for a second", unit("active", "running"), "simple", 0, comingUp},
+		{"it said that it is up", unit("active", "running"), "notify", 0, isUp},
+		{"it ran to its end", unit("inactive", "dead"), "", 0, isUp},
+	} {
+		if got := judgeStart(row.now, row.kind, row.restarts, 2_000_000); got != row.want {
+			t.Errorf("%s: %d, want %d", row.what, got, row.want)
+		}
+	}
+}

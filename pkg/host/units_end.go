@@ -1,0 +1,138 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// UnitEnd is how the last run of a unit ended.
+type UnitEnd struct {
+	Result  string // exit-code, signal, timeout …; success of one that ended well
+	Code    string // "exit code 3", "signal: killed"; "" where its main process did not run, or ended well
+	Journal string // its last lines on one line, or "" where none are kept
+}
+
+// String says it in a few words: "exit-code, exit code 3".
+func (e UnitEnd) String() string {
+	if e.Code == "" {
+		return e.Result
+	}
+	return e.Result + ", " + e.Code
+}
+
+// journalLines is how much of a unit's journal an error quotes.
+const journalLines = 5
+
+// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields are empty. It starts nothing.
+func (l *Live) UnitEnd(ctx context.Context, name string) UnitEnd {
+	var end UnitEnd
+	b, err := l.connect(ctx)
+	if err != nil {
+		return end
+	}
+	object := b.conn.Object(managerName, unitPath(name))
+	const flaps = 20 // looks at one that systemd starts again and again: while it is being started there is no end to see
+	for range flaps {
+		end.Result = ownProperty(ctx, object, name, "Result")
+		if path.Ext(name) == ".service" {
+			end.Code = exitOf(numberProperty(ctx, object, "ExecMainCode"), numberProperty(ctx, object, "ExecMainStatus"))
+		}
+		if end.Result != "success" || numberProperty(ctx, object, "NRestarts") == 0 || !napped(ctx, 50*time.Millisecond) {
+			break
+		}
+	}
+	if u, err := l.Unit(ctx, name); err == nil {
+		end.Journal = l.lastJournal(ctx, u.Invocation)
+	}
+	return end
+}
+
+// UnitRestarts is how often systemd has started a service again by itself, since somebody asked for its start.
+func (l *Live) UnitRestarts(ctx context.Context, name string) int {
+	b, err := l.connect(ctx)
+	if err != nil {
+		return 0
+	}
+	return numberProperty(ctx, b.conn.Object(managerName, unitPath(name)), "NRestarts")
+}
+
+// OwnUnit is the unit that this process is part of, or "".
+func (l *Live) OwnUnit(ctx context.Context) string {
+	b, err := l.connect(ctx)
+	if err != nil {
+		return ""
+	}
+	var at dbus.ObjectPath
+	if b.manager(ctx, "GetUnitByPID", uint32(os.Getpid())).Store(&at) != nil {
+		return ""
+	}
+	return textProperty(ctx, b.conn.Object(managerName, at), unitIface, "Id")
+}
+
+// exitOf says in words what waitid(2) tells of a process.
+func exitOf(code, status int) string {
+	const exited, killed, dumped = 1, 2, 3 // CLD_…
+	switch {
+	case code == exited && status != 0:
+		return fmt.Sprintf("exit code %d", status)
+	case code == killed, code == dumped:
+		return "signal: " + syscall.Signal(status).String()
+	}
+	return ""
+}
+
+// numberProperty is a number of a service, or 0.
+func numberProperty(ctx context.Context, object dbus.BusObject, property string) int {
+	var v dbus.Variant
+	if object.CallWithContext(ctx, properties+"Get", quiet, managerName+".Service", property).Store(&v) != nil {
+		return 0
+	}
+	switch n := v.Value().(type) {
+	case int32:
+		return int(n)
+	case uint32:
+		return int(n)
+	}
+	return 0
+}
+
+// lastJournal are the last lines that a run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment later
+// than systemd of the end.
+func (l *Live) lastJournal(ctx context.Context, invocation string) string {
+	const looks = 4
+	for look := range looks {
+		match := "_SYSTEMD_INVOCATION_ID="
+		if look == looks-1 {
+			match = "INVOCATION_ID="
+		}
+		out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, args: []string{
+			"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines), match + invocation}})
+		if err != nil {
+			return ""
+		}
+		if text := lastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
+			return text
+		}
+		if !napped(ctx, 100*time.Millisecond) {
+			break
+		}
+	}
+	return ""
+}
+
+// napped waits; false when ctx ended.
+func napped(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
