@@ -184,7 +184,7 @@ type FileAsset struct {
 type Hook struct {
 	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
 	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
-	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a unit that is there already. It is never printed
+	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a unit that is there already. One that is not enabled needs none. It is never printed
 	Manifest       secret.Text `json:"-"`
 	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
 	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)

@@ -296,7 +296,13 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
 		{name: "execContainer", set: func(*value, string) { container = true }, unlisted: true},
 	}
-	if !d.doc.dialect.lenient { // kOps has no such field
+	if disabled := (*bool)(nil); d.doc.dialect.lenient {
+		fields = append(fields, field{name: "disabled", set: func(v *value, at string) {
+			if d.optionalBool(&disabled)(v, at); disabled != nil {
+				h.Enabled = !*disabled
+			}
+		}, unlisted: true}) // kOps' older spelling
+	} else { // kOps has no such field
 		fields = append(fields, field{name: "timeout", set: d.duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout)})
 	}
 	d.mapping(v, at, fields)
@@ -310,7 +316,11 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		return h, false
 	}
 	h.Manifest = secret.New(manifest)
-	if !d.required(v, at, "name", "manifest") {
+	needed := []string{"name", "manifest"}
+	if !h.Enabled {
+		needed = needed[:1]
+	}
+	if !d.required(v, at, needed...) {
 		return h, false
 	}
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
