@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ func (b *builder) userHooks() error {
 			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
 			unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
 			state.After = append(state.After, tasks.Restart(h.Name))
+			state.After = append(state.After, b.readBy(h.Name, unit.Content)...)
 			unit.Secret = true // Environment= may hold what nobody should read in a plan
 			b.add(unit)
 		}
@@ -50,6 +52,24 @@ func beforeKubelet(h config.Hook) bool {
 	before := host.ParseUnitFile([]byte(h.Manifest.Reveal())).Values("Unit", "Before")
 	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
+
+// readBy are the files of the documents that a unit's text names, wherever it does (ExecStart=, EnvironmentFile=, LoadCredential= …), and its drop-ins.
+func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
+	named := map[string]bool{}
+	for _, path := range absolutePath.FindAllSubmatch(text, -1) {
+		named[string(path[1])] = true
+	}
+	for i := range b.in.Node.FileAssets {
+		path := b.in.Node.FileAssets[i].Path
+		if named[path] || strings.HasPrefix(path, "/etc/systemd/system/"+unit+".d/") {
+			out = append(out, tasks.FileKey(path))
+		}
+	}
+	return out
+}
+
+// absolutePath finds paths in the settings of a unit: after a space, a quote, =, : or one of the prefixes of a program or a file that may be absent.
+var absolutePath = regexp.MustCompile(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless it is a whole unit (useRawManifest).
 func hookUnit(h config.Hook) string {
