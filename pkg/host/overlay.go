@@ -103,7 +103,16 @@ func (o overlay) Unit(ctx context.Context, name string) (UnitState, error) {
 	if f, ok := o.fact("unit", name); ok && f.Unit != nil {
 		return *f.Unit, nil
 	}
-	return o.View.Unit(ctx, name)
+	state, err := o.View.Unit(ctx, name)
+	if f, ok := o.fact("file", unitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
+		switch {
+		case *f.Installs && state.File == "static":
+			state.File = "disabled"
+		case !*f.Installs && state.File == "disabled":
+			state.File = "static"
+		}
+	}
+	return state, err
 }
 
 func (o overlay) Lstat(path string) (FileInfo, error) {

@@ -13,6 +13,8 @@ type Fact struct {
 	Address *Address
 	Unit    *UnitState
 	File    *FileInfo // Size and Mode only
+	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an [Install] section; nil: it is no such file.
+	Installs *bool
 }
 
 // Pending is what upstream tasks of one plan are going to change, and which

@@ -100,6 +100,11 @@ func ParseUnitFile(content []byte) UnitFile {
 	return u
 }
 
+// Installs says that the unit can be enabled: its [Install] section says by what.
+func (u UnitFile) Installs() bool {
+	return slices.ContainsFunc([]string{"WantedBy", "RequiredBy", "UpheldBy", "Alias", "Also"}, func(key string) bool { return len(u.Values("Install", key)) > 0 })
+}
+
 // Values are all values of a setting. An empty assignment forgets those before it.
 func (u UnitFile) Values(section, key string) []string { return u.settings[section+"."+key] }
 

@@ -34,10 +34,19 @@ func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
 // Plan implements [Task]. A unit that is new does not run yet: nobody need restart it.
 func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	c, err := t.file().Plan(ctx, v)
-	if c != nil && c.Items[len(c.Items)-1].Op == Create {
+	if err != nil || c == nil {
+		return c, err
+	}
+	installs := host.ParseUnitFile(t.Content).Installs()
+	for i := range c.Pending {
+		if c.Pending[i].Key == string(t.Owns()[0]) {
+			c.Pending[i].Installs = &installs
+		}
+	}
+	if c.Items[len(c.Items)-1].Op == Create {
 		c.Asks = askReload(nil)
 	}
-	return c, err
+	return c, nil
 }
 
 // Apply implements [Task].

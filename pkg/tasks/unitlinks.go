@@ -13,7 +13,8 @@ import (
 // follows when the image boots. Nothing runs there, so nothing is started.
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
 	file, err := host.ReadUnitFile(v, t.Name)
-	if errors.Is(err, host.ErrNotExist) && v.WillExist(string(UnitFileKey(t.Name))) {
+	stale := err == nil && !file.Masked && !file.Installs()
+	if (errors.Is(err, host.ErrNotExist) || stale) && v.WillExist(string(UnitFileKey(t.Name))) {
 		// The content is only known when it is written.
 		fields := t.differs(host.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
 		if len(fields) == 0 {
