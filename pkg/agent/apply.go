@@ -110,6 +110,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := within(key, c, planned); err != nil {
 		return err
 	}
+	a.planned.drift.spare(ctx, t, c)
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}

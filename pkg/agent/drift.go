@@ -62,6 +62,20 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leavi
 	return nil
 }
 
+// spare leaves a unit alone that runs from the very text which is written again: somebody removed its file, and nothing else.
+func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
+	u, ok := t.(tasks.Unit)
+	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
+		return
+	}
+	d.mu.Lock()
+	repair := d.repairs[t.Owns()[0]] != nil
+	d.mu.Unlock()
+	if repair && !u.RunsFromElsewhere(ctx, d.view) {
+		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
+	}
+}
+
 // wasRight says that a key was as the task wants it, or was made so.
 func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
 	switch {

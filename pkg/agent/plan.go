@@ -67,6 +67,7 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 		if why := refused[key]; why != nil && c.NotHere == "" {
 			return why
 		}
+		drift.spare(ctx, t, c)
 		out.put(key, c)
 		if c.NotHere != "" {
 			return nil

@@ -21,8 +21,11 @@ var (
 // Live implements [Keeper]: of a unit, what the task sets.
 func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Unit(ctx, t.Name)
-	if err != nil || have.Load == "not-found" {
+	if err != nil || have.Load == "not-found" && !Runs(have) {
 		return "", err
+	}
+	if have.File == "" && Runs(have) && t.Enabled != nil { // its file is away: nothing says that it is not as it was left
+		have.File = word(*t.Enabled, "enabled", "disabled")
 	}
 	if t.gone(have) {
 		return "", nil

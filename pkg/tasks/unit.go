@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -31,7 +32,7 @@ func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 // Asks implements [Task].
 func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
 
-// Plan implements [Task]. A unit that is new does not run yet: nobody need restart it.
+// Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another file, or from one that somebody removed.
 func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	c, err := t.file().Plan(ctx, v)
 	if err != nil || c == nil {
@@ -44,9 +45,21 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 	}
 	if c.Items[len(c.Items)-1].Op == Create {
-		c.Asks = askReload(nil)
+		have, err := v.Unit(ctx, t.Name)
+		if err != nil && !errors.Is(err, host.ErrNotHere) {
+			return nil, err
+		}
+		if err != nil || !Runs(have) {
+			c.Asks = askReload(nil)
+		}
 	}
 	return c, nil
+}
+
+// RunsFromElsewhere says that a unit runs from another file than the task's.
+func (t Unit) RunsFromElsewhere(ctx context.Context, v host.View) bool {
+	have, err := v.Unit(ctx, t.Name)
+	return err == nil && Runs(have) && have.FragmentPath != "" && have.FragmentPath != unitDir+"/"+t.Name
 }
 
 // Apply implements [Task].

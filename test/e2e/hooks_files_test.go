@@ -8,6 +8,64 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
+// What runs of a hook is what its file says, whatever ran there before, and it ends with the hook: over a unit of the system that runs, after somebody removed the file,
+// and when the file is away as the hook goes. The same text written again restarts nothing. Red without Runs in tasks/unit.go:Plan, and in
+// tasks/keep_unit.go:Live; without agent/drift.go:spare what only lost its file is restarted.
+func TestHookRunsFromItsFile(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := bridgeStore(t)
+	plain, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+		Files: map[string]string{"/usr/lib/systemd/system/v.service": "[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n"},
+	}))
+	doc := "/srv/netwright/" + cluster + "/cluster.yaml"
+	hook := func(seconds string) {
+		n.Write(doc, string(plain)+"  hooks:\n  - name: v.service\n    manifest: |\n      ExecStart=/bin/sleep "+seconds+"\n", 0o644)
+	}
+	runs := func(want, when string) {
+		t.Helper()
+		idle(t, n)
+		if got := n.Shell(ctx, "for pid in $(pgrep -x sleep); do tr '\\0' ' ' </proc/$pid/cmdline; done"); got != want {
+			t.Errorf("%s there runs %q, want %q", when, got, want)
+		}
+	}
+	n.Must(ctx, "systemctl", "start", "v")
+	runs("/bin/sleep 1000 ", "before")
+	hook("2000")
+	n.Must(ctx, "netwright", "--once")
+	runs("/bin/sleep 2000 ", "over a unit of the system")
+
+	invocation := func() string { return n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", "v") }
+	was := invocation()
+	n.Must(ctx, "rm", "/etc/systemd/system/v.service")
+	n.Must(ctx, "netwright", "--once")
+	if invocation() != was {
+		t.Error("the same text restarted what ran from it")
+	}
+
+	n.Shell(ctx, "rm /etc/systemd/system/v.service /usr/lib/systemd/system/v.service; systemctl daemon-reload")
+	hook("3000")
+	n.Must(ctx, "netwright", "--once")
+	runs("/bin/sleep 3000 ", "after its file was removed")
+	nothingToDo(t, n)
+
+	with := n.Read(doc)
+	n.Write(doc, with+"  - name: w.service\n    manifest: |\n      ExecStart=/bin/sleep 4000\n", 0o644)
+	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, "rm /etc/systemd/system/w.service; systemctl daemon-reload")
+	n.Write(doc, with, 0o644)
+	n.Must(ctx, "netwright", "--once")
+	runs("/bin/sleep 3000 ", "after the other hook went")
+	if got := n.Shell(ctx, "find /etc/systemd/system -name 'w.service*'"); got != "" {
+		t.Errorf("left of it: %s", got)
+	}
+	nothingToDo(t, n)
+}
+
 // A dry run knows the unit file that is about to be written: where a stale one cannot be enabled, it promises what the run then does, at once. And what a hook reads is
 // there when it starts. Red without Installs in host/overlay.go, and without readBy in model/user_hooks.go.
 func TestHookOverAStaleFile(t *testing.T) {
