@@ -24,7 +24,8 @@ const undoLimit = 15 * time.Minute
 // undoCommand is for the timer and the boot, and no command for people: it
 // needs nothing but the checkpoint's own directory, neither the agent's file nor the store.
 func undoCommand(s streams) *cobra.Command {
-	return &cobra.Command{
+	check := false
+	cmd := &cobra.Command{
 		Use:    "undo",
 		Short:  "Take back a change that was not confirmed",
 		Args:   noArgs,
@@ -33,9 +34,14 @@ func undoCommand(s streams) *cobra.Command {
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
 			defer cancel()
 			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means()}}
+			if check {
+				return p.CheckUndo()
+			}
 			return p.Undo(ctx)
 		},
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")
+	return cmd
 }
 
 // means are what a checkpoint's probes need of others.

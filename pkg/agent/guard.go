@@ -190,6 +190,16 @@ func (p Pass) Undo(ctx context.Context) error {
 	return err
 }
 
+// CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no lock.
+func (p Pass) CheckUndo() error {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	return checkpoint.Check(files)
+}
+
 // undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back holds up every pass: it is an error here too.
 func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	if !p.live() {

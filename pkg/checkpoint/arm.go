@@ -130,10 +130,14 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err == nil {
 		err = j.write(ctx, h)
 	}
+	program := binaryFile
+	if err == nil {
+		program, err = rehearse(ctx, h)
+	}
 	if err != nil {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
-	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, binaryFile, "undo")
+	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, program, "undo")
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return errors.Join(err, j.disarm(ctx, h))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/systemd"
@@ -59,7 +60,7 @@ func unitFile(h *host.Host) string {
 // the boot: this one's systemd need not know of them.
 func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	if s.BootUnit {
-		if err := h.WriteFile(ctx, bootUnitFile, []byte(systemd.Undo), host.FileSpec{Mode: 0o644}); err != nil {
+		if err := h.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), host.FileSpec{Mode: 0o644}); err != nil {
 			return err
 		}
 	}
@@ -67,6 +68,14 @@ func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 		return h.Symlink(bootLink, unitFile(h))
 	}
 	return nil
+}
+
+// bootText is the unit for a host that brought none. Where no program is installed either, there is only the copy.
+func bootText(h *host.Host) string {
+	if _, err := h.Lstat(installed); !errors.Is(err, host.ErrNotExist) {
+		return systemd.Undo
+	}
+	return strings.NewReplacer("ExecStart=-", "ExecStart=", "ExecStart="+installed+" undo\n", "").Replace(systemd.Undo)
 }
 
 // dropBootUnit takes away what wantBootUnit put there.

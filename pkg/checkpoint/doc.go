@@ -22,12 +22,16 @@ const (
 	JournalFile = Dir + "/journal.json"
 	VerdictFile = Dir + "/verdict.json"
 	binaryFile  = Dir + "/agent"
+	installed   = "/usr/bin/netwright" // runs the undo where the copy cannot be run
 	// It says what was put beside Dir, and is there from before that until after: also where no journal is there yet, or any more.
 	scaffoldFile = Dir + "/scaffold.json"
 )
 
 // TimerName names the transient timer and the service that it starts.
 const TimerName = "netwright-undo-now"
+
+// checkName names the transient service that rehearses the undo.
+const checkName = "netwright-undo-check"
 
 // Reader is what is looked up through; host.View and host.FileReader are ones.
 type Reader interface {

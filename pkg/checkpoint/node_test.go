@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,21 @@ import (
 
 // inNode is set for this test program when it runs inside of a node.
 const inNode = "NETWRIGHT_TEST_IN_NODE"
+
+// TestMain lets this test program be what a checkpoint's copy is: one that is asked whether it could undo.
+func TestMain(m *testing.M) {
+	if !slices.Equal(os.Args[1:], []string{"undo", "--check"}) {
+		os.Exit(m.Run())
+	}
+	files, err := host.OpenFiles(host.Options{})
+	if err == nil {
+		err = Check(files)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 const (
 	unitsBefore = `

@@ -67,6 +67,31 @@ func (h *Host) StartTimer(ctx context.Context, name, description, unit string, a
 	})
 }
 
+// TryService runs a command once as the transient service NAME.service, confined as [Host.StartTimer] confines it, and waits for its end: an error where
+// it could not be run or failed. [ErrNotHere] where no systemd runs.
+func (h *Host) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
+	b, err := h.units.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("try %s: %w", command[0], err)
+	}
+	service := append([]unitProperty{
+		property("Description", description),
+		property("Type", "oneshot"),
+		property("TimeoutStartUSec", uint64(limit/time.Microsecond)),
+		property("ExecStart", []execStart{{command[0], command, false}}),
+		property("DefaultDependencies", false),
+		property("CollectMode", "inactive-or-failed"),
+	}, confined(unit, b.release(ctx))...)
+	result, err := b.job(ctx, "StartTransientUnit", name+".service", "replace", service, []auxUnit{})
+	if err != nil {
+		return fmt.Errorf("try %s: %w", command[0], explainUnit(err))
+	}
+	if result != "done" {
+		return fmt.Errorf("try %s: %s: see `journalctl -u %s`", command[0], result, name)
+	}
+	return nil
+}
+
 // StopTimer stops a timer of [Host.StartTimer]; one that is not there is
 // success. A service that it has already started goes on.
 func (h *Host) StopTimer(ctx context.Context, name string) error {

@@ -41,6 +41,9 @@ func run(ctx context.Context) error {
 			return err
 		},
 	}}
+	if len(os.Args) > 2 && os.Args[1] == "undo" { // --check
+		return checkpoint.Check(h)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "undo" {
 		_, err := checkpoint.Undo(ctx, h, settings)
 		return err
