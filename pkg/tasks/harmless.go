@@ -246,8 +246,7 @@ func NotLive(t Task, facts *host.Facts) bool {
 			left, ok := host.SourcePorts("", t.Value)
 			return !ok || left < leastPorts
 		}
-		s, known := spanOf(key)
-		return sysctlDisruption(key, t.Value) == NoDisruption && (!known || !s.holds(t.Value, ""))
+		return sysctlDisruption(key, t.Value) == NoDisruption && !inRange(key, t.Value, "")
 	case File:
 		return !NetworkFile(t.Path) && !HarmlessPlace(t.Path, facts) && !bootOnlyFile(t.Path)
 	case UnitState:

@@ -39,8 +39,7 @@ func least(from int64) span { return span{from: from, to: 1 << 40, raise: true} 
 // (kernel.rst, vm.rst, fs.rst, net.rst) and Documentation/networking/ip-sysctl.rst. A lower bound is
 // the kernel's own default, or the least that kubelet asks for.
 //
-// Not here: net.ipv4.tcp_rmem and tcp_wmem, of which small values stop all of TCP; whatever has to
-// do with ARP, neighbours' solicitations, rp_filter, timeouts; and to switch forwarding off, or IPv6
+// Not here: whatever has to do with ARP, neighbours' solicitations, rp_filter, timeouts; and to switch forwarding off, or IPv6
 // forwarding on, by which a node loses what routers advertise.
 var harmlessSysctls = map[string]span{
 	// What follows a crash. kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
@@ -111,6 +110,34 @@ func spanOf(key string) (span, bool) {
 	return s, ok
 }
 
+// harmlessBuffers are the sysctls of TCP's buffers, which have three sizes in bytes: the least, that
+// of a new connection, and the most. The number is the smallest for a new connection: the kernel's
+// own default. Small values stop all of TCP, "1 1 1" at once.
+var harmlessBuffers = map[string]int64{"net.ipv4.tcp_rmem": 87380, "net.ipv4.tcp_wmem": 16384}
+
+// buffersHold says that three sizes leave a connection what it needs, and the machine its memory.
+func buffersHold(value string, begin int64) bool {
+	const page, most = 4096, 1 << 28
+	var sizes []int64
+	for field := range strings.FieldsSeq(value) {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return false
+		}
+		sizes = append(sizes, n)
+	}
+	return len(sizes) == 3 && sizes[0] >= page && sizes[1] >= begin && slices.IsSorted(sizes) && sizes[2] <= most
+}
+
+// inRange says that a value of a key is harmless, whatever the host.
+func inRange(key, value, have string) bool {
+	if begin, ok := harmlessBuffers[key]; ok {
+		return buffersHold(value, begin)
+	}
+	s, ok := spanOf(key)
+	return ok && s.holds(value, have)
+}
+
 // sysctlKindHarmless is the proof of a sysctl.
 func sysctlKindHarmless(ctx context.Context, t Sysctl, c *Change, on Ground) bool {
 	have := ""
@@ -129,8 +156,7 @@ func sysctlHarmless(ctx context.Context, key, value, have string, on Ground) boo
 	if key == host.ReservedPorts {
 		return portsLeft(value, on)
 	}
-	s, ok := spanOf(key)
-	if !ok || !s.holds(value, have) {
+	if !inRange(key, value, have) {
 		return false
 	}
 	return !strings.HasPrefix(key, bridgeKeys) || !behindBridge(ctx, on)

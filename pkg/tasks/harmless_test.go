@@ -41,7 +41,13 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 			{"net.core.rmem_max", "212992", "212992", true},
 			{"net.core.rmem_max", "212991", "212992", false},
 			{"net.core.netdev_max_backlog", "999", "1000", false},
-			{"net.ipv4.tcp_rmem", "4096 87380 16777216", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "4096 87380 16777216", "4096 131072 6291456", true},
+			{"net.ipv4.tcp_rmem", "4096 87379 16777216", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "4095 87380 16777216", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "4096 87380 80000", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "4096 87380 268435457", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "87380", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_wmem", "4096 16384 4194304", "4096 16384 4194304", true},
 			{"net.ipv4.tcp_rmem", "1 1 1", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_retries2", "0", "15", false},
 			{"net.ipv4.neigh.host0.mcast_solicit", "0", "3", false},
@@ -123,7 +129,7 @@ func TestLinesProvedHarmless(t *testing.T) {
 		want                      bool
 	}{
 		{"a limit", ownSysctls, "", "# ours\n-fs.file-max = 2097152\nnet.ipv4.ip_forward = 1\n", true},
-		{"another", ownSysctls, "", "net.ipv4.tcp_rmem = 4096 87380 16777216\n", false},
+		{"another", ownSysctls, "", "net.ipv4.tcp_rmem = 1 1 1\n", false},
 		{"one beside it", ownSysctls, "net.ipv4.tcp_rmem = 1 1 1\n", "net.ipv4.tcp_rmem = 1 1 1\nkernel.panic = 10\n", true},
 		{"another value", ownSysctls, "kernel.panic = 1\n", "kernel.panic = 10\n", true},
 		{"a value that is none", ownSysctls, "kernel.panic = 1\n", "kernel.panic = -1\n", false},
