@@ -161,6 +161,8 @@ func (p Pass) inForce(ctx context.Context, d *Desired, good *ledger.LastGood, w 
 // barred says why a class of change is not taken before a person says so, or publishes something else; "" if it is.
 func barred(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
+	case u.Freeze:
+		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is false, or on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
 	case class > tasks.ParseClass(u.Auto):
 		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) takes no more than %s by itself: let it go on this node with `agent resume --apply`",
 			class, why, n.Origin("spec.update.auto"), u.Auto)

@@ -240,6 +240,29 @@ func TestPercent(t *testing.T) {
 	})
 }
 
+// A freeze holds live changes back too, and no repair. The line that keeps it: update.go, barred.
+func TestFreeze(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s, freeze: true}", "one") // a first configuration is no change
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 0s, freeze: true}", "three")
+		later(11 * time.Minute)
+		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Fatalf("it was taken: %+v", u)
+		}
+		put(t, b.root, "/etc/motd", "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair waited: %q", got)
+		}
+		publish(t, "{splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "three" {
+			t.Errorf("it was not taken when the freeze was over: %q", got)
+		}
+	})
+}
+
 // The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and never beyond a window.
 func TestTheFleetIsSpread(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -15,8 +15,10 @@ type Update struct {
 	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment within that time, by a hash of its name
 	Splay Duration `json:"splay"`
 	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it is raised
-	Percent int      `json:"percent"`
-	Window  []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
+	Percent int `json:"percent"`
+	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is false again
+	Freeze bool     `json:"freeze,omitempty"`
+	Window []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
 }
 
 // The defaults of [Update], and how far a fleet may be spread.
@@ -32,6 +34,7 @@ func (d *decoder) update(u *Update) []field {
 		{name: "auto", set: d.choice(&u.Auto, "live", "reload", "restart")},
 		{name: "splay", set: d.duration((*time.Duration)(&u.Splay), 0, maxSplay)},
 		{name: "percent", set: d.number(&u.Percent, 0, 100)},
+		{name: "freeze", set: d.boolean(&u.Freeze)},
 		{name: "window", set: func(v *value, at string) {
 			u.Window = nil
 			d.list(func(v *value, item string) {
