@@ -34,7 +34,9 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	f := serve(t)
 	s, good := goodStore(t)
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("9s")}}))
-	t.Logf("the first configuration takes %d checkpoints", once(t, n))
+	if got := once(t, n); got != 1 { // by forwarding IPv6 a node loses what routers advertise; all else is proved
+		t.Errorf("the first configuration took %d checkpoints", got)
+	}
 	nothingToDo(t, n)
 	document := "/srv/netwright/" + cluster + "/cluster.yaml"
 	file := func(path string) string {
