@@ -35,12 +35,18 @@ var (
 		"poweroff.target halt.target kexec.target soft-reboot.target sleep.target suspend.target hibernate.target hybrid-sleep.target suspend-then-hibernate.target")
 )
 
-// merged are names of directories that are links on a host with a merged /usr; elsewhere both have their programs.
-var merged = strings.NewReplacer("^/bin/", "/usr/bin/", "^/sbin/", "/usr/sbin/", "^/lib/", "/usr/lib/", "^/var/run/", "/run/", "^", "")
+// merged are directories that are links on a host with a merged /usr, and where they lead; elsewhere both have their programs.
+var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"}, {"/var/run/", "/run/"}}
 
 // canonical is a path as the rule is written, however it is spelt.
 func canonical(at string) string {
-	at = merged.Replace("^" + path.Clean(at))
+	at = path.Clean(at)
+	for _, link := range merged {
+		if below, ok := strings.CutPrefix(at, link[0]); ok {
+			at = link[1] + below
+			break
+		}
+	}
 	if name, ok := strings.CutPrefix(at, "/usr/sbin/"); ok && name != "init" {
 		return "/usr/bin/" + name // one directory by now, with some
 	}
@@ -52,7 +58,7 @@ func reservedFile(at string) string {
 	at = canonical(at)
 	for _, group := range reservedPaths {
 		for dir := range strings.FieldsSeq(group.paths) {
-			if at == dir || strings.HasPrefix(at, dir+"/") {
+			if below, ok := strings.CutPrefix(at, dir); ok && (below == "" || below[0] == '/') {
 				return group.why
 			}
 		}

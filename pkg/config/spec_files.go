@@ -101,9 +101,9 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
 func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
-	said, field := v.get("path"), at+".path"
+	said, name := v.get("path"), ".path"
 	if said == nil {
-		said, field = v.get("name"), at+".name"
+		said, name = v.get("name"), ".name"
 	}
 	if dir, _ := notForFiles(said.str()); dir != "" {
 		return // an error on nodes too
@@ -115,7 +115,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
 			if f.Path == said.str() {
 				what = "that is " + why
 			}
-			f.Refused = d.refuse(said, field, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
+			f.Refused = d.refuse(said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
 			continue
 		}
 		if !slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(f.Path), dir) }) {
@@ -123,7 +123,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
 		}
 		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
 			if why := reservedText(string(text)); why != "" {
-				f.Refused = d.refuse(said, field, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
+				f.Refused = d.refuse(said, at+name, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
 			}
 		}
 	}
