@@ -17,8 +17,9 @@ func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 		"the runtime":       {Journal{Effects: []string{"restart containerd.service", "restart kubelet.service"}}, 0},
 		"a mount":           {Journal{Units: []Unit{{Name: "sys-fs-bpf.mount"}}}, 0},
 		"udev reads":        {Journal{Effects: []string{"reload systemd-udevd.service"}}, 0},
-		"a hook starts":     {Journal{Units: []Unit{{Name: "settle.service"}}}, 10 * time.Second},
-		"a hook restarts":   {Journal{Effects: []string{"daemon-reload", "restart settle.service"}}, 10 * time.Second},
+		"a hook starts":     {Journal{Units: []Unit{{Name: "settle.service"}}}, 3 * time.Second},
+		"a hook restarts":   {Journal{Effects: []string{"daemon-reload", "restart settle.service"}}, 3 * time.Second},
+		"both":              {Journal{Units: []Unit{{Name: "settle.service"}}, Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
 		"networkd reloads":  {Journal{Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
 		"firewalld started": {Journal{Units: []Unit{{Name: "firewalld.service"}}}, 10 * time.Second},
 	} {

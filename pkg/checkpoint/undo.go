@@ -66,21 +66,31 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 }
 
 // steady is how long the probes must pass without a break. Units act when we have long gone on: those
-// of the network on their files, those of hooks on whatever their programs do. What netlink and
-// sysctls change is changed at once.
-func (j *Journal) steady() time.Duration {
+// of the network on their files, those of hooks on whatever their programs do. Nobody knows how long
+// a hook takes; each node with a new one waits for this at its boot. What netlink and sysctls change
+// is changed at once.
+func (j *Journal) steady() (steady time.Duration) {
+	var units []string
 	for _, effect := range j.Effects {
-		if _, unit, _ := strings.Cut(effect, " "); tasks.ActsLate(unit) {
-			return j.Window / 3
-		}
+		_, unit, _ := strings.Cut(effect, " ")
+		units = append(units, unit)
 	}
 	for _, unit := range j.Units {
-		if tasks.ActsLate(unit.Name) {
+		units = append(units, unit.Name)
+	}
+	for _, unit := range units {
+		switch {
+		case tasks.NetworkUnit(unit):
 			return j.Window / 3
+		case tasks.ActsLate(unit):
+			steady = min(j.Window/3, hookSteady)
 		}
 	}
-	return 0
+	return steady
 }
+
+// hookSteady is how long the probes must pass after a unit of a hook was started.
+const hookSteady = 3 * time.Second
 
 // Undo takes an unconfirmed change back: by the timer, at the next boot, or by
 // the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.

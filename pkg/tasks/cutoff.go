@@ -52,6 +52,9 @@ var networkUnits = map[string]bool{
 	"firewalld.service": true, "nftables.service": true, "iptables.service": true, "ip6tables.service": true, "netfilter-persistent.service": true, "ufw.service": true,
 }
 
+// NetworkUnit says that a unit sets the node's own network up.
+func NetworkUnit(name string) bool { return networkUnits[name] }
+
 // ActsLate says that what a unit does with a change, it does when everybody else has long gone on:
 // one that sets the node's own network up, and one of a hook, of which nobody knows what it does.
 // Not what runs pods, what mounts, and udev, which only acts on what comes. "" is no unit.
