@@ -132,7 +132,7 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	if j.Boot == bootID(h) {
 		failed = j.attempt(ctx, h, s.Means)
 	}
-	why := "the agent ended before the change was confirmed"
+	why := agentEnded
 	if len(failed) > 0 {
 		why = failed.String()
 	}
