@@ -37,7 +37,11 @@ func sandboxRoot(keep []string) error {
 	}
 	root := stage + "/root"
 	for i, at := range disks {
-		if err := overlayOver(at, filepath.Join(root, at), fmt.Sprintf("%s/%d", stage, i)); err != nil {
+		err := overlayOver(at, filepath.Join(root, at), fmt.Sprintf("%s/%d", stage, i))
+		if errors.Is(err, os.ErrNotExist) && !isDir(at) {
+			continue // its directory was removed meanwhile, which takes the mount away in every namespace
+		}
+		if err != nil {
 			return err
 		}
 	}
