@@ -49,7 +49,7 @@ func (l *Live) UnitEnd(ctx context.Context, name string) UnitEnd {
 		}
 	}
 	if u, err := l.Unit(ctx, name); err == nil {
-		end.Journal = l.lastJournal(ctx, u.Invocation)
+		end.Journal = l.lastJournal(ctx, u)
 	}
 	return end
 }
@@ -103,22 +103,29 @@ func numberProperty(ctx context.Context, object dbus.BusObject, property string)
 	return 0
 }
 
-// lastJournal are the last lines that a run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment later
-// than systemd of the end.
-func (l *Live) lastJournal(ctx context.Context, invocation string) string {
-	const looks = 4
+// lastJournal are the last lines that the last run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment
+// later than systemd of the end, and then reads the invocation from a link that systemd has removed by that time: such a line names the unit alone.
+func (l *Live) lastJournal(ctx context.Context, u UnitState) string {
+	began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
+	own := []string{
+		"_SYSTEMD_INVOCATION_ID=" + u.Invocation,
+		fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name),
+	}
+	const looks = 5
 	for look := range looks {
-		match := "_SYSTEMD_INVOCATION_ID="
+		of := own
 		if look == looks-1 {
-			match = "INVOCATION_ID="
+			of = append(own, "INVOCATION_ID="+u.Invocation)
 		}
-		out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, args: []string{
-			"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines), match + invocation}})
-		if err != nil {
-			return ""
-		}
-		if text := lastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
-			return text
+		for _, match := range of {
+			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
+			out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, args: args})
+			if err != nil {
+				return ""
+			}
+			if text := lastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
+				return text
+			}
 		}
 		if !napped(ctx, 100*time.Millisecond) {
 			break

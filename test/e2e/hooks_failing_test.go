@@ -26,6 +26,7 @@ func TestHookThatFails(t *testing.T) {
 	const script = "Type=oneshot\n      RemainAfterExit=yes\n      ExecStart=/bin/sh -c "
 	for _, row := range []struct{ name, manifest, timeout, says string }{
 		{"at-once", script + `"echo no luck; exit 3"`, "", "at-once.service: it failed (exit-code, exit code 3): no luck"},
+		{"unheard", script + `"kill -STOP $(pidof systemd-journald); echo no luck; exit 6"`, "", "unheard.service: it failed (exit-code, exit code 6): no luck"},
 		{"later", script + `"sleep 2; echo no luck; exit 4"`, "", "later.service: it failed (exit-code, exit code 4): no luck"},
 		{"dies", "ExecStart=/bin/false", "", "dies.service: it failed (exit-code, exit code 1)"},
 		{"no-program", "ExecStart=/no/such/program", "", "no-program.service: it failed (exit-code, exit code 203)"},
@@ -39,6 +40,10 @@ func TestHookThatFails(t *testing.T) {
 		}
 		n.Write(doc, text+"    manifest: |\n      "+row.manifest+"\n", 0o644)
 		for _, run := range []string{"first", "second"} {
+			if row.name == "unheard" { // journald stands still until systemd has forgotten the run
+				n.Must(ctx, "systemd-run", "/bin/sh", "-c", "j=$(pidof systemd-journald); until grep -q '^State:.T' /proc/$j/status; do sleep 0.02; done; "+
+					"until systemctl is-failed unheard; do sleep 0.02; done; sleep 0.1; kill -CONT $j")
+			}
 			said := messages(planOf(t, n.Run(ctx, "netwright", "--once", "-o", "json"), 1), report.Failed)
 			if !strings.Contains(said, row.says) || !strings.Contains(said, "journalctl -u "+row.name+".service") && row.name != "no-unit" || strings.Contains(said, "another program") {
 				t.Errorf("%s, the %s run says: %s", row.name, run, said)
