@@ -131,7 +131,7 @@ func eventually(ctx context.Context, t testing.TB, n *node.Node, script string) 
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, fmt.Errorf("never true: %s", script)) // it only ends what hangs
 	defer cancel()
-	for n.Run(ctx, "sh", "-c", script).Code != 0 {
+	for !n.Is(ctx, script) {
 		select {
 		case <-ctx.Done():
 			t.Fatal(context.Cause(ctx))

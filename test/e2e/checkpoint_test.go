@@ -269,7 +269,7 @@ func (c cut) settled(t *testing.T, n *node.Node) {
 func until(t *testing.T, n *node.Node, what, condition string) {
 	t.Helper()
 	end := time.Now().Add(5 * time.Minute) // it only ends what hangs
-	for n.Run(t.Context(), "/bin/sh", "-c", condition).Code != 0 {
+	for !n.Is(t.Context(), condition) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came that %s (%s)\n%s", what, condition, n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "40", "-u", "cutting", "-u", "netwright-undo-now", "-u", "netwright-undo").Stdout)
 		}

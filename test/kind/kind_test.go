@@ -149,7 +149,7 @@ func (l lab) is(what, name, address string) {
 func (l lab) until(what, condition string) {
 	l.t.Helper()
 	end := time.Now().Add(2 * time.Minute) // it only ends what hangs
-	for l.n.Run(l.t.Context(), "/bin/sh", "-c", condition).Code != 0 {
+	for !l.n.Is(l.t.Context(), condition) {
 		if time.Now().After(end) {
 			said := l.n.Run(l.t.Context(), "journalctl", "-b", "--no-pager", "-n", "40").Stdout
 			l.t.Fatalf("it never came that %s (%s)\n%s%s", what, condition, l.n.Read("/etc/hosts"), said)

@@ -47,6 +47,16 @@ func (n *Node) Shell(ctx context.Context, script string) string {
 	return n.Must(ctx, "/bin/sh", "-euc", script)
 }
 
+// Is says whether a condition of the shell holds now. It costs little, and is for what is asked again and again: no unit of the node is made for it.
+func (n *Node) Is(ctx context.Context, condition string) bool {
+	n.t.Helper()
+	result, err := n.enter(ctx, "/bin/sh", "-c", condition)
+	if err != nil {
+		n.t.Fatalf("node %s: asking whether %s: %v", n.name, condition, err)
+	}
+	return result.Code == 0
+}
+
 // Start starts a command as the transient service unit of the given name, and does not wait for its end. The service dies with the node.
 func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
 	n.t.Helper()
