@@ -52,19 +52,20 @@ const (
 
 // Tests of test/e2e by what they are about: a suite of each, so that they run side by side. What no pattern has is in the suite e2e.
 const (
-	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated: they compute
+	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
 	undoing  = "^Test(Checkpoint|StoreOutage|Hook|ReadyWaits|WhatAChange|Undo|ResetThat|ContainerdIsTakenBack|AChangedConf|DefaultProbes|Daemon|Drift|Fights)"
 )
 
 // named are the suites that are not just "the rest". The longest of a lane stand first.
 var named = []suite{
-	{name: "machines", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/e2e", "./test/cleanup"}, full: []string{"NETWRIGHT_IMAGES=1"}},
+	{name: "machines", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/e2e"}, full: []string{"NETWRIGHT_IMAGES=1"}},
+	{name: "torture", set: "test", lane: waits, dir: "test/torture", args: []string{"-count=1", "."},
+		full: []string{"NETWRIGHT_TORTURE=full"}, rare: "kills, power cuts and fuzzing"},
+	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}},
 	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "undo", set: "test", lane: waits, args: []string{"-run=" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
-	{name: "torture", set: "test", lane: waits, dir: "test/torture", args: []string{"-count=1", "."},
-		full: []string{"NETWRIGHT_TORTURE=full"}, rare: "kills, power cuts and fuzzing"},
 	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}},
 	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
 	{name: "kubernetes", set: "ci", lane: waits, args: []string{"-count=1", "./test/kubernetes/..."}, env: []string{kubernetes}},
