@@ -24,6 +24,7 @@ var firstBoots = []struct {
 // A machine with a kernel of its own that has never seen us becomes a node at its first boot, in each of the ways, whatever happens to it meanwhile. Where all is asked
 // for, two ways go on at once on two processors: -parallel 1 for figures.
 func TestImages(t *testing.T) {
+	t.Parallel()
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			if w.name != "http" {
