@@ -53,6 +53,9 @@ func New(dir, image string) (*Recorder, error) {
 		return nil, errors.Join(err, r.file.Close())
 	}
 	go func() { r.served <- r.serve() }()
+	if err := refusePoll(front); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
 }
 

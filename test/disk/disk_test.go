@@ -1,0 +1,31 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+// A process that serves a disk opens it too. Red without refusePoll: it hangs, on one processor at once.
+func TestWhoServesTheDiskMayOpenIt(t *testing.T) {
+	needs.Root(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	dir := t.TempDir()
+	image := filepath.Join(dir, "image")
+	if err := os.WriteFile(image, []byte("what is on it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(dir, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(d.Path()); err != nil || string(got) != "what is on it" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
