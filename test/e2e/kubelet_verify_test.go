@@ -76,7 +76,8 @@ func (k *kubelets) broken(t *testing.T, mode, service string) {
 	t.Helper()
 	ctx := t.Context()
 	first, second := k.nodes[0], k.nodes[1]
-	refusal, rules := `iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints'`, "KUBE-SVC"
+	// kube-proxy writes the filter table first; until it has written nat, too, what is for CoreDNS still goes there.
+	refusal, rules := `{ iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints' && ! iptables-save -t nat | grep -q 'kube-system/kube-dns:dns cluster IP'; }`, "KUBE-SVC"
 	if mode == "nftables" {
 		refusal, rules = `nft list map ip kube-proxy no-endpoint-services | grep -q '10\.96\.0\.10 '`, "table ip kube-proxy"
 	}
