@@ -106,10 +106,10 @@ func numberProperty(ctx context.Context, object dbus.BusObject, property string)
 // lastJournal are the last lines that the last run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment
 // later than systemd of the end, and then reads the invocation from a link that systemd has removed by that time: such a line names the unit alone.
 func (l *Live) lastJournal(ctx context.Context, u UnitState) string {
-	began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
-	own := []string{
-		"_SYSTEMD_INVOCATION_ID=" + u.Invocation,
-		fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name),
+	own := []string{"_SYSTEMD_INVOCATION_ID=" + u.Invocation}
+	if u.StartedUS > 0 { // else every line of an earlier unit of its name would be one of it
+		began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
+		own = append(own, fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name))
 	}
 	const looks = 5
 	for look := range looks {
