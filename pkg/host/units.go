@@ -172,11 +172,26 @@ func (u *units) look(ctx context.Context, name string) (UnitState, error) {
 // ownProperty is a text that only units of one's kind have, as the Type of a
 // service and the Result of its last run, or "" where the kind has none.
 func ownProperty(ctx context.Context, object dbus.BusObject, name, property string) string {
+	return textProperty(ctx, object, ownInterface(name), property)
+}
+
+// ownProperties are all that only units of one's kind have, as they are at one moment, or none: of a
+// unit that systemd starts again and again, two questions have answers of two runs.
+func ownProperties(ctx context.Context, object dbus.BusObject, name string) unitProperties {
+	var p unitProperties
+	if object.CallWithContext(ctx, properties+"GetAll", quiet, ownInterface(name)).Store(&p) != nil {
+		return nil
+	}
+	return p
+}
+
+// ownInterface is that of a kind of unit, as org.freedesktop.systemd1.Service.
+func ownInterface(name string) string {
 	kind := name[strings.LastIndexByte(name, '.')+1:]
 	if kind == "" {
 		return ""
 	}
-	return textProperty(ctx, object, managerName+"."+strings.ToUpper(kind[:1])+kind[1:], property)
+	return managerName + "." + strings.ToUpper(kind[:1]) + kind[1:]
 }
 
 // textProperty is a text, or "" where there is none.

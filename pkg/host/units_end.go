@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -40,11 +39,10 @@ func (l *Live) UnitEnd(ctx context.Context, name string) UnitEnd {
 	object := b.conn.Object(managerName, unitPath(name))
 	const flaps = 20 // looks at one that systemd starts again and again: while it is being started there is no end to see
 	for range flaps {
-		end.Result = ownProperty(ctx, object, name, "Result")
-		if path.Ext(name) == ".service" {
-			end.Code = exitOf(numberProperty(ctx, object, "ExecMainCode"), numberProperty(ctx, object, "ExecMainStatus"))
-		}
-		if end.Result != "success" || numberProperty(ctx, object, "NRestarts") == 0 || !napped(ctx, 50*time.Millisecond) {
+		own := ownProperties(ctx, object, name)
+		end.Result, _ = own["Result"].Value().(string)
+		end.Code = exitOf(integer(own["ExecMainCode"]), integer(own["ExecMainStatus"]))
+		if end.Result != "success" || integer(own["NRestarts"]) == 0 || !napped(ctx, 50*time.Millisecond) {
 			break
 		}
 	}
@@ -94,6 +92,11 @@ func numberProperty(ctx context.Context, object dbus.BusObject, property string)
 	if object.CallWithContext(ctx, properties+"Get", quiet, managerName+".Service", property).Store(&v) != nil {
 		return 0
 	}
+	return integer(v)
+}
+
+// integer is that of a property, or 0.
+func integer(v dbus.Variant) int {
 	switch n := v.Value().(type) {
 	case int32:
 		return int(n)

@@ -139,6 +139,26 @@ func testFailedJobs(t *testing.T) {
 	}
 }
 
+// The result and the exit code of a unit that systemd starts again and again are those of one run.
+func testUnitEnds(t *testing.T) {
+	h := openNode(t)
+	if err := h.StartUnit(t.Context(), "flaps.service", true); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for range 20 {
+		end := h.UnitEnd(t.Context(), "flaps.service")
+		seen[end.String()]++
+	}
+	if err := h.StopUnit(t.Context(), "flaps.service", true); err != nil {
+		t.Error(err)
+	}
+	delete(seen, "success") // it runs
+	if seen["exit-code, exit code 5"] == 0 || len(seen) != 1 {
+		t.Errorf("it ended by %v", seen)
+	}
+}
+
 func testUnitFiles(t *testing.T) {
 	h := openNode(t)
 	ctx := t.Context()
