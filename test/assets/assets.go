@@ -133,7 +133,7 @@ func built(t testing.TB, name, module string, build func(source, dir string) err
 const small = "-s -w"
 
 func build(source, dir, ldflags string, environment ...string) error {
-	return run(source, environment, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+ldflags, "-o", dir+"/", "tool")
+	return run(source, environment, "go", "build", "-buildvcs=false", "-ldflags="+ldflags, "-o", dir+"/", "tool")
 }
 
 func cni(t testing.TB) string {

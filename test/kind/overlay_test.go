@@ -127,7 +127,7 @@ func built(t *testing.T) (agent string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	agent = filepath.Join(t.TempDir(), "agent")
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-overlay", flag, "-o", agent, "./cmd/agent"}
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", flag, "-o", agent, "./cmd/agent"}
 	if out, err := run(t, args...); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

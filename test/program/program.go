@@ -75,7 +75,7 @@ func link(path, arch, dir string, tags []string) error {
 		return err
 	}
 	defer lock.Close()
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", shared, module+dir)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-ldflags=-s -w", "-o", shared, module+dir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
