@@ -77,7 +77,7 @@ var named = []suite{
 	{name: "storm", set: "test", lane: waits, args: []string{"./test/storm"}, full: []string{"NETWRIGHT_STORM=1000"}},
 	{name: "images", set: "all", lane: waits, args: []string{"-count=1", "./images"}, env: []string{"NETWRIGHT_IMAGES=1"}},
 	{name: "kubernetes", set: "ci", lane: builds, args: []string{"-count=1", "./test/kubernetes/..."}, env: []string{kubernetes}},
-	{name: "plugins", set: "test", lane: builds, args: []string{"./test/plugins"}},
+	{name: "plugins", set: "test", lane: builds, args: []string{"./test/plugins"}, full: []string{"NETWRIGHT_PLUGINS=full"}},
 	{name: "alerts", set: "test", lane: builds, dir: "test/alerts", args: []string{"-count=1", "."}},
 	{name: "lint", set: "ci", lane: computes, command: []string{"make", "lint"}},
 	{name: "rules", set: "test", lane: computes, dir: "tools", args: []string{"-count=1", "./..."}},
