@@ -101,6 +101,9 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return why
 	}
 	planned := a.planned.get(key)
+	if planned != nil {
+		c.Proof = planned.Proof
+	}
 	if planned == nil && a.disturbed(t) {
 		return t.Apply(ctx, a.host, c) // as it was when the pass began: no change
 	}

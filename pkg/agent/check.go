@@ -94,7 +94,33 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 		return out
 	}
 	out.Tasks = g.Len()
+	if was := notLive(g.Order(), facts); was != "" {
+		out.Notes = append(out.Notes, was)
+	}
 	return out
+}
+
+// mostNamed is how many tasks a note names.
+const mostNamed = 10
+
+// notLive names what the documents ask for by themselves and was class live before a change had to
+// be proved harmless (docs/adr/0005); "" if that is nothing.
+func notLive(list []tasks.Task, facts *host.Facts) string {
+	var names []string
+	for _, t := range list {
+		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && tasks.NotLive(t, facts) {
+			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], t.Origin()))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names) - mostNamed; n > 0 {
+		names, more = names[:mostNamed], fmt.Sprintf(", and %d more", n)
+	}
+	return "a change of these was class live and is reload now, since nothing proves it harmless: it is made under a checkpoint, and waits for spec.update's splay and window: " +
+		strings.Join(names, ", ") + more
 }
 
 // assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked where private keys are not kept.

@@ -78,15 +78,20 @@ func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 
 // wasRight says that a key was as the task wants it, or was made so.
 func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
-	rec, kept := d.custody.record(e.Key)
 	switch {
-	case !kept || e.Released || e.Task == nil || !e.Task.Same(rec.Recorded), e.Pending && !e.Again:
+	case !d.sameTask(e):
 		return false
 	case tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot && d.custody.led.Head().Boot != d.boot:
 		return false // it went with the boot
 	}
 	set, issued := t.(tasks.CertificateSet)
 	return !issued || set.Source == "" || d.altered(ctx, set)
+}
+
+// sameTask says that the key of an entry was right for the very task that is wanted now.
+func (d *drift) sameTask(e ledger.Entry) bool {
+	rec, kept := d.custody.record(e.Key)
+	return kept && !e.Released && e.Task != nil && e.Task.Same(rec.Recorded) && (!e.Pending || e.Again)
 }
 
 // altered says that somebody changed a certificate that was issued to the node. Its task is the same when it is renewed.

@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// guard keeps a pass from cutting the node off. A nil guard is that of a pass
-// which cannot: it costs nothing and does nothing.
+// guard keeps a pass from cutting the node off. A nil guard is that of a pass of which every change
+// is proved: it costs nothing and does nothing.
 type guard struct {
 	point *checkpoint.Checkpoint
 	end   context.CancelCauseFunc // of the run
@@ -32,10 +32,10 @@ type guard struct {
 // errTooLong ends a run that may have cut the node off and does not come to its end.
 var errTooLong = errors.New("the change did not come to its end in time")
 
-// guard looks whether any change may cut the node off. If so it keeps in mind
+// guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
-	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), cutsOff) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), cutsOff) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
 		return nil, ctx, nil
 	}
 	before, err := r.remember(p.by())
@@ -77,11 +77,8 @@ func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.
 // live says that the pass works on the running host, and not on an image or in a sandbox.
 func (p Pass) live() bool { return !p.Host.Sandbox && (p.Host.Root == "" || p.Host.Root == "/") }
 
-// cutsOff says that a change is made under a checkpoint only.
-func cutsOff(c *tasks.Change) bool {
-	return c.NotHere == "" && (c.Disruption == tasks.MayCutOff ||
-		slices.ContainsFunc(c.Items, func(it tasks.Item) bool { return tasks.NetworkFile(tasks.FileOf(it.Key)) }))
-}
+// unproved says that a change is made under a checkpoint only.
+func unproved(c *tasks.Change) bool { return c.NotHere == "" && c.Proof == tasks.Unproved }
 
 // undoable adds the keys that change and that an undo brings back.
 func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes) {
@@ -119,7 +116,7 @@ func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err er
 // before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
 func (g *guard) before(ctx context.Context, c *tasks.Change) error {
-	if g == nil || !cutsOff(c) {
+	if g == nil || !unproved(c) {
 		return nil
 	}
 	g.once.Do(func() {

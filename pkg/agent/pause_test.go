@@ -26,13 +26,13 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 		if err != nil || !strings.HasSuffix(z.String(), "by alice: swapping the uplink") {
 			t.Fatalf("%v %v", z, err)
 		}
-		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
 			t.Fatal(err)
 		}
 		publish(t, "{auto: restart, splay: 0s}", "two")
 		before := tree(t, b.root)
 		later(11 * time.Minute)
-		if after := tree(t, b.root); len(after) != len(before) || b.has("/etc/hello") {
+		if after := tree(t, b.root); len(after) != len(before) || b.has("/etc/motd") {
 			t.Errorf("a paused node was changed: %v, was %v", after, before)
 		}
 		s := heard.last()
@@ -61,15 +61,15 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b.manager = &manager{}
 	b.daemon.Manager = b.manager
 	b.live(t, func(t *testing.T) { // time begins anew for it: the pause has its whole hour
-		if b.manager.count("ready") != 1 || b.has("/etc/hello") {
+		if b.manager.count("ready") != 1 || b.has("/etc/motd") {
 			t.Error("a daemon that starts holds kubelet back, or changes a paused node")
 		}
 		later(time.Hour - time.Minute)
-		if b.has("/etc/hello") {
+		if b.has("/etc/motd") {
 			t.Error("it ended early")
 		}
 		later(time.Minute + time.Second)
-		if !b.has("/etc/hello") || read(t, b.root, "/etc/hello") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
+		if !b.has("/etc/motd") || read(t, b.root, "/etc/motd") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
 			t.Error("it did not end by itself, at once")
 		}
 	})

@@ -122,11 +122,11 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		}
 	}
 	r.pruning.order(c, v, gone)
-	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil); err != nil {
+	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.Unproved); err != nil {
 		return nil, err
 	}
 	// What is owed is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.owed())
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.owed(), tasks.ProvedBefore)
 	return r, err
 }
 

@@ -41,20 +41,22 @@ type parts struct {
 	back []tasks.Restoration
 }
 
-// planHalf plans one half. effects are what is owed besides.
-func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task) (h half, err error) {
+// planHalf plans one half. effects are what is owed besides; proof is what is known of its changes.
+func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
 	h.going, h.coming = newChanges(), newChanges()
 	if len(of.gone) > 0 {
 		if h.gone, err = arrangeGone(of.gone, nil); err != nil {
 			return h, err
 		}
 		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil, nil)
+		h.going.all(proof)
 	}
 	if len(of.back)+len(effects) > 0 {
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
 		h.coming, h.backRep = plan(ctx, h.back, v, led.Owed(), nil, nil)
+		h.coming.all(proof)
 	}
 	return h, nil
 }

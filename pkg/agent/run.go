@@ -102,10 +102,12 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.custody.drift = newDrift(r.custody, v, r.desired.Node, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)
+	r.changes.prove(ctx, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil, nil, r.ahead()...)
+		r.removals.prove(ctx, r.pruning.graph, v, r.desired.Node)
 	}
 	return nil
 }

@@ -176,22 +176,6 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	}
 }
 
-// The files and units of whoever sets the network up are changed under a checkpoint, whichever of them the node has.
-// The line that keeps it: guard.go, cutsOff; pkg/tasks/cutoff.go, networkDirs.
-func TestWhoSetsTheNetworkUpChangesUnderACheckpoint(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/etc/systemd/network/10-x.network": true, "/etc/systemd/network/10-x.netdev": true, "/etc/systemd/network/10-x.network.d/y.conf": true,
-		"/etc/systemd/networkd.conf.d/x.conf": true, "/etc/NetworkManager/conf.d/x.conf": true, "/etc/NetworkManager/system-connections/x.nmconnection": true,
-		"/etc/firewalld/zones/public.xml": true, "/etc/netplan/50-x.yaml": true, "/etc/nftables.conf": true,
-		"/etc/motd": false, "/etc/systemd/system/x.service": false,
-	} {
-		key := tasks.FileKey(path)
-		if got := cutsOff(&tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Create}}}); got != want {
-			t.Errorf("%s: under a checkpoint %v, want %v", path, got, want)
-		}
-	}
-}
-
 // A reset that was undone leaves the ledger as it was: what is ours, which network the node has, and that it is in step.
 // The line that keeps it: reset_halves.go, remember.
 func TestAResetThatWasUndoneIsForgotten(t *testing.T) {

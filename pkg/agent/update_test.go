@@ -24,7 +24,7 @@ func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content
 	base := read(t, b.store, "/demo/cluster.yaml")
 	publish = func(t *testing.T, update, content string) {
 		t.Helper()
-		b.write(t, "cluster.yaml", base+"  update: "+update+"\n  fileAssets:\n  - {name: live, path: /etc/hello, content: "+content+
+		b.write(t, "cluster.yaml", base+"  update: "+update+"\n  fileAssets:\n  - {name: live, path: /etc/motd, content: "+content+
 			"}\n  - {name: reload, path: /etc/systemd/network/50-x.network, content: \"# "+content+"\"}\n")
 	}
 	return b, publish
@@ -58,11 +58,11 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 		}
 		publish(t, "{auto: live, splay: 0s}", "two")
 		later(11 * time.Minute)
-		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("what is in force was not repaired, or not to what is in force: %q", got)
 		}
 		s := told.last()
@@ -81,7 +81,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b.daemon.Manager = b.manager
 	b.live(t, func(t *testing.T) {
 		later(11 * time.Minute)
-		if u := b.waits(t); read(t, b.root, "/etc/hello") != "one" || !u.Since.Equal(since) {
+		if u := b.waits(t); read(t, b.root, "/etc/motd") != "one" || !u.Since.Equal(since) {
 			t.Errorf("a restart of the agent took what waits, or began the time anew: %+v", u)
 		}
 		pass := b.daemon.Pass
@@ -94,11 +94,11 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 		if err != nil || plan.Waiting != nil || read(t, b.root, "/etc/systemd/network/50-x.network") != "# two" || b.waits(t) != nil {
 			t.Errorf("a person's word did not take it: %v", err)
 		}
-		if err := os.Remove(filepath.Join(b.root, "etc/hello")); err != nil {
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if read(t, b.root, "/etc/hello") != "two" {
+		if read(t, b.root, "/etc/motd") != "two" {
 			t.Error("the daemon does not keep what a person has let go")
 		}
 	})
@@ -143,16 +143,16 @@ func TestSplay(t *testing.T) {
 				until := u.Free.Add(time.Duration(float64(time.Hour) * fraction(name))).Truncate(time.Second)
 				moments[until.Sub(u.Free)] = name
 				later(time.Until(until) - time.Second)
-				if got := read(t, b.root, "/etc/hello"); got != "one" {
+				if got := read(t, b.root, "/etc/motd"); got != "one" {
 					t.Errorf("it was taken before its moment: %q", got)
 				}
 				later(2 * time.Second)
-				if got := read(t, b.root, "/etc/hello"); got != "two" || b.waits(t) != nil {
+				if got := read(t, b.root, "/etc/motd"); got != "two" || b.waits(t) != nil {
 					t.Errorf("it was not taken at its moment, %s: %q", until, got)
 				}
 				publish(t, "{splay: 0s}", "three")
 				later(11 * time.Minute)
-				if got := read(t, b.root, "/etc/hello"); got != "three" {
+				if got := read(t, b.root, "/etc/motd"); got != "three" {
 					t.Errorf("without a splay it was not taken at once: %q", got)
 				}
 			})
@@ -176,14 +176,14 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 			t.Fatal("it did not wait")
 		}
 		put(t, b.root, ledger.Dir+"/update.json", strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
-		put(t, b.root, "/etc/hello", "two") // as far as it came
+		put(t, b.root, "/etc/motd", "two") // as far as it came
 		later(11 * time.Minute)
 		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
 			t.Errorf("it was not brought to its end: %q", got)
 		}
 		publish(t, "{auto: live}", "three")
 		later(11 * time.Minute)
-		if u := b.waits(t); u == nil || u.LetGo != "" || read(t, b.root, "/etc/hello") != "two" {
+		if u := b.waits(t); u == nil || u.LetGo != "" || read(t, b.root, "/etc/motd") != "two" {
 			t.Errorf("the next one was let go with it: %+v", u)
 		}
 	})
@@ -201,16 +201,16 @@ func TestAWindow(t *testing.T) {
 			t.Errorf("it was said %d times when the window is", s)
 		}
 		later(time.Until(time.Date(2000, 1, 5, 2, 0, 0, 0, time.UTC)) - time.Second)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("it was taken outside of the window: %q", got)
 		}
 		later(20 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "two" {
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
 			t.Errorf("it was not taken in the window: %q", got)
 		}
 		b.write(t, "cluster.yaml", strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "content: two", "content: live", 1))
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "live" {
+		if got := read(t, b.root, "/etc/motd"); got != "live" {
 			t.Errorf("a live change waited for a window: %q", got)
 		}
 	})
@@ -223,7 +223,7 @@ func TestPercent(t *testing.T) {
 		publish(t, "{percent: 0, splay: 0s}", "three")
 		later(11 * time.Minute)
 		u := b.waits(t)
-		if u == nil || read(t, b.root, "/etc/hello") != "one" {
+		if u == nil || read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("no node takes it, and this one did: %+v", u)
 		}
 		at := place("n", u.Print)
@@ -234,7 +234,7 @@ func TestPercent(t *testing.T) {
 		}
 		publish(t, fmt.Sprintf("{percent: %d,      splay: 0s}", at+1), "three")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "three" {
+		if got := read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken as its place came: %q", got)
 		}
 	})
@@ -309,7 +309,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 		text := strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Free.Format(time.RFC3339), u.Free.AddDate(1, 0, 0).Format(time.RFC3339), 1)
 		put(t, b.root, ledger.Dir+"/update.json", text)
 		later(22 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "two" {
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
 			t.Errorf("it waits for a year: %q", got)
 		}
 	})

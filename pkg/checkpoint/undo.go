@@ -65,22 +65,32 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// steady is how long the probes must pass without a break. Units of the
-// network act on their files when we have long gone on; what netlink and
-// sysctls change is changed at once, and other units do not cut a node off.
-func (j *Journal) steady() time.Duration {
+// steady is how long the probes must pass without a break. Units act when we have long gone on: those
+// of the network on their files, those of hooks on whatever their programs do. Nobody knows how long
+// a hook takes; each node with a new one waits for this at its boot. What netlink and sysctls change
+// is changed at once.
+func (j *Journal) steady() (steady time.Duration) {
+	var units []string
 	for _, effect := range j.Effects {
-		if _, unit, _ := strings.Cut(effect, " "); tasks.NetworkUnit(unit) {
-			return j.Window / 3
-		}
+		_, unit, _ := strings.Cut(effect, " ")
+		units = append(units, unit)
 	}
 	for _, unit := range j.Units {
-		if tasks.NetworkUnit(unit.Name) {
+		units = append(units, unit.Name)
+	}
+	for _, unit := range units {
+		switch {
+		case tasks.NetworkUnit(unit):
 			return j.Window / 3
+		case tasks.ActsLate(unit):
+			steady = min(j.Window/3, hookSteady)
 		}
 	}
-	return 0
+	return steady
 }
+
+// hookSteady is how long the probes must pass after a unit of a hook was started.
+const hookSteady = 3 * time.Second
 
 // Undo takes an unconfirmed change back: by the timer, at the next boot, or by
 // the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.
@@ -122,7 +132,7 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	if j.Boot == bootID(h) {
 		failed = j.attempt(ctx, h, s.Means)
 	}
-	why := "the agent ended before the change was confirmed"
+	why := agentEnded
 	if len(failed) > 0 {
 		why = failed.String()
 	}

@@ -22,14 +22,21 @@ type Verdict struct {
 	Process host.Process `json:"process"`
 }
 
+// agentEnded is why a change was undone whose agent ended before it had looked, and after which nothing is amiss.
+const agentEnded = "the agent ended before the change was confirmed"
+
 // Back-off of a generation of which nothing is known: doubled at each try.
 const (
 	firstPause = 30 * time.Second
 	maxPause   = time.Hour
 )
 
-// retry is when a generation of which nothing is known is tried again.
+// retry is when a generation of which nothing is known is tried again: at once if only the agent ended, and nothing failed. A kill says
+// nothing of the change, and whoever starts the agent again does not wait for it; the second time it may have been the change.
 func (v Verdict) retry() time.Time {
+	if v.Why == agentEnded && v.Tries <= 1 {
+		return v.At
+	}
 	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
 

@@ -103,7 +103,7 @@ func (b *builder) decide() ([]sysctl, error) {
 		}
 		old, seen := index[tasks.SysctlKey(u.Key)]
 		if !seen || !out[old].Required {
-			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: "sysctlParameters"}, origin: u.Origin.String()})
+			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: whySysctls}, origin: u.Origin.String()})
 			continue
 		}
 		if need := out[old]; need.Value != u.Value {

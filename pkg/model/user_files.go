@@ -19,7 +19,7 @@ func (b *builder) userFiles() error {
 		if f.Origin != last {
 			last, from = f.Origin, f.Origin.String()
 		}
-		why := "fileAssets"
+		why := whyFiles
 		if f.Name != "" {
 			why += " " + f.Name
 		}
@@ -35,4 +35,16 @@ func (b *builder) userFiles() error {
 			Path: f.Path, Stored: &f.Content, Mode: f.Mode, Owner: f.Owner})
 	}
 	return nil
+}
+
+// Why a task is there that documents ask for by themselves, and not for a network's sake.
+const (
+	whyFiles   = "fileAssets"
+	whyHooks   = "hooks"
+	whySysctls = "sysctlParameters"
+)
+
+// Asked says that documents ask for a task by themselves: a file, a hook, a sysctl.
+func Asked(m tasks.Meta) bool {
+	return m.Why == whyHooks || m.Why == whySysctls || m.Why == whyFiles || strings.HasPrefix(m.Why, whyFiles+" ")
 }

@@ -18,7 +18,7 @@ import (
 // when all else is done, and kubelet is held back only for one that says of itself that it comes before kubelet.
 func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
-		meta := tasks.Meta{From: h.Origin.String(), Why: "hooks", Refused: h.Refused}
+		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
 		if h.Enabled {
 			state.Within = cmp.Or(time.Duration(h.Timeout), hookTimeout)

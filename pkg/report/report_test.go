@@ -26,6 +26,9 @@ func planned(key string, c tasks.Change, fill ...func(*report.Step)) report.Step
 		f(&s)
 		secret = secret || s.Why == "a secret"
 	}
+	if c.Disruption == tasks.NoDisruption {
+		c.Proof = tasks.ProvedHarmless
+	}
 	report.FromChange(&s, &c, secret)
 	return s
 }

@@ -28,6 +28,8 @@ type Change struct {
 	Pending []host.Fact
 	// Disruption says what the change may interrupt.
 	Disruption Disruption
+	// Proof says whether the change is made under a checkpoint. No Plan sets it: see [Harmless].
+	Proof Proof
 	// Unknown is set when the outcome cannot be known before something else is
 	// done: "until module br_netfilter is loaded".
 	Unknown string

@@ -13,7 +13,7 @@ type Class int
 // The classes.
 const (
 	ClassLive    Class = iota // nothing that runs notices
-	ClassReload               // something that runs reads its configuration again, or the node's own network changes under a checkpoint
+	ClassReload               // something that runs reads its configuration again, or a change is not proved harmless
 	ClassRestart              // a unit is stopped or started anew: kubelet, the runtime, networkd; pods go on
 	ClassDrain                // pods that run lose their network, or go: they are better moved away first
 	ClassReplace              // a running node does not become this: it is booted again, or made anew
@@ -35,6 +35,7 @@ var classes = []struct {
 }{
 	{ClassReload, "a unit reads its configuration again", does(ActionReload)},
 	{ClassReload, "what the node is reached by changes, and comes back if it is cut off", func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
+	{ClassReload, "it is not proved harmless, and is made under a checkpoint", func(_ graph.Key, c *Change) bool { return c.Proof == Unproved }},
 	{ClassRestart, "a unit that runs is stopped or restarted", func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
 	{ClassRestart, "what sets up the node's own network is restarted", func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
 	{ClassRestart, "kubelet stands still while the network changes", kind(KindPause)},
@@ -78,7 +79,9 @@ func goes(_ graph.Key, c *Change) bool {
 var bootFiles = []string{"/boot/", "/etc/default/grub", "/etc/kernel/", "/etc/grub.d/", "/etc/initramfs-tools/", "/etc/dracut.conf"}
 
 func bootOnly(_ graph.Key, c *Change) bool {
-	return slices.ContainsFunc(c.Items, func(it Item) bool {
-		return it.Key.Kind() == KindFile && slices.ContainsFunc(bootFiles, func(dir string) bool { return strings.HasPrefix(it.Key.Name(), dir) })
-	})
+	return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Key.Kind() == KindFile && bootOnlyFile(it.Key.Name()) })
+}
+
+func bootOnlyFile(file string) bool {
+	return slices.ContainsFunc(bootFiles, func(dir string) bool { return strings.HasPrefix(file, dir) })
 }

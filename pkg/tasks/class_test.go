@@ -8,7 +8,9 @@ import (
 
 // Each kind of change has the class that on-call people expect of it, and the highest counts.
 func TestClasses(t *testing.T) {
-	one := func(op Op, key graph.Key) *Change { return &Change{Items: []Item{{Key: key, Op: op}}} }
+	one := func(op Op, key graph.Key) *Change {
+		return &Change{Items: []Item{{Key: key, Op: op}}, Proof: ProvedHarmless}
+	}
 	with := func(c *Change, d Disruption, asks ...graph.Key) *Change {
 		c.Disruption, c.Asks = d, asks
 		return c
@@ -27,6 +29,8 @@ func TestClasses(t *testing.T) {
 		{"a unit's file", file, with(one(Create, file), NoDisruption, DaemonReload), ClassLive},
 		{"a new link", LinkKey("cbr0"), one(Create, LinkKey("cbr0")), ClassLive},
 		{"a file that a unit reads", file, with(one(Update, file), NoDisruption, Restart("containerd.service")), ClassLive},
+		{"what nobody has proved", file, &Change{Items: []Item{{Key: file, Op: Update}}}, ClassReload},
+		{"what was proved before", file, &Change{Items: []Item{{Key: file, Op: Update}}, Proof: ProvedBefore}, ClassLive},
 		{"a reload", Reload("systemd-udevd.service"), one(Run, Reload("systemd-udevd.service")), ClassReload},
 		{"a reload of the network", Reload("systemd-networkd.service"), with(one(Run, Reload("systemd-networkd.service")), MayCutOff), ClassReload},
 		{"a default route", "route:254/0.0.0.0/0", with(one(Create, "route:254/0.0.0.0/0"), MayCutOff), ClassReload},

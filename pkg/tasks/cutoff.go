@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// networkDirs are where those look who set the node's own network up.
+// networkDirs are where those look who set the node's own network up. What is in them is known to
+// reach the node's own packets, and a plan says so; whether there is a checkpoint is not decided here.
 var networkDirs = []string{
 	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf", "/etc/systemd/resolved.conf",
 	"/etc/netplan/", "/etc/NetworkManager/", "/run/NetworkManager/conf.d/", "/etc/network/", "/etc/sysconfig/network", "/etc/sysconfig/iptables", "/etc/iptables/",
@@ -45,15 +46,21 @@ func (t File) Netdev() (string, error) {
 	return "", nil
 }
 
-// networkUnits set the node's own network up.
+// networkUnits set the node's own network up. Likewise, a plan says so of them.
 var networkUnits = map[string]bool{
 	"systemd-networkd.service": true, "systemd-resolved.service": true, "NetworkManager.service": true, "networking.service": true, "network.service": true,
 	"firewalld.service": true, "nftables.service": true, "iptables.service": true, "ip6tables.service": true, "netfilter-persistent.service": true, "ufw.service": true,
 }
 
-// NetworkUnit says that a unit sets the node's own network up: what it does
-// with a change, it does when everybody else has long gone on.
+// NetworkUnit says that a unit sets the node's own network up.
 func NetworkUnit(name string) bool { return networkUnits[name] }
+
+// ActsLate says that what a unit does with a change, it does when everybody else has long gone on:
+// one that sets the node's own network up, and one of a hook, of which nobody knows what it does.
+// Not what runs pods, what mounts, and udev, which only acts on what comes. "" is no unit.
+func ActsLate(unit string) bool {
+	return unit != "" && !runtimeUnits[unit] && unit != "systemd-udevd.service" && !strings.HasSuffix(unit, ".mount")
+}
 
 // disturbs is what it means to start, stop, restart or reload a unit.
 func disturbs(unit string, otherwise Disruption) Disruption {

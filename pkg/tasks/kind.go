@@ -45,10 +45,12 @@ const (
 // Rows are written without field names, so that a column that is left out does not compile.
 type Kind struct {
 	row  row
-	name string   // in ledgers and revisions, whose bytes do not change; of a kind that is recorded
-	form form     // how the ledger keeps it
-	undo onUndo   // what becomes of its change when a checkpoint is undone
-	keys *KeyKind // of the keys that it owns; nil: it works on the keys of other tasks
+	name string // in ledgers and revisions, whose bytes do not change; of a kind that is recorded
+	form form   // how the ledger keeps it
+	undo onUndo // what becomes of its change when a checkpoint is undone
+	// proof proves a change harmless; what it cannot prove is made under a checkpoint.
+	proof proof
+	keys  *KeyKind // of the keys that it owns; nil: it works on the keys of other tasks
 }
 
 // KeyKind is what a row says of a kind of keys. Several kinds of task may own one kind of keys:
@@ -67,65 +69,65 @@ type KeyKind struct {
 
 // kinds is the table of kinds. A kind is its file, its test and its row: docs/development.md.
 //
-//	row, name, form, undo, keys: name,
+//	row, name, form, undo, proof, keys: name,
 //		disk, lasts, watch, removal,
 //		costs, undo, drift, command
 var kinds = [...]Kind{
-	{rowDirectory, "directory", recorded[Directory](nil, nil), undoKeys, &paths},
-	{rowFile, "file", fileForm, undoKeys, &paths},
-	{rowSymbolicLink, "symlink", recorded[SymbolicLink](nil, nil), undoKeys, &paths},
+	{rowDirectory, "directory", recorded[Directory](nil, nil), undoKeys, proves(dirHarmless), &paths},
+	{rowFile, "file", fileForm, undoKeys, proves(fileHarmless), &paths},
+	{rowSymbolicLink, "symlink", recorded[SymbolicLink](nil, nil), undoKeys, inPlace, &paths},
 	// Programs cut nobody off, and pods that came meanwhile may run them.
-	{rowArchive, KindArchive, recorded[Archive](withoutFetcher, nil), staysAfterUndo, &paths},
-	{rowCertificateSet, KindCertificates, recorded[CertificateSet](withoutIssued, nil), undoKeys, &paths},
-	{rowUnit, "unit", recorded[Unit](nil, nil), undoKeys, &paths},
-	{rowDropIn, "drop-in", recorded[DropIn](nil, nil), undoKeys, &paths},
-	{rowTOMLKey, "toml", recorded[TOMLKey](nil, plainValue), undoKeys, &KeyKind{KindTOML,
+	{rowArchive, KindArchive, recorded[Archive](withoutFetcher, nil), staysAfterUndo, inPlace, &paths},
+	{rowCertificateSet, KindCertificates, recorded[CertificateSet](withoutIssued, nil), undoKeys, inPlace, &paths},
+	{rowUnit, "unit", recorded[Unit](nil, nil), undoKeys, never, &paths},
+	{rowDropIn, "drop-in", recorded[DropIn](nil, nil), undoKeys, proves(dropInHarmless), &paths},
+	{rowTOMLKey, "toml", recorded[TOMLKey](nil, plainValue), undoKeys, proves(tomlHarmless), &KeyKind{KindTOML,
 		tomlFile, outlivesBoot, heard(host.WakeFiles, hearTOML), anyOrder,
-		harmless, undoTOML, allModes, beforeHash}},
-	{rowSysctl, "sysctl", recorded[Sysctl](nil, nil), undoKeys, &KeyKind{KindSysctl,
+		costless, undoTOML, allModes, beforeHash}},
+	{rowSysctl, "sysctl", recorded[Sysctl](nil, nil), undoKeys, proves(sysctlKindHarmless), &KeyKind{KindSysctl,
 		notOnDisk, goneAfterBoot, watch{hearSysctl, sysctlHeard}, anyOrder,
 		costs{sysctlBack, ClassLive}, undoSysctl, allModes, byName}},
-	{rowModule, "module", recorded[Module](nil, nil), undoKeys, &KeyKind{KindModule,
+	{rowModule, "module", recorded[Module](nil, nil), undoKeys, proves(moduleKindHarmless), &KeyKind{KindModule,
 		notOnDisk, goneAfterBoot, heard(host.WakeModules, hearModule), untilBoot,
-		harmless, undoNone, allModes, byName}},
-	{rowMount, "mount", recorded[Mount](nil, nil), undoKeys, &KeyKind{KindMount,
+		costless, undoNone, allModes, byName}},
+	{rowMount, "mount", recorded[Mount](nil, nil), undoKeys, proves(mountHarmless), &KeyKind{KindMount,
 		unitLinks, goneAfterBoot, heard(host.WakeMounts, hearMount), unmounted,
-		harmless, undoMount, allModes, byName}},
-	{rowUnitState, "unit-state", recorded[UnitState](nil, nil), undoKeys, &KeyKind{KindUnit,
+		costless, undoMount, allModes, byName}},
+	{rowUnitState, "unit-state", recorded[UnitState](nil, nil), undoKeys, never, &KeyKind{KindUnit,
 		unitLinks, unitLasts, heard(host.WakeUnits, hearUnit), anyOrder,
 		costs{unitBack, ClassLive}, undoUnit, allModes, byName}},
-	{rowLink, "link", recorded[Link](nil, nil), undoKeys, &KeyKind{KindLink,
+	{rowLink, "link", recorded[Link](nil, nil), undoKeys, proves(linkHarmless), &KeyKind{KindLink,
 		notOnDisk, goneAfterBoot, heard(host.WakeLinks, hearLink), afterPods,
 		costs{linkBack, ClassDrain}, undoLink, allModes, linkCommand}},
-	{rowAddress, "address", recorded[Address](nil, nil), undoKeys, &KeyKind{KindAddr,
+	{rowAddress, "address", recorded[Address](nil, nil), undoKeys, proves(addressHarmless), &KeyKind{KindAddr,
 		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearAddress)), afterPods,
 		costs{cutsOff, ClassDrain}, undoAddress, allModes, addressCommand}},
-	{rowRoute, "route", recorded[Route](nil, nil), undoKeys, &KeyKind{KindRoute,
+	{rowRoute, "route", recorded[Route](nil, nil), undoKeys, proves(routeHarmless), &KeyKind{KindRoute,
 		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearRoute)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, routeCommand}},
-	{rowRule, "rule", recorded[Rule](nil, nil), undoKeys, &KeyKind{KindRule,
+	{rowRule, "rule", recorded[Rule](nil, nil), undoKeys, never, &KeyKind{KindRule,
 		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearRule)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, byName}},
-	{rowTable, "nft", recorded[Table](nil, nil), undoKeys, &KeyKind{KindTable,
+	{rowTable, "nft", recorded[Table](nil, nil), undoKeys, proves(tableHarmless), &KeyKind{KindTable,
 		notOnDisk, goneAfterBoot, heard(host.WakeNFT, of(hearTable)), afterPods,
 		costs{cutsOff, ClassLive}, undoTable, allModes, tableCommand}},
-	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), undoKeys, &KeyKind{KindForward,
+	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), undoKeys, always, &KeyKind{KindForward,
 		notOnDisk, goneAfterBoot, polled(hearForward), afterPods,
-		harmless, undoForward, allModes, byName}},
-	{rowEffect, "effect", recorded[Effect](nil, nil), undoKeys, &KeyKind{KindEffect,
+		costless, undoForward, allModes, byName}},
+	{rowEffect, "effect", recorded[Effect](nil, nil), undoKeys, proves(effectHarmless), &KeyKind{KindEffect,
 		notOnDisk, goneAfterBoot, unwatched, anyOrder,
-		harmless, undoEffect, noModes, byName}},
+		costless, undoEffect, noModes, byName}},
 
 	// These are not recorded: they only wait, or their work ends with the pass.
-	{rowAwait, "await", unrecorded, undoKeys, only(KindAwait, unwatched, anyOrder)},
-	{rowWaitConf, "conf", unrecorded, undoKeys, only(KindConf, heard(host.WakeFiles, of(hearConf)), afterPods)},
-	{rowSourceDestCheck, "source-dest-check", unrecorded, undoKeys, only(KindSourceDest, unwatched, anyOrder)},
-	{rowCleanup, "cleanup", unrecorded, undoKeys, only(KindCleanup, unwatched, anyOrder)},
-	{rowEvict, "evict", unrecorded, undoKeys, only(KindEvict, unwatched, anyOrder)},
-	{rowPause, "pause", unrecorded, undoKeys, only(KindPause, unwatched, anyOrder)},
-	{rowResume, "resume", unrecorded, undoKeys, only(KindResume, unwatched, anyOrder)},
-	{rowRemoval, "removal", unrecorded, undoKeys, nil},
-	{rowRestoration, "restoration", unrecorded, undoKeys, nil},
+	{rowAwait, "await", unrecorded, undoKeys, always, only(KindAwait, unwatched, anyOrder)},
+	{rowWaitConf, "conf", unrecorded, undoKeys, always, only(KindConf, heard(host.WakeFiles, of(hearConf)), afterPods)},
+	{rowSourceDestCheck, "source-dest-check", unrecorded, undoKeys, always, only(KindSourceDest, unwatched, anyOrder)},
+	{rowCleanup, "cleanup", unrecorded, undoKeys, never, only(KindCleanup, unwatched, anyOrder)},
+	{rowEvict, "evict", unrecorded, undoKeys, never, only(KindEvict, unwatched, anyOrder)},
+	{rowPause, "pause", unrecorded, undoKeys, never, only(KindPause, unwatched, anyOrder)},
+	{rowResume, "resume", unrecorded, undoKeys, never, only(KindResume, unwatched, anyOrder)},
+	{rowRemoval, "removal", unrecorded, undoKeys, proves(removalHarmless), nil},
+	{rowRestoration, "restoration", unrecorded, undoKeys, never, nil},
 }
 
 // Without its row a kind does not compile, and neither does a row without its kind's constant.

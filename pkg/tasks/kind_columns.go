@@ -163,7 +163,7 @@ type costs struct {
 	gone Class // what it costs pods that a key goes
 }
 
-var harmless = costs{func(string, string) Disruption { return NoDisruption }, ClassLive}
+var costless = costs{func(string, string) Disruption { return NoDisruption }, ClassLive}
 
 func cutsOff(string, string) Disruption { return MayCutOff }
 
@@ -260,5 +260,5 @@ func tableCommand(name string) string { return "nft " + path.Base(name) }
 
 // only is the row of keys of tasks that are not recorded.
 func only(name string, w watch, r removal) *KeyKind {
-	return &KeyKind{name, notOnDisk, goneAfterBoot, w, r, harmless, undoNone, noModes, byName}
+	return &KeyKind{name, notOnDisk, goneAfterBoot, w, r, costless, undoNone, noModes, byName}
 }

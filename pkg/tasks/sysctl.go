@@ -143,7 +143,8 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 		t.Key, v.Facts().Kernel.Release, host.ErrNotExist)
 }
 
-// sysctlDisruption says what writing a key may do to the node's own packets.
+// sysctlDisruption says what writing a key is known to do to the node's own packets, for plans and
+// for a reset. Whether there is a checkpoint is not decided here: see harmless_sysctl.go.
 // Turning IPv4 forwarding on does nothing to them, nor does what is only for one of our links.
 func sysctlDisruption(key, value string) Disruption {
 	link, leaf := host.SysctlLink(key), key[strings.LastIndexByte(key, '.')+1:]

@@ -50,6 +50,9 @@ func TestFirstBoot(t *testing.T) {
 		}
 	}
 	checkBridgeNode(t, n)
+	if got := taken(t, n); got != 0 {
+		t.Errorf("the first configuration took %d checkpoints, of changes that are all proved harmless", got)
+	}
 
 	// A second run beside the daemon, and one after it, change nothing: no time, no inode, no handle of a rule.
 	before := n.Snapshot()

@@ -132,7 +132,7 @@ func newBench(t *testing.T) *bench {
 		Name: "node-1", Address: "10.77.0.11",
 		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
 		Files: map[string]string{
-			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\n", cluster),
+			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 4s\n", cluster),
 			"/etc/systemd/system/netwright-agent.service":         shippedUnit(t),
 			"/etc/systemd/system/containerd.service.d/count.conf": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStartPre=/bin/sh -c 'mkdir -p /run/lab; echo start >>" + startsFile + "'\n",
 		},

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// prove says of each planned change what is known of it before it is made. v is the host before the
+// pass, without what the plan will have done: what was there must go on as it did.
+//
+// What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
+// a change it costs nothing.
+func (c *changes) prove(ctx context.Context, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
+	on := tasks.Ground{View: v, Pods: podRanges(node)}
+	for key, change := range c.byKey {
+		t, known := g.Find(key)
+		if !known || change.NotHere != "" {
+			continue
+		}
+		switch {
+		case tasks.Harmless(ctx, t, change, on):
+			change.Proof = tasks.ProvedHarmless
+		case c.drift.provedBefore(t):
+			change.Proof = tasks.ProvedBefore
+		}
+	}
+	for key, change := range c.byKey {
+		if !effectual(key) && change.Proof == tasks.Unproved && c.follows(g, key) {
+			change.Proof = tasks.ProvedBefore
+		}
+	}
+}
+
+// follows says that an effect only follows from changes of this pass that are proved.
+func (c *changes) follows(g *graph.Graph[tasks.Task], effect graph.Key) bool {
+	if c.drift == nil {
+		return false
+	}
+	var asking []graph.Key
+	for by, change := range c.byKey {
+		if change.NotHere != "" || !slices.Contains(change.Asks, effect) {
+			continue
+		}
+		if t, known := g.Find(by); !known || change.Proof == tasks.Unproved || tasks.Anew(t) {
+			return false
+		}
+		asking = append(asking, by)
+	}
+	for _, by := range c.drift.custody.led.Owed()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
+		if !slices.Contains(asking, graph.Key(by)) {
+			return false
+		}
+	}
+	return len(asking) > 0
+}
+
+// provedBefore says that the ledger has the very task as right: the node had it, and went on.
+func (d *drift) provedBefore(t tasks.Task) bool {
+	if d == nil || !effectual(t.Owns()[0]) || tasks.Anew(t) {
+		return false
+	}
+	e, known := d.custody.led.Entries()[t.Owns()[0]]
+	return known && d.sameTask(e)
+}
+
+// podRanges are those of pods that the documents state.
+func podRanges(node *config.Node) []netip.Prefix { return slices.Concat(node.PodCIDR, node.PodCIDRs) }
+
+// all gives every change one proof.
+func (c *changes) all(proof tasks.Proof) {
+	for _, change := range c.byKey {
+		change.Proof = proof
+	}
+}

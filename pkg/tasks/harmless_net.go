@@ -1,0 +1,72 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// linkHarmless is the proof of a link: one that was not there leads nobody anywhere.
+func linkHarmless(ctx context.Context, t Link, c *Change, on Ground) bool {
+	_, err := on.View.Link(ctx, t.Name)
+	return errors.Is(err, host.ErrNotExist) && len(c.Items) == 1 && c.Items[0].Op == Create
+}
+
+// addressHarmless is the proof of an address: on a link that is not there yet, with a network
+// inside the stated ranges that only a default route covered.
+func addressHarmless(ctx context.Context, t Address, c *Change, on Ground) bool {
+	_, err := on.View.Link(ctx, t.Link)
+	return errors.Is(err, host.ErrNotExist) && c.Items[0].Op == Create && onlyDefault(ctx, t.Prefix.Masked(), on)
+}
+
+// routeHarmless is the proof of a route: a new one of the main table, to pods' addresses that only
+// a default route covered. So no lookup ends elsewhere that succeeded before, but those of pods
+// that were not reached. A longer prefix, or another next hop of a known one, is no such route.
+func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
+	want := t.Canonical()
+	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == host.MainTable && want.Type == "unicast" && want.Dst.Bits() > 0 &&
+		!want.Dst.Contains(want.Gateway) && onlyDefault(ctx, want.Dst, on)
+}
+
+// onlyDefault says that a range is inside the stated ranges of pods, and that no route of the host
+// but a default one, no network and no next hop of it has to do with the range. What cannot be read is false.
+func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
+	if !slices.ContainsFunc(on.Pods, func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
+		return false
+	}
+	routes, err := on.View.Routes(ctx, host.MainTable)
+	if err != nil || overlaps(ctx, on.View, "", p) {
+		return false
+	}
+	return !slices.ContainsFunc(routes, func(r host.Route) bool {
+		return r.Dst.Bits() > 0 && r.Dst.Overlaps(p) || r.Gateway.IsValid() && p.Contains(r.Gateway)
+	})
+}
+
+// tableHarmless is the proof of our table: what it has and had rewrites the sender of packets that
+// pods send, as they leave. A packet of the node is none of those.
+func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
+	have, err := on.View.Table(ctx, t.Family, t.Name)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return false
+	}
+	return masquerades(t.Table, on.Pods) && (err != nil || masquerades(have, on.Pods))
+}
+
+func masquerades(t host.Table, pods []netip.Prefix) bool {
+	return !slices.ContainsFunc(t.Chains, func(c host.Chain) bool {
+		return c.Type != "nat" || c.Hook != "postrouting" || c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r host.NFRule) bool {
+			return r.Unknown != "" || r.Verdict != "return" && !strings.HasPrefix(r.Verdict, "masquerade") || len(r.SrcIn) == 0 || !allInside(r.SrcIn, pods)
+		})
+	})
+}
+
+func allInside(list, of []netip.Prefix) bool {
+	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
+		return !slices.ContainsFunc(of, func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) })
+	})
+}

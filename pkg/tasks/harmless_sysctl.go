@@ -1,0 +1,176 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// span says which values of a sysctl are harmless. A value that is not one whole number is not.
+type span struct {
+	from, to int64
+	// raise: and only if the running kernel's value is not above it, where that is known.
+	raise bool
+}
+
+// holds says that a value is in the span. have is what the kernel has, "" if that is not known.
+func (s span) holds(value, have string) bool {
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if err != nil || n < s.from || n > s.to {
+		return false
+	}
+	was, err := strconv.ParseInt(strings.TrimSpace(have), 10, 64)
+	return !s.raise || err != nil || n >= was
+}
+
+func only1() span                { return span{from: 1, to: 1} }
+func flag() span                 { return span{from: 0, to: 1} }
+func fromTo(from, to int64) span { return span{from: from, to: to} }
+
+// least is of limits: a lower one than there is takes something from what runs.
+func least(from int64) span { return span{from: from, to: 1 << 40, raise: true} }
+
+// harmlessSysctls are the sysctls that cost the node nothing, with the values of which that is
+// true. The keys are those that the agent sets for Kubernetes and for networks, and few that people
+// often set. Sources, unless a line has its own: the kernel's Documentation/admin-guide/sysctl
+// (kernel.rst, vm.rst, fs.rst, net.rst) and Documentation/networking/ip-sysctl.rst. A lower bound is
+// the kernel's own default, or the least that kubelet asks for.
+//
+// Not here: whatever has to do with ARP, neighbours' solicitations, rp_filter, timeouts; and to switch forwarding off, or IPv6
+// forwarding on, by which a node loses what routers advertise.
+var harmlessSysctls = map[string]span{
+	// What follows a crash. kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
+	"kernel.panic":                        fromTo(0, 3600),
+	"kernel.panic_on_oops":                flag(),
+	"kernel.softlockup_panic":             flag(),
+	"kernel.softlockup_all_cpu_backtrace": flag(),
+	"kernel.keys.root_maxkeys":            least(200),
+	"kernel.keys.root_maxbytes":           least(20000),
+	"kernel.pid_max":                      least(32768),
+	"kernel.threads-max":                  least(4096),
+
+	// Memory. 2 of overcommit_memory refuses what programs count on.
+	"vm.overcommit_memory": flag(),
+	"vm.max_map_count":     least(65530),
+	"vm.swappiness":        fromTo(0, 200),
+
+	// Limits on files.
+	"fs.file-max":                   least(65536),
+	"fs.nr_open":                    least(1 << 20),
+	"fs.aio-max-nr":                 least(65536),
+	"fs.inotify.max_user_instances": least(128),
+	"fs.inotify.max_user_watches":   least(8192),
+	"fs.inotify.max_queued_events":  least(16384),
+
+	// Queues and ceilings of sockets: what a program may ask for, and bursts.
+	"net.core.somaxconn":                 fromTo(128, 65535),
+	"net.core.netdev_max_backlog":        fromTo(1000, 1<<20),
+	"net.core.rmem_max":                  fromTo(212992, 1<<30),
+	"net.core.wmem_max":                  fromTo(212992, 1<<30),
+	"net.core.bpf_jit_enable":            only1(),
+	"net.ipv4.tcp_max_syn_backlog":       fromTo(128, 1<<20),
+	"net.ipv4.tcp_slow_start_after_idle": flag(),
+	"net.ipv4.tcp_tw_reuse":              fromTo(0, 2),
+	// Only in network namespaces that come later.
+	"net.core.fb_tunnels_only_for_init_net": fromTo(0, 2),
+
+	// Neighbours: with 0 the kernel looks through what is old at any number; a table that is full
+	// answers nobody, so that its limits are only raised.
+	"net.ipv4.neigh.default.gc_thresh1": fromTo(0, 1<<20),
+	"net.ipv4.neigh.default.gc_thresh2": least(512),
+	"net.ipv4.neigh.default.gc_thresh3": least(1024),
+	"net.ipv6.neigh.default.gc_thresh2": least(512),
+	"net.ipv6.neigh.default.gc_thresh3": least(1024),
+
+	// A host that forwards finds the same routes for its own packets.
+	"net.ipv4.ip_forward":          only1(),
+	"net.ipv4.conf.all.forwarding": only1(),
+
+	// Connection tracking (Documentation/networking/nf_conntrack-sysctl.rst): counters, and a limit.
+	"net.netfilter.nf_conntrack_acct":      flag(),
+	"net.netfilter.nf_conntrack_timestamp": flag(),
+	"net.netfilter.nf_conntrack_max":       least(65536),
+	// IPVS (Documentation/networking/ipvs-sysctl.rst) acts on services only.
+	"net.ipv4.vs.conntrack": only1(),
+}
+
+// bridgeKeys hand what bridges pass on to the firewall, as kubelet and kube-proxy ask for. It is
+// harmless where the node itself is not behind a bridge.
+const bridgeKeys = "net.bridge.bridge-nf-call-"
+
+// spanOf is what is harmless of a key, whatever the host.
+func spanOf(key string) (span, bool) {
+	if strings.HasPrefix(key, bridgeKeys) {
+		return only1(), true
+	}
+	s, ok := harmlessSysctls[key]
+	return s, ok
+}
+
+// harmlessBuffers are the sysctls of TCP's buffers, which have three sizes in bytes: the least, that
+// of a new connection, and the most. The number is the smallest for a new connection: the kernel's
+// own default. Small values stop all of TCP, "1 1 1" at once.
+var harmlessBuffers = map[string]int64{"net.ipv4.tcp_rmem": 87380, "net.ipv4.tcp_wmem": 16384}
+
+// buffersHold says that three sizes leave a connection what it needs, and the machine its memory.
+func buffersHold(value string, begin int64) bool {
+	const page, most = 4096, 1 << 28
+	var sizes []int64
+	for field := range strings.FieldsSeq(value) {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return false
+		}
+		sizes = append(sizes, n)
+	}
+	return len(sizes) == 3 && sizes[0] >= page && sizes[1] >= begin && slices.IsSorted(sizes) && sizes[2] <= most
+}
+
+// inRange says that a value of a key is harmless, whatever the host.
+func inRange(key, value, have string) bool {
+	if begin, ok := harmlessBuffers[key]; ok {
+		return buffersHold(value, begin)
+	}
+	s, ok := spanOf(key)
+	return ok && s.holds(value, have)
+}
+
+// sysctlKindHarmless is the proof of a sysctl.
+func sysctlKindHarmless(ctx context.Context, t Sysctl, c *Change, on Ground) bool {
+	have := ""
+	if at := slices.IndexFunc(c.Items, func(it Item) bool { return len(it.Fields) > 0 }); at >= 0 {
+		have = c.Items[at].Fields[0].Before
+	}
+	return sysctlHarmless(ctx, t.Key, t.Value, have, on)
+}
+
+// sysctlHarmless says that a value of a key costs nothing on this host.
+func sysctlHarmless(ctx context.Context, key, value, have string, on Ground) bool {
+	key, err := host.CanonicalSysctl(key)
+	if err != nil {
+		return false
+	}
+	if key == host.ReservedPorts {
+		return portsLeft(value, on)
+	}
+	if !inRange(key, value, have) {
+		return false
+	}
+	return !strings.HasPrefix(key, bridgeKeys) || !behindBridge(ctx, on)
+}
+
+// leastPorts are as many as connections of a busy node take, and half of what the kernel has.
+const leastPorts = 14000
+
+// portsLeft says that reserved ports leave enough for connections that name none.
+func portsLeft(reserved string, on Ground) bool {
+	within, err := on.View.Sysctl(host.SourcePortRange)
+	if err != nil {
+		return false
+	}
+	left, ok := host.SourcePorts(within, reserved)
+	return ok && left >= leastPorts
+}
