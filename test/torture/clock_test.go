@@ -35,31 +35,31 @@ func TestClockIsAYearOff(t *testing.T) {
 			printf 'store: /srv/netwright\ncluster: ` + cluster + `\nnode: node-1\n' >/etc/netwright/agent.yaml
 			year=31536000
 			shift_clock() { date -s "@$(($(date +%s) + $1))" >/dev/null; }
-			now() { find /etc/motd.d /etc/netwright.d /etc/sysctl.d/99-netwright.conf /opt/cni /srv/kubernetes /etc/systemd/system -printf '%p %m %T@ ' \( -type f -exec sha256sum {} \; -o -printf '\n' \) | sort; }
+			now() { find /etc/motd.d /srv/kubernetes/lab.d /etc/sysctl.d/99-netwright.conf /opt/cni /srv/kubernetes /etc/systemd/system -printf '%p %m %T@ ' \( -type f -exec sha256sum {} \; -o -printf '\n' \) | sort; }
 			is() { code=$1; shift; netwright "$@" >/tmp/said 2>&1 && got=0 || got=$?; [ $got = $code ] || { echo "netwright $*: exit $got, want $code"; cat /tmp/said; exit 1; }; }
 			says() { grep -q "$1" /tmp/said || { echo "not said: $1"; cat /tmp/said; exit 1; }; }
-			drift() { stamp=$(stat -c %y /etc/netwright.d/one); chmod u+w /etc/netwright.d/one; printf y >/etc/netwright.d/one; chmod 0440 /etc/netwright.d/one; touch -d "$stamp" /etc/netwright.d/one; }
+			drift() { stamp=$(stat -c %y /srv/kubernetes/lab.d/one); chmod u+w /srv/kubernetes/lab.d/one; printf y >/srv/kubernetes/lab.d/one; chmod 0440 /srv/kubernetes/lab.d/one; touch -d "$stamp" /srv/kubernetes/lab.d/one; }
 
 			[ $(date +%s) -gt $(($(date -r netwright +%s) + year / 2)) ] || { echo "the clock is right: $(date)"; exit 1; }
 			is 1 --once; says 'expired on .* set the clock if it is wrong'
-			[ $(cat /etc/netwright.d/one) = x ]; test ! -e /srv/kubernetes/calico/calico-client-key.pem
+			[ $(cat /srv/kubernetes/lab.d/one) = x ]; test ! -e /srv/kubernetes/calico/calico-client-key.pem
 
 			shift_clock -$year; : right, and every file is of the future
 			is 0 --once
 			test -s /srv/kubernetes/calico/calico-client-key.pem
 			is 0 --once; says 'nothing to do'
-			: >/etc/netwright.d/.netwright-AAAAAAAAAA-00000001; drift
-			is 0 --once; [ $(cat /etc/netwright.d/one) = x ]; test ! -e /etc/netwright.d/.netwright-AAAAAAAAAA-00000001
+			: >/srv/kubernetes/lab.d/.netwright-AAAAAAAAAA-00000001; drift
+			is 0 --once; [ $(cat /srv/kubernetes/lab.d/one) = x ]; test ! -e /srv/kubernetes/lab.d/.netwright-AAAAAAAAAA-00000001
 			now >/tmp/right
 
 			shift_clock -$year; : behind
 			is 0 --once; says 'is the clock right?'
 			now | diff /tmp/right -
-			drift; is 0 --once; [ $(cat /etc/netwright.d/one) = x ]
+			drift; is 0 --once; [ $(cat /srv/kubernetes/lab.d/one) = x ]
 			sed -i 's/content: x}/content: z}/' /srv/netwright/` + cluster + `/cluster.yaml
-			is 0 --once; [ $(cat /etc/netwright.d/one) = z ]
-			is 0 rollback 1; [ $(cat /etc/netwright.d/one) = x ]
-			is 0 resume; is 0 --once; [ $(cat /etc/netwright.d/one) = z ]
+			is 0 --once; [ $(cat /srv/kubernetes/lab.d/one) = z ]
+			is 0 rollback 1; [ $(cat /srv/kubernetes/lab.d/one) = x ]
+			is 0 resume; is 0 --once; [ $(cat /srv/kubernetes/lab.d/one) = z ]
 			now >/tmp/right
 
 			shift_clock $((2 * year)); : ahead again, with the certificates in place
@@ -70,7 +70,7 @@ func TestClockIsAYearOff(t *testing.T) {
 			is 0 --once; says 'nothing to do'
 			is 0 history
 			is 0 reset
-			for path in /etc/motd.d/cluster /etc/netwright.d /opt/cni /srv/kubernetes/calico /var/lib/netwright /etc/systemd/system/settle.service; do test ! -e $path || { echo "left: $path"; exit 1; }; done
+			for path in /etc/motd.d/cluster /srv/kubernetes/lab.d /opt/cni /srv/kubernetes/calico /var/lib/netwright /etc/systemd/system/settle.service; do test ! -e $path || { echo "left: $path"; exit 1; }; done
 			is 2 --dry-run
 			echo all done`},
 	})

@@ -75,8 +75,8 @@ func TestKillMatrixOfWays(t *testing.T) {
 }
 
 func scenarios(t testing.TB) []scenario {
-	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+extras("one", "128"))
-	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+extras("two", "256"))
+	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+harmless("one", "128"))
+	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+harmless("two", "256"))
 	ca := pki.New(t, "etcd")
 	calico := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))
 	other := pki.New(t, "etcd two")
@@ -94,19 +94,24 @@ const calicoDir = "/srv/kubernetes/calico/"
 // certificates are Calico's, which belong together.
 var certificates = [][]string{{calicoDir + "ca.pem", calicoDir + "calico-client.pem", calicoDir + "calico-client-key.pem"}}
 
-// extras are files and a unit that the user wants besides.
-func extras(word, backlog string) string {
+// harmless are files and a sysctl that the user wants besides, which take no checkpoint.
+func harmless(word, backlog string) string {
 	return fmt.Sprintf(`  sysctlParameters: [net.core.somaxconn=%s]
   fileAssets:
   - {name: motd, path: /etc/motd.d/cluster, content: %q, mode: "0640"}
-  - {name: new-%s, path: /etc/netwright.d/%s, content: x}
-  hooks:
+  - {name: new-%s, path: /srv/kubernetes/lab.d/%s, content: x}
+`, backlog, strings.Repeat(word+" ", 3000), word, word)
+}
+
+// extras have a hook, too: what changes it takes a checkpoint.
+func extras(word, backlog string) string {
+	return harmless(word, backlog) + fmt.Sprintf(`  hooks:
   - name: settle.service
     manifest: |
       Type=oneshot
       RemainAfterExit=yes
       ExecStart=/bin/echo %s
-`, backlog, strings.Repeat(word+" ", 3000), word, word, word)
+`, word)
 }
 
 func confNeeds(dir string) map[string][]string {
@@ -189,7 +194,7 @@ func (b *bench) wipe(t testing.TB) {
 	b.shell(t, `cmp -s /root/config.toml /etc/containerd/config.toml || { cat /root/config.toml >/etc/containerd/config.toml; systemctl restart containerd; }
 		systemctl disable -q --now settle.service netwright-agent.service 2>/dev/null || true
 		systemctl stop netwright-undo-now.timer 2>/dev/null || true
-		rm -rf /opt/cni /etc/cni /etc/motd.d /etc/netwright.d /var/lib/netwright /srv/kubernetes /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf \
+		rm -rf /opt/cni /etc/cni /etc/motd.d /srv/kubernetes/lab.d /var/lib/netwright /srv/kubernetes /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf \
 			/etc/systemd/system/settle.service /etc/systemd/system/netwright-undo.service /etc/systemd/system/sysinit.target.wants/netwright-undo.service /run/netwright /var/lib/calico /var/run/calico /etc/calico
 		find /etc -name '.netwright-*' -delete
 		mkdir -p /run/lab

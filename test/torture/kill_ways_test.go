@@ -20,7 +20,7 @@ import (
 // goes last, and what it owes is done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
 func ways(t testing.TB) []scenario {
 	spec := func(word, more string) documents {
-		return nodeDocuments(t, "v1", baseSpec+more+extras(word, "128"))
+		return nodeDocuments(t, "v1", baseSpec+more+harmless(word, "128"))
 	}
 	bridge := spec("one", "  networking:\n    bridge: {}\n")
 	moved := spec("two", "  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n")
@@ -30,7 +30,7 @@ func ways(t testing.TB) []scenario {
 	nothing["cluster.yaml"] = strings.Replace(nothing["cluster.yaml"], "- name: cni-plugins\n", "- name: cni-plugins\n    members: [portmap, loopback]\n", 1)
 	allowed := maps.Clone(nothing)
 	allowed["cluster.yaml"] = strings.Replace(allowed["cluster.yaml"], "    cni: {}\n", "    cni: {}\n    switch: {allow: true}\n", 1)
-	risky := spec("two", "  networking:\n    bridge: {mtu: 1400}\n")
+	risky := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n"+extras("two", "128"))
 	risky["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "sysctlParameters: [", "sysctlParameters: [net.ipv4.conf.host0.arp_announce=1, ", 1)
 	// containerd makes the directory of its confs when it starts, if nobody has.
 	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
