@@ -13,6 +13,10 @@ import (
 // neighbourPause is the time between two looks at a neighbour that was asked.
 const neighbourPause = 20 * time.Millisecond
 
+// unasked are the states of an entry that nobody has to be asked for: somebody wrote it down, or the
+// link resolves nobody (point to point, NOARP).
+const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
+
 // ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
 // until it answered or ctx ends. An entry that was not asked is no answer.
 func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
@@ -41,7 +45,7 @@ func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr)
 	if err != nil {
 		return fmt.Errorf("ask neighbour %s: %w", addr, err)
 	}
-	if n.State&(unix.NUD_PERMANENT|unix.NUD_NOARP) != 0 {
+	if n.State&unasked != 0 {
 		return nil
 	}
 	ask := netlink.Neigh{LinkIndex: n.LinkIndex, Family: family, IP: n.IP, Flags: unix.NTF_USE, State: unix.NUD_NONE}
@@ -55,7 +59,7 @@ func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr)
 		switch n, err = look(); {
 		case err != nil:
 			return fmt.Errorf("ask neighbour %s: %w", addr, err)
-		case n.State&unix.NUD_REACHABLE != 0:
+		case n.State&(unix.NUD_REACHABLE|unasked) != 0:
 			return nil
 		case n.State&unix.NUD_FAILED != 0:
 			return fmt.Errorf("neighbour %s on link %s does not answer", addr, link)
