@@ -1,0 +1,62 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Neighbour is a host on a link that answered there to ARP or NDP.
+type Neighbour struct {
+	Link string
+	Addr netip.Addr // without a zone
+	// Fresh says that it answered within the last half minute or so (NUD_REACHABLE).
+	Fresh bool
+}
+
+// Neighbours lists the hosts of which the kernel knows that they answered, by link and address. What
+// somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there is
+// none. A checkpoint chooses from them whom it asks. It may be retried.
+func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
+	rt, err := n.rt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	links, err := n.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	var out []Neighbour
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
+			return rt.NeighList(0, family)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			addr, ok := netip.AddrFromSlice(e.IP)
+			link, learnt := names[e.LinkIndex], e.Flags&netlink.NTF_EXT_LEARNED != 0
+			if !ok || link == "" || learnt || e.State&answered == 0 {
+				continue
+			}
+			fresh := e.State&unix.NUD_REACHABLE != 0
+			out = append(out, Neighbour{Link: link, Addr: addr.Unmap(), Fresh: fresh})
+		}
+	}
+	slices.SortFunc(out, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
+	})
+	return out, nil
+}
+
+// answered are the states of an entry whose address was resolved (linux/neighbour.h).
+const answered = unix.NUD_REACHABLE | unix.NUD_STALE | unix.NUD_DELAY | unix.NUD_PROBE

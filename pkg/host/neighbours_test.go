@@ -1,0 +1,59 @@
+package host
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// Neighbours are who answered: not what somebody wrote down or learnt elsewhere, not who was asked
+// and is not there. The line that keeps it: neighbours.go, answered.
+func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
+	here, there := netns.New(t), netns.New(t)
+	here.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "gw", "netns", there.Path())
+	for i, ns := range []*netns.NS{there, here} {
+		link, host := []string{"gw", "up0"}[i], []string{"1", "2"}[i]
+		// Nobody is asked from an address that may not be used yet.
+		ns.Run("sysctl", "-qw", "net.ipv6.conf."+link+".accept_dad=0")
+		for _, args := range []string{
+			"addr add 192.0.2." + host + "/24 dev " + link,
+			"addr add 2001:db8::" + host + "/64 dev " + link + " nodad", "link set " + link + " up",
+		} {
+			ns.Run("ip", strings.Fields(args)...)
+		}
+	}
+	for _, args := range []string{
+		"neigh add 192.0.2.7 lladdr 02:00:00:00:00:07 dev up0 nud permanent",
+		"neigh add 192.0.2.8 lladdr 02:00:00:00:00:08 dev up0 nud reachable extern_learn",
+		"neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev up0 nud stale",
+	} {
+		here.Run("ip", strings.Fields(args)...)
+	}
+	ask := func(link, addr string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // longer than the kernel asks
+		defer cancel()
+		return netHost(t).ProbeNeighbour(ctx, link, netip.MustParseAddr(addr))
+	}
+	here.Do(func() {
+		ok(t, ask("up0", "192.0.2.1"))
+		ok(t, ask("up0", "2001:db8::1"))
+		if ask("up0", "192.0.2.66") == nil {
+			t.Error("somebody answers for who is not there")
+		}
+		got, err := netHost(t).Neighbours(t.Context())
+		ok(t, err)
+		got = slices.DeleteFunc(got, func(n Neighbour) bool { return n.Addr.IsLinkLocalUnicast() })
+		want := []Neighbour{
+			{"up0", netip.MustParseAddr("192.0.2.1"), true}, {"up0", netip.MustParseAddr("192.0.2.9"), false},
+			{"up0", netip.MustParseAddr("2001:db8::1"), true},
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
