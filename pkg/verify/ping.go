@@ -33,27 +33,37 @@ var ErrNoAnswer = errors.New("no answer")
 // [ErrNoAnswer] and what routers on the way said. It needs CAP_NET_RAW and, for
 // another namespace, CAP_SYS_ADMIN.
 func Ping(ctx context.Context, netns string, to netip.Addr) (time.Duration, error) {
+	return ping(ctx, netns, to, 0)
+}
+
+func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, pingTotal, ErrNoAnswer)
 	defer cancel()
 	to = to.Unmap()
-	p := pinger{to: to, network: "ip4:icmp", any: "0.0.0.0", protocol: 1, echo: ipv4.ICMPTypeEcho, reply: ipv4.ICMPTypeEchoReply}
+	p := pinger{to: to, network: "ip4:icmp", head: 20, protocol: 1, echo: ipv4.ICMPTypeEcho, reply: ipv4.ICMPTypeEchoReply}
 	if to.Is6() {
-		p = pinger{to: to, network: "ip6:ipv6-icmp", any: "::", protocol: 58, echo: ipv6.ICMPTypeEchoRequest, reply: ipv6.ICMPTypeEchoReply}
+		p = pinger{to: to, network: "ip6:ipv6-icmp", head: 40, protocol: 58, echo: ipv6.ICMPTypeEchoRequest, reply: ipv6.ICMPTypeEchoReply}
 	}
+	p.data = make([]byte, max(len("netwright"), size-p.head-8))
+	copy(p.data, "netwright")
 	var id [2]byte
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
 	p.id = int(binary.BigEndian.Uint16(id[:]))
 
 	err := host.InNetNS(netns, func() error {
 		var err error
-		p.conn, err = icmp.ListenPacket(p.network, p.any)
+		if p.conn, err = net.ListenIP(p.network, nil); err == nil && size > 0 {
+			err = inOnePiece(p.conn, to.Is6())
+		}
 		return err
 	})
+	if p.conn != nil {
+		defer p.conn.Close()
+	}
 	if err != nil {
 		return 0, fmt.Errorf("ping %s: open a socket for ICMP: %w", to, err)
 	}
-	defer p.conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = p.conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
@@ -77,9 +87,11 @@ func Ping(ctx context.Context, netns string, to netip.Addr) (time.Duration, erro
 }
 
 type pinger struct {
-	conn         *icmp.PacketConn
+	conn         *net.IPConn
 	to           netip.Addr
-	network, any string
+	network      string
+	head         int // bytes of the IP header
+	data         []byte
 	protocol, id int
 	echo, reply  icmp.Type
 	said         error // why, as far as anybody told
@@ -87,7 +99,7 @@ type pinger struct {
 
 // one sends an echo and reads until its answer comes.
 func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
-	out, err := (&icmp.Message{Type: p.echo, Body: &icmp.Echo{ID: p.id, Seq: seq, Data: []byte("netwright")}}).Marshal(nil)
+	out, err := (&icmp.Message{Type: p.echo, Body: &icmp.Echo{ID: p.id, Seq: seq, Data: p.data}}).Marshal(nil)
 	if err != nil {
 		return 0, fmt.Errorf("make an echo: %w", err)
 	}
@@ -101,7 +113,7 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	if ctx.Err() != nil { // it may have ended before the deadline was set
 		return 0, os.ErrDeadlineExceeded
 	}
-	buf := make([]byte, 1500)
+	buf := make([]byte, max(1500, len(p.data)+p.head+8))
 	for {
 		n, from, err := p.conn.ReadFrom(buf)
 		if err != nil {

@@ -1,0 +1,50 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// largestPacket is what a length of 16 bits can say, in bytes.
+const largestPacket = 1<<16 - 1
+
+// PingFull is [Ping] with packets of a size in bytes, headers and all, which nobody on the way breaks
+// up: of a link's MTU as a rule. A checkpoint asks neighbours so.
+func PingFull(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
+	return ping(ctx, netns, to, min(size, largestPacket))
+}
+
+// inOnePiece makes a socket send packets whole, whatever is remembered of the path (ip(7), ipv6(7)).
+func inOnePiece(conn *net.IPConn, six bool) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	options := [][3]int{{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE}}
+	if six {
+		options = [][3]int{
+			{unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE},
+			{unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1},
+		}
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		for _, o := range options {
+			if failed == nil {
+				failed = unix.SetsockoptInt(int(fd), o[0], o[1], o[2])
+			}
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("send packets in one piece: %w", err)
+	}
+	return nil
+}
