@@ -62,5 +62,9 @@ func means() checkpoint.Means {
 			_, err := verify.Ping(ctx, "", to)
 			return err
 		},
+		Full: func(ctx context.Context, to netip.Addr, size int) error {
+			_, err := verify.PingFull(ctx, "", to, size)
+			return err
+		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -104,17 +105,9 @@ func (c *Checkpoint) Arm(ctx context.Context) error {
 
 func (c *Checkpoint) arm(ctx context.Context) error {
 	h, j, s := c.host, c.journal, c.settings
-	probes := s.Probes
-	if len(probes) == 0 {
-		var err error
-		if probes, err = candidates(ctx, h); err != nil {
-			return err
-		}
+	if err := j.ask(ctx, h, s); err != nil {
+		return err
 	}
-	if s.Store != "" {
-		probes = append(probes[:len(probes):len(probes)], s.Store)
-	}
-	j.Probes = passing(ctx, h, s.Means, probes)
 	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
@@ -145,6 +138,25 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
 	}
 	return nil
+}
+
+// ask finds the probes that pass now. The user's list takes the place of those that are found; the
+// store is always asked.
+func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error) {
+	probes := slices.Clone(s.Probes)
+	if len(s.Probes) == 0 {
+		if probes, err = candidates(ctx, h); err != nil {
+			return err
+		}
+	}
+	if s.Store != "" {
+		probes = append(probes, s.Store)
+	}
+	j.Probes = passing(ctx, h, s.Means, probes)
+	if len(s.Probes) == 0 {
+		err = j.askAround(ctx, h, s.Means)
+	}
+	return err
 }
 
 // disarm takes everything away: first, durably, the journal, without which an

@@ -12,7 +12,7 @@ import (
 )
 
 // attempt tries what answered before the change, and what the change brought: next hops and name servers that the node did not have before were not there
-// to be asked then. Where the probes are the user's own, only these are tried: nobody knows then what else has to answer.
+// to be asked then. Where the probes are the user's own, only these are asked: nobody knows then what else has to answer.
 func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
 	hops, err := j.newHops(ctx, h)
 	failed := attempt(ctx, h, m, append(slices.Clone(j.Probes), hops...))
@@ -22,7 +22,7 @@ func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
 	return append(failed, j.newServers(ctx, h, m)...)
 }
 
-// newHops are the next hops of default routes that the node did not have before, of the families of which a next hop answered then. Each must
+// newHops are the next hops of default routes that the node did not have before, of the families of which a neighbour answered then. Each must
 // resolve: the kernel sends the world's packets there, or its share of them. On links that resolve nobody the probe passes (NUD_NOARP).
 func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err error) {
 	var families []int // bits of an address
@@ -72,16 +72,16 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 
 // hopProbe asks the next hop of a route.
 func hopProbe(r host.Route) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, r.Link, r.Gateway))
+	return neighbour(r.Link, r.Gateway)
 }
 
-// hop is the address that a probe of a neighbour asks.
+// hop is the address that a probe of a neighbour asks, of several the first.
 func (p Probe) hop() (hop netip.Addr, ok bool) {
-	what, ok := strings.CutPrefix(string(p), neighbourProbe+":")
+	first, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), " ")
+	what, ok := strings.CutPrefix(first, neighbourProbe+":")
 	if !ok {
 		return hop, false
 	}
-	_, address, _ := strings.Cut(what, "/")
-	hop, err := netip.ParseAddr(address)
+	_, hop, err := onLink(what)
 	return hop, err == nil
 }

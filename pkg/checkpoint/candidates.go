@@ -53,6 +53,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			gateway = gateway.WithZone(r.Link)
 		}
 		add(Probe(pingProbe + ":" + gateway.String()))
+		add(fullSize(r.Link, r.Gateway))
 	}
 	for _, server := range resolvers(h) {
 		add(Probe(dnsProbe + ":" + server))

@@ -26,6 +26,8 @@ import (
 //	https:10.0.0.1:443        it gives a whole answer over a new connection, whatever it says
 //	dns:10.0.0.2              it answers a question
 //	store:s3://bucket/prefix cluster   the state store answers
+//	full:eth0/10.0.0.1        it answers an echo as large as the link carries, in one piece
+//	any:PROBE PROBE …         one of them passes
 type Probe string
 
 // Kinds of probes.
@@ -36,12 +38,16 @@ const (
 	httpsProbe     = "https"
 	dnsProbe       = "dns"
 	storeProbe     = "store"
+	fullProbe      = "full"
+	anyProbe       = "any"
 )
 
 // Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
 type Means struct {
 	Store func(ctx context.Context, location, cluster string) error
 	Ping  func(ctx context.Context, to netip.Addr) error
+	// Full sends an echo in a packet of so many bytes, which nobody may break up.
+	Full func(ctx context.Context, to netip.Addr, size int) error
 }
 
 // Times of the probes.
@@ -65,12 +71,19 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 	kind, what, _ := strings.Cut(string(p), ":")
 	switch kind {
 	case neighbourProbe:
-		link, address, _ := strings.Cut(what, "/")
-		addr, err := netip.ParseAddr(address)
+		link, addr, err := onLink(what)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
 		}
 		return h.ProbeNeighbour(ctx, link, addr)
+	case fullProbe:
+		link, addr, err := onLink(what)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		return askFull(ctx, h, m, link, addr)
+	case anyProbe:
+		return tryAny(ctx, h, m, what)
 	case pingProbe:
 		addr, err := netip.ParseAddr(what)
 		if err != nil {

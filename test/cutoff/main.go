@@ -40,6 +40,10 @@ func run(ctx context.Context) error {
 			_, err := verify.Ping(ctx, "", to)
 			return err
 		},
+		Full: func(ctx context.Context, to netip.Addr, size int) error {
+			_, err := verify.PingFull(ctx, "", to, size)
+			return err
+		},
 	}}
 	if len(os.Args) > 2 && os.Args[1] == "undo" { // --check
 		return checkpoint.Check(h)

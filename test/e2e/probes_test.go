@@ -93,10 +93,11 @@ func TestDefaultProbes(t *testing.T) {
 		probe string
 		edit  []string // of the document; else
 		drop  string   // by a rule of the firewall
+		also  string   // another probe that has to fail then
 	}{
 		{probe: "tcp:" + serverAddress + ":" + serverPort, edit: evil(serverAddress + "/30")},
 		{probe: "dns:" + dnsAddress, edit: evil(dnsAddress + "/30")},
-		{probe: "ping:" + node.Gateway4, drop: node.Gateway4 + "/32"},
+		{probe: "ping:" + node.Gateway4, drop: node.Gateway4 + "/32", also: "full:host0/" + node.Gateway4},
 		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}},
 		{probe: "tcp:" + metadataAddress + ":80", drop: metadataAddress + "/32"},
 	} {
@@ -113,8 +114,13 @@ func TestDefaultProbes(t *testing.T) {
 				}
 			}
 			verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
-			if !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.probe+" (") || strings.Count(verdict, " (") != 1 {
-				t.Errorf("want a verdict by %s alone: %s", c.probe, verdict)
+			for _, probe := range strings.Fields(c.probe + " " + c.also) {
+				if !strings.Contains(verdict, probe+" (") {
+					t.Errorf("want a verdict by %s: %s", probe, verdict)
+				}
+			}
+			if !strings.Contains(verdict, `"bad":true`) || strings.Count(verdict, " (") != len(strings.Fields(c.probe+" "+c.also)) {
+				t.Errorf("want a verdict by that alone: %s", verdict)
 			}
 			cut{}.settled(t, n)
 			if left := lasting(before, n.Snapshot()); len(left) > 0 {

@@ -1,0 +1,213 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Neighbours come and go. So none of them alone must go on answering, but of those that did on a
+// link in a family, one: without any the link carries that family no more, also where no default
+// route leads through it.
+
+// mostAsked is how many neighbours are asked on a link in a family.
+const mostAsked = 4
+
+// surroundings are what is known of the links and of who is on them.
+type surroundings struct {
+	links      []host.Link
+	addresses  []host.Address
+	routes     []host.Route // of the main table, each next hop of a default route apart
+	neighbours []host.Neighbour
+}
+
+// lookAround reads the surroundings.
+func lookAround(ctx context.Context, h *host.Host) (s surroundings, err error) {
+	if s.links, err = h.Links(ctx); err != nil {
+		return s, err
+	}
+	if s.addresses, err = h.Addresses(ctx, ""); err != nil {
+		return s, err
+	}
+	if s.routes, err = h.Routes(ctx, host.MainTable); err != nil {
+		return s, err
+	}
+	defaults, err := h.DefaultRoutes(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.routes = append(s.routes, defaults...)
+	s.neighbours, err = h.Neighbours(ctx)
+	return s, err
+}
+
+// askAround adds what of the surroundings answers now to the probes: of a group of neighbours those
+// that do, as one probe. A group is left out if one of it must answer anyway.
+func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means) error {
+	s, err := lookAround(ctx, h)
+	if err != nil {
+		return fmt.Errorf("find the neighbours for the probes of a checkpoint: %w", err)
+	}
+	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
+	groups := slices.DeleteFunc(s.groups(), func(g []Probe) bool { return slices.ContainsFunc(g, must) })
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	defer cancel()
+	failed := attempt(ctx, h, m, slices.Concat(groups...)).probes()
+	for _, g := range groups {
+		g = slices.DeleteFunc(g, func(p Probe) bool { return slices.Contains(failed, p) })
+		if len(g) > 0 {
+			j.Probes = append(j.Probes, oneOf(g))
+		}
+	}
+	return nil
+}
+
+// groups are, for each link of the node's own and each family in which it has an address there that
+// others can reach, the neighbours to be asked by ARP or NDP, and by packets of full size.
+func (s surroundings) groups() (out [][]Probe) {
+	for _, l := range s.own() {
+		for _, bits := range []int{32, 128} {
+			reached := func(a host.Address) bool {
+				return a.Link == l.Name && a.Scope == "global" && a.Prefix.Addr().BitLen() == bits
+			}
+			if !slices.ContainsFunc(s.addresses, reached) {
+				continue
+			}
+			var near, full []Probe
+			for _, addr := range s.on(l.Name, bits) {
+				near = append(near, neighbour(l.Name, addr))
+				full = append(full, fullSize(l.Name, addr))
+			}
+			if len(near) > 0 {
+				out = append(out, near, full)
+			}
+		}
+	}
+	return out
+}
+
+// on are those to be asked on a link, best first: who answered just now, who did once, the next hop
+// of a route that nobody has used yet; a next hop before others; an address of everywhere before one
+// of the link.
+func (s surroundings) on(link string, bits int) (out []netip.Addr) {
+	rank := map[netip.Addr]int{}
+	for _, r := range s.routes {
+		if r.Link == link && r.Gateway.BitLen() == bits {
+			rank[r.Gateway.WithZone("")] = 8
+		}
+	}
+	for _, n := range s.neighbours {
+		if n.Link != link || n.Addr.BitLen() != bits {
+			continue
+		}
+		place := 5
+		if n.Fresh {
+			place = 1
+		}
+		if _, hop := rank[n.Addr]; !hop {
+			place += 2
+		}
+		if n.Addr.IsLinkLocalUnicast() {
+			place++
+		}
+		rank[n.Addr] = place
+	}
+	for addr := range rank {
+		out = append(out, addr)
+	}
+	slices.SortFunc(out, func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
+	return out[:min(len(out), mostAsked)]
+}
+
+// own are the links of the node's own network: devices and what is made of them, bridges with such a
+// port, and what a default route leads through. On those of pods nobody has to stay. Point to point
+// nobody is resolved.
+func (s surroundings) own() (out []host.Link) {
+	mine := map[string]bool{}
+	for _, r := range s.routes {
+		mine[r.Link] = mine[r.Link] || r.Dst.Bits() == 0
+	}
+	for _, l := range s.links {
+		mine[l.Name] = mine[l.Name] || l.Physical || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind)
+	}
+	for _, l := range s.links {
+		mine[l.Master] = mine[l.Master] || mine[l.Name]
+	}
+	for _, l := range s.links {
+		if mine[l.Name] && !l.Loopback && !l.PtP {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// neighbour asks who is on a link by ARP or NDP.
+func neighbour(link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, link, addr.WithZone("")))
+}
+
+// fullSize asks who is on a link by an echo as large as the link carries.
+func fullSize(link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", fullProbe, link, addr.WithZone("")))
+}
+
+// onLink are the link and the address of a probe of a neighbour.
+func onLink(what string) (link string, addr netip.Addr, err error) {
+	link, address, _ := strings.Cut(what, "/")
+	addr, err = netip.ParseAddr(address)
+	return link, addr, err
+}
+
+// askFull sends an echo of full size. The link's MTU is that of now: a change of it counts.
+func askFull(ctx context.Context, h *host.Host, m Means, link string, addr netip.Addr) error {
+	if m.Full == nil {
+		return errNoMeans
+	}
+	l, err := h.Link(ctx, link)
+	if err != nil {
+		return err
+	}
+	if addr.Is6() && addr.IsLinkLocalUnicast() {
+		addr = addr.WithZone(link)
+	}
+	return m.Full(ctx, addr, l.MTU)
+}
+
+// oneOf is the probe that passes if one of several does.
+func oneOf(group []Probe) Probe {
+	if len(group) == 1 {
+		return group[0]
+	}
+	var parts []string
+	for _, p := range group {
+		parts = append(parts, string(p))
+	}
+	return Probe(anyProbe + ":" + strings.Join(parts, " "))
+}
+
+// tryAny tries all of a group, and no longer than until one has passed.
+func tryAny(ctx context.Context, h *host.Host, m Means, what string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	group := strings.Fields(what)
+	errs := make([]error, len(group))
+	var wg sync.WaitGroup
+	for i, p := range group {
+		wg.Go(func() {
+			if errs[i] = Probe(p).try(ctx, h, m); errs[i] == nil {
+				cancel(nil)
+			}
+		})
+	}
+	wg.Wait()
+	if slices.Contains(errs, nil) {
+		return nil
+	}
+	return errs[0]
+}
