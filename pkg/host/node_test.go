@@ -34,6 +34,7 @@ func TestInANode(t *testing.T) {
 			{"watched units", testWatchedUnits},
 			{"watched mounts", testWatchedMounts},
 			{"forward policies", testForwardPolicies},
+			{"link managers", testLinkManagers},
 			{"systemd restarts", testReexec},
 		} {
 			t.Run(test.name, test.run)

@@ -1,0 +1,199 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/godbus/dbus/v5"
+	"go.uber.org/zap"
+)
+
+// The programs that manage links, by their units' names.
+const (
+	networkd       = "systemd-networkd"
+	networkManager = "NetworkManager"
+)
+
+// Setup is how far a link's manager says that it is with the link.
+type Setup string
+
+// The states of a link's setup.
+const (
+	SetupDone   Setup = "set up"
+	SetupGoesOn Setup = "being set up" // or the manager itself starts or stops
+	SetupFailed Setup = "failed"       // or given up, or the manager failed
+	SetupNone   Setup = "left alone"   // or the manager does not run, or has never seen the link
+)
+
+// LinkSetup says how far a manager ([LinkFact.Manager]) is with a link. A checkpoint holds a change
+// to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may be
+// retried.
+func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
+	if !l.units.here {
+		return "", ErrNotHere
+	}
+	found, err := l.Link(ctx, link)
+	if err != nil {
+		return "", err
+	}
+	if !(gatherer{Live: l}).serviceRuns(manager + ".service") {
+		return l.managerSetup(ctx, manager)
+	}
+	switch manager {
+	case networkd:
+		return l.networkdSetup(found.Index)
+	case networkManager:
+		return networkManagerSetup(ctx, link)
+	}
+	return "", fmt.Errorf("ask who manages link %s: %q is no manager that is known here", link, manager)
+}
+
+// managerSetup is the setup of each link whose manager has no process: whether it is stopped, as
+// somebody wants it, or on its way, or failed.
+func (l *Live) managerSetup(ctx context.Context, manager string) (Setup, error) {
+	u, err := l.Unit(ctx, manager+".service")
+	switch {
+	case err != nil:
+		return "", err
+	case u.Active == "failed":
+		return SetupFailed, nil
+	case u.Active == "inactive" && !u.Job:
+		return SetupNone, nil
+	}
+	return SetupGoesOn, nil
+}
+
+// networkdSetup reads what systemd-networkd keeps of a link for everybody; asking it over D-Bus
+// costs a hundred times as much.
+func (l *Live) networkdSetup(index int) (Setup, error) {
+	raw, err := l.ReadFile("/run/systemd/netif/links/" + strconv.Itoa(index))
+	if errors.Is(err, ErrNotExist) {
+		return SetupNone, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	switch parseAssignments(raw)["ADMIN_STATE"] {
+	case "configured":
+		return SetupDone, nil
+	case "pending", "initialized", "configuring":
+		return SetupGoesOn, nil
+	case "failed":
+		return SetupFailed, nil
+	}
+	return SetupNone, nil // unmanaged, and linger: the link is gone
+}
+
+// Names of D-Bus: org.freedesktop.network1(5), and https://networkmanager.dev/docs/api/latest/spec.html
+const (
+	networkdName   = "org.freedesktop.network1"
+	networkdPath   = dbus.ObjectPath("/org/freedesktop/network1")
+	networkdIface  = networkdName + ".Manager."
+	managerNM      = "org.freedesktop.NetworkManager"
+	managerNMPath  = dbus.ObjectPath("/org/freedesktop/NetworkManager")
+	settingsNMPath = managerNMPath + "/Settings"
+)
+
+// call calls a method of a program on the bus that runs, and starts none.
+func (b *bus) call(
+	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
+) *dbus.Call {
+	return b.conn.Object(name, path).CallWithContext(ctx, method, quiet, args...)
+}
+
+// networkManagerSetup asks NetworkManager, which writes no more than whether it manages a link.
+func networkManagerSetup(ctx context.Context, link string) (setup Setup, err error) {
+	err = onBus(ctx, func(b *bus) error {
+		device, err := deviceNM(ctx, b, link)
+		var unknown dbus.Error
+		if errors.As(err, &unknown) && unknown.Name == managerNM+".UnknownDevice" {
+			setup = SetupNone
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var v dbus.Variant
+		var state uint32
+		get := b.call(ctx, managerNM, device, properties+"Get", managerNM+".Device", "State")
+		if err := get.Store(&v); err != nil {
+			return err
+		}
+		if err := v.Store(&state); err != nil {
+			return err
+		}
+		setup = setupNM(state)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("ask NetworkManager of link %s: %w", link, err)
+	}
+	return setup, nil
+}
+
+// setupNM says what a device's state means (NMDeviceState).
+func setupNM(state uint32) Setup {
+	switch {
+	case state <= 10: // unknown, unmanaged
+		return SetupNone
+	case state == 100:
+		return SetupDone
+	case state >= 40 && state <= 110: // from "prepare" on, and "deactivating"
+		return SetupGoesOn
+	}
+	return SetupFailed // and "unavailable", "disconnected"
+}
+
+func deviceNM(ctx context.Context, b *bus, link string) (path dbus.ObjectPath, err error) {
+	err = b.call(ctx, managerNM, managerNMPath, managerNM+".GetDeviceByIpIface", link).Store(&path)
+	return path, err
+}
+
+// SetUpLink makes a link's manager read its files again and set the link up from the start, and does
+// not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it give up;
+// a reload alone does not try those again. It may be retried.
+func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
+	if !h.units.here {
+		return fmt.Errorf("set link %s up by %s: %w", link, manager, ErrNotHere)
+	}
+	l, err := h.Link(ctx, link)
+	if err != nil {
+		return err
+	}
+	err = onBus(ctx, func(b *bus) error {
+		switch manager {
+		case networkd:
+			reload := b.call(ctx, networkdName, networkdPath, networkdIface+"Reload")
+			anew := b.call(ctx, networkdName, networkdPath, networkdIface+"ReconfigureLink", int32(l.Index))
+			return errors.Join(reload.Err, anew.Err)
+		case networkManager:
+			reload := b.call(ctx, managerNM, settingsNMPath, managerNM+".Settings.ReloadConnections")
+			device, err := deviceNM(ctx, b, link)
+			if err != nil {
+				return errors.Join(reload.Err, err)
+			}
+			const best, none = dbus.ObjectPath("/"), dbus.ObjectPath("/")
+			anew := b.call(ctx, managerNM, managerNMPath, managerNM+".ActivateConnection", best, device, none)
+			return errors.Join(reload.Err, anew.Err)
+		}
+		return errors.New("no manager that is known here")
+	})
+	if err != nil {
+		return fmt.Errorf("set link %s up by %s: %w", link, manager, err)
+	}
+	h.changed("link is set up anew", zap.String("link", link), zap.String("manager", manager))
+	return nil
+}
+
+// onBus talks to a program of the host over the system bus.
+func onBus(ctx context.Context, talk func(*bus) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
+	defer cancel()
+	b, err := dialBus(ctx, systemSocket, false, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(talk(b), b.conn.Close())
+}

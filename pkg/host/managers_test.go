@@ -1,0 +1,39 @@
+package host
+
+import (
+	"testing"
+)
+
+// What managers say of a link in their own words means one of four things.
+// The lines that keep it: managers.go, networkdSetup and setupNM.
+func TestSetupIsWhatTheManagerSays(t *testing.T) {
+	root := t.TempDir()
+	f, err := openFiles(Options{Root: root})
+	ok(t, err)
+	l := &Live{files: f}
+	defer l.files.close()
+	for says, want := range map[string]Setup{
+		"configured":  SetupDone,
+		"configuring": SetupGoesOn, "pending": SetupGoesOn, "initialized": SetupGoesOn,
+		"failed": SetupFailed, "unmanaged": SetupNone, "linger": SetupNone,
+	} {
+		text := "# This is private data. Do not parse.\nADMIN_STATE=" + says + "\nOPER_STATE=routable\n"
+		write(t, root+"/run/systemd/netif/links/2", text)
+		if got, err := l.networkdSetup(2); err != nil || got != want {
+			t.Errorf("networkd's %s is %q, %v; want %q", says, got, err, want)
+		}
+	}
+	if got, err := l.networkdSetup(3); err != nil || got != SetupNone {
+		t.Errorf("a link that networkd has not seen is %q, %v", got, err)
+	}
+	// https://networkmanager.dev/docs/api/latest/nm-dbus-types.html#NMDeviceState
+	for state, want := range map[uint32]Setup{
+		0: SetupNone, 10: SetupNone, 20: SetupFailed, 30: SetupFailed,
+		40: SetupGoesOn, 70: SetupGoesOn, 90: SetupGoesOn,
+		100: SetupDone, 110: SetupGoesOn, 120: SetupFailed,
+	} {
+		if got := setupNM(state); got != want {
+			t.Errorf("NetworkManager's %d is %q, want %q", state, got, want)
+		}
+	}
+}
