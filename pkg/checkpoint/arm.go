@@ -141,7 +141,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 }
 
 // ask finds the probes that pass now. The user's list takes the place of those that are found; the
-// store is always asked.
+// store is always asked, and who manages the links.
 func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error) {
 	probes := slices.Clone(s.Probes)
 	if len(s.Probes) == 0 {
@@ -152,11 +152,15 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if s.Store != "" {
 		probes = append(probes, s.Store)
 	}
-	j.Probes = passing(ctx, h, s.Means, probes)
-	if len(s.Probes) == 0 {
-		err = j.askAround(ctx, h, s.Means)
+	around, err := lookAround(ctx, h)
+	if err != nil {
+		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
-	return err
+	j.Probes = passing(ctx, h, s.Means, append(probes, managed(h.Facts(), around.own())...))
+	if len(s.Probes) == 0 {
+		j.askAround(ctx, h, s.Means, around.groups())
+	}
+	return nil
 }
 
 // disarm takes everything away: first, durably, the journal, without which an

@@ -49,13 +49,9 @@ func lookAround(ctx context.Context, h *host.Host) (s surroundings, err error) {
 
 // askAround adds what of the surroundings answers now to the probes: of a group of neighbours those
 // that do, as one probe. A group is left out if one of it must answer anyway.
-func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means) error {
-	s, err := lookAround(ctx, h)
-	if err != nil {
-		return fmt.Errorf("find the neighbours for the probes of a checkpoint: %w", err)
-	}
+func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means, groups [][]Probe) {
 	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
-	groups := slices.DeleteFunc(s.groups(), func(g []Probe) bool { return slices.ContainsFunc(g, must) })
+	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
 	failed := attempt(ctx, h, m, slices.Concat(groups...)).probes()
@@ -65,7 +61,6 @@ func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means) error {
 			j.Probes = append(j.Probes, oneOf(g))
 		}
 	}
-	return nil
 }
 
 // groups are, for each link of the node's own and each family in which it has an address there that

@@ -28,6 +28,7 @@ import (
 //	store:s3://bucket/prefix cluster   the state store answers
 //	full:eth0/10.0.0.1        it answers an echo as large as the link carries, in one piece
 //	any:PROBE PROBE …         one of them passes
+//	managed:systemd-networkd/eth0   the link's manager has set it up, or leaves it alone
 type Probe string
 
 // Kinds of probes.
@@ -40,6 +41,7 @@ const (
 	storeProbe     = "store"
 	fullProbe      = "full"
 	anyProbe       = "any"
+	managedProbe   = "managed"
 )
 
 // Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
@@ -84,6 +86,8 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		return askFull(ctx, h, m, link, addr)
 	case anyProbe:
 		return tryAny(ctx, h, m, what)
+	case managedProbe:
+		return askManager(ctx, h, what)
 	case pingProbe:
 		addr, err := netip.ParseAddr(what)
 		if err != nil {

@@ -28,8 +28,11 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		case <-time.After(late):
 		}
 	}
-	errs = append(errs, j.restoreKernel(ctx, h))
-	return errors.Join(errs...)
+	err := j.restoreKernel(ctx, h)
+	if j.setUp(ctx, h) {
+		err = j.restoreKernel(ctx, h) // what the managers of links took for theirs
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and rules.

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// An undo leaves a link as its manager had it: networkd calls it configured, and not failed. So the
+// next file is acted on, and judged by what it does. networkctl and ip judge.
+//
+// The lines that keep it: pkg/checkpoint/restore.go, restore (setUp); pkg/host/managers.go, SetUpLink.
+func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
+	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{
+		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: 9s\n",
+	}}))
+	const addresses = "ip -o addr show host0 scope global | awk '{print $4}' | sort"
+	n.Shell(ctx, "netwright --once || netwright --once")
+	cut{networkd: true}.settled(t, n)
+	before := n.Shell(ctx, addresses)
+	for _, c := range []struct{ name, files string }{
+		{"the uplink becomes a port of a bridge", networkFile("05-br.netdev", "[NetDev]\nName=brx\nKind=bridge\n") +
+			assetFile("/etc/systemd/network/05-host0.network", "[Match]\nName=host0\n[Network]\nBridge=brx\n")},
+		{"a wrong address", networkFile("05-host0.network", "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n")},
+	} {
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
+		res := n.Run(ctx, "netwright", "--once")
+		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); res.Code != 1 || !strings.Contains(verdict, `"bad":true`) {
+			t.Errorf("%s: exit %d, the verdict is %s\n%s%s", c.name, res.Code, verdict, res.Stdout, res.Stderr)
+		}
+		if now := n.Must(ctx, "networkctl", "--no-legend", "list", "host0"); !strings.Contains(now, " configured") {
+			t.Errorf("%s: networkd says after the undo: %s", c.name, now)
+		}
+		if now := n.Shell(ctx, addresses); now != before {
+			t.Errorf("%s: the addresses were %s and are %s", c.name, before, now)
+		}
+		if left := n.Shell(ctx, "ls /etc/systemd/network; ip -o link show type bridge"); strings.Contains(left, "05-") || strings.Contains(left, "brx") {
+			t.Errorf("%s: left of it: %s", c.name, left)
+		}
+	}
+}
+
+// What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up again.
+//
+// The lines that keep it: pkg/checkpoint/managers.go, askManager and setUp; pkg/host/managers.go,
+// SetUpLink.
+func TestAnUndoActsThroughNetworkManager(t *testing.T) {
+	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	s := calicoStore(t)
+	n := serve(t).Node(t, manager(t, s))
+	until(t, n, "NetworkManager is up", managed)
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "NetworkManager is up", managed)
+	n.Write("/etc/netwright/agent.yaml", agentFile("9s"), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document("Cluster", cluster, calicoSpec+`  hooks:
+  - name: leave.service
+    manifest: |
+      [Service]
+      Type=oneshot
+      ExecStart=/usr/bin/nmcli device disconnect host0
+`), 0o644)
+	res := n.Run(ctx, "netwright", "--once")
+	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+	for _, want := range []string{`"bad":true`, "managed:NetworkManager/host0 ("} {
+		if res.Code != 1 || !strings.Contains(verdict, want) {
+			t.Errorf("exit %d, the verdict is %s, want one with %s\n%s%s", res.Code, verdict, want, res.Stdout, res.Stderr)
+		}
+	}
+	n.Shell(ctx, managed)
+}
