@@ -21,7 +21,8 @@ type ending struct {
 	removed []graph.Result[tasks.Task] // of the removals
 	by      string
 	desired *Desired
-	halfway bool // the set is not what the host has, although nothing of it failed
+	halfway bool     // the set is not what the host has, although nothing of it failed
+	proofs  []string // probes that passed after the change
 }
 
 // settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in

@@ -145,6 +145,14 @@ func (g *guard) settle(ctx context.Context, unfinished error) error {
 	return g.point.Settle(ctx, late)
 }
 
+// proofs are the probes by which a change stayed, none where no checkpoint was armed.
+func (g *guard) proofs() []string {
+	if g == nil || !g.armed {
+		return nil
+	}
+	return g.point.Proofs()
+}
+
 // heldBack says why the documents are not applied now, nil if they are.
 func heldBack(r checkpoint.Reader, d *Desired) error {
 	if why := checkpoint.Held(r, d.Snapshot.Digest, time.Now()); why != nil {

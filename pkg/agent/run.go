@@ -259,7 +259,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.drift.nameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
-		halfway: r.halfway,
+		halfway: r.halfway, proofs: p.Hooks.guard.proofs(),
 	})
 	all := r.rep
 	if len(r.pruneRep.Results) > 0 {

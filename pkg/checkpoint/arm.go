@@ -140,6 +140,16 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
+// Proofs are the names of the probes that passed before the change, and so, once [Checkpoint.Settle]
+// let it stay, after it. A revision keeps them.
+func (c *Checkpoint) Proofs() []string {
+	var names []string
+	for _, p := range c.journal.Probes {
+		names = append(names, string(p))
+	}
+	return names
+}
+
 // ask finds the probes that pass now. The user's list takes the place of those that are found; the
 // store is always asked, and who manages the links.
 func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error) {

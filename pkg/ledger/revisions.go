@@ -40,6 +40,7 @@ type Revision struct {
 	Digest     string           `json:"digest"`
 	Print      string           `json:"print"` // see Head.Print
 	Tasks      []tasks.Recorded `json:"tasks"`
+	Proofs     []string         `json:"proofs,omitempty"` // probes that passed after the change that first brought it
 }
 
 // Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names them.

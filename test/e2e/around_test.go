@@ -80,4 +80,8 @@ func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	if res := n.Run(ctx, "test", "-e", "/var/lib/netwright/checkpoint/verdict.json"); res.Code == 0 {
 		t.Errorf("the change was undone: %s", n.Read("/var/lib/netwright/checkpoint/verdict.json"))
 	}
+	out := n.Must(ctx, "netwright", "history", "-o", "json")
+	if !strings.Contains(out, `"any:neighbour:host0/`+node.Gateway6) {
+		t.Errorf("the history does not say by which probes the change stayed: %s", out)
+	}
 }
