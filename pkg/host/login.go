@@ -1,0 +1,124 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Login is a login to this machine: by ssh, at its console, or into it as a container.
+type Login struct {
+	Name  string        // the session's scope, or the process that it began with
+	Began time.Duration // after the boot, as [Uptime] counts
+}
+
+// ErrNoLogin says that a process was started by a service, and not from a login.
+var ErrNoLogin = errors.New("it was not started from a login")
+
+// Uptime is the time since the boot, with that in which the machine slept. Nobody sets this clock.
+func Uptime() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil { // the kernel has it since 2.6.39
+		return 0
+	}
+	return time.Duration(now.Nano())
+}
+
+// LoginOf finds the login that a process belongs to. [ErrNoLogin]: there is none.
+//
+// systemd-logind gives each login a scope, and a process stays in it whatever becomes of its
+// parents: a shell in an old tmux is of the old login. Where the login has no scope (PAM without
+// pam_systemd), it began with the oldest ancestor but the service that let it in. That is the
+// connection's process of sshd, and not its shell: one more channel of an old connection proves
+// nothing. At a console it is the shell, for login(1) is the getty of the boot by its number.
+func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
+	groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return Login{}, fmt.Errorf("find the login of process %d: %w", pid, err)
+	}
+	if scope := sessionScope(string(groups)); scope != "" {
+		unit, err := v.Unit(ctx, scope)
+		if err != nil {
+			return Login{}, fmt.Errorf("find when %s began: %w", scope, err)
+		}
+		if unit.ActiveSinceUS > 0 {
+			age := time.Duration(ClockUS()-unit.ActiveSinceUS) * time.Microsecond
+			return Login{Name: scope, Began: Uptime() - age}, nil
+		}
+	}
+	return loginByParents(pid, ancestorOf)
+}
+
+// sessionScope is the scope of a login in the text of /proc/PID/cgroup, or "".
+func sessionScope(groups string) string {
+	for line := range strings.Lines(groups) {
+		for at := strings.TrimSpace(line); path.Dir(at) != at; at = path.Dir(at) {
+			name := path.Base(at)
+			if strings.HasPrefix(name, "session-") && strings.HasSuffix(name, ".scope") {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// ancestor is a process of which others come.
+type ancestor struct {
+	name    string
+	parent  int // 1: it is a service; 0: it came from outside of this machine's processes
+	started time.Duration
+}
+
+func loginByParents(pid int, look func(pid int) (ancestor, error)) (login Login, err error) {
+	for pid > 1 {
+		a, err := look(pid)
+		if err != nil {
+			return Login{}, fmt.Errorf("find the login of process %d: %w", pid, err)
+		}
+		if a.parent == 1 {
+			break
+		}
+		login = Login{Name: fmt.Sprintf("%s (pid %d)", a.name, pid), Began: a.started}
+		pid = a.parent
+	}
+	if login.Name == "" {
+		return login, ErrNoLogin
+	}
+	return login, nil
+}
+
+// ancestorOf reads what the kernel says of a process.
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+func ancestorOf(pid int) (ancestor, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ancestor{}, err
+	}
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return ancestor{}, errors.New("/proc/pid/stat names no program")
+	}
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) < 20 {
+		return ancestor{}, errors.New("/proc/pid/stat has too few fields")
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return ancestor{}, err
+	}
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return ancestor{}, err
+	}
+	a := ancestor{name: string(stat[open+1 : end]), parent: parent}
+	a.started = time.Duration(started) * time.Second / ticks
+	return a, nil
+}

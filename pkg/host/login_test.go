@@ -1,0 +1,88 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A login is known by its scope, wherever the hierarchy begins.
+func TestSessionScope(t *testing.T) {
+	for groups, want := range map[string]string{
+		"0::/user.slice/user-0.slice/session-3.scope\n":                                "session-3.scope",
+		"1:name=systemd:/machine/n1/user.slice/user-0.slice/session-c1.scope\n0::/x\n": "session-c1.scope",
+		"0::/user.slice/user-1000.slice/session-7.scope/tmux\n":                        "session-7.scope",
+		"12:cpu:/\n1:name=systemd:/system.slice/ssh.service\n":                         "",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/session.slice/x\n": "",
+		"0::/system.slice/session-recorder.service\n":                                  "",
+	} {
+		if got := sessionScope(groups); got != want {
+			t.Errorf("%q: %q, want %q", groups, got, want)
+		}
+	}
+}
+
+// Without a scope a login is as old as what the service that let it in made of it: a connection of
+// sshd, the shell at a console. What systemd itself started is of no login.
+func TestLoginByParents(t *testing.T) {
+	type chain []string // from the command up: "name parent started", with numbers from 10 on
+	for name, c := range map[string]struct {
+		chain
+		want string
+	}{
+		"ssh with sudo":          {chain{"agent 90", "sudo 89", "bash 52", "sshd 51", "sshd 50", "sshd 1"}, "sshd 50s"},
+		"ssh by a socket":        {chain{"agent 90", "bash 52", "sshd 51", "sshd 50"}, "sshd 51s"},
+		"a console":              {chain{"agent 90", "sudo 89", "bash 60", "login 1"}, "bash 60s"},
+		"one more channel":       {chain{"agent 90", "bash 89", "sshd 20", "sshd 1"}, "sshd 20s"},
+		"from outside":           {chain{"agent 90", "sh 88", "outside"}, "sh 88s"},
+		"a service":              {chain{"agent 90"}, ""},
+		"what a service started": {chain{"agent 90", "sh 80"}, "agent 90s"},
+	} {
+		look := func(pid int) (ancestor, error) {
+			i := pid - 10
+			var program string
+			var seconds int
+			if _, err := fmt.Sscanf(c.chain[i], "%s %d", &program, &seconds); err != nil {
+				return ancestor{}, err
+			}
+			a := ancestor{name: program, parent: pid + 1, started: time.Duration(seconds) * time.Second}
+			if i == len(c.chain)-1 {
+				a.parent = 1
+			} else if c.chain[i+1] == "outside" {
+				a.parent = 0
+			}
+			return a, nil
+		}
+		login, err := loginByParents(10, look)
+		got := ""
+		if err == nil {
+			program, _, _ := strings.Cut(login.Name, " ")
+			got = fmt.Sprintf("%s %s", program, shortSeconds(login.Began))
+		} else if !errors.Is(err, ErrNoLogin) {
+			t.Fatal(err)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func shortSeconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }
+
+// What the kernel says of this process is read as it is meant.
+func TestAncestorOf(t *testing.T) {
+	self, err := ancestorOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	age := Uptime() - self.started
+	if self.parent != os.Getppid() || age < 0 || age > time.Hour || self.name == "" {
+		t.Errorf("%+v, %s old; the parent is %d", self, age, os.Getppid())
+	}
+	if _, err := ancestorOf(1 << 30); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of nobody: %v", err)
+	}
+}
