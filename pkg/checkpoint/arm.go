@@ -51,6 +51,8 @@ type Checkpoint struct {
 	host     *host.Host
 	settings Settings
 	journal  *Journal
+	program  string  // that undoes when this process is gone
+	awaits   *Awaits // nil: what passes its probes stays
 }
 
 // How many windows each part may take: the change, once it began to be able
@@ -123,14 +125,13 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err == nil {
 		err = j.write(ctx, h)
 	}
-	program := binaryFile
 	if err == nil {
-		program, err = rehearse(ctx, h)
+		c.program, err = rehearse(ctx, h)
 	}
 	if err != nil {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
-	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, program, "undo")
+	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, c.program, "undo")
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return errors.Join(err, j.disarm(ctx, h))
 	}
@@ -185,7 +186,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
+	errs := []error{h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), s.dropBootUnit(h)}
 	if !s.keepsCopy {
 		errs = append(errs, h.Remove(binaryFile))
 	}

@@ -34,6 +34,8 @@ type Journal struct {
 	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
 	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
 
+	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
+
 	scaffold
 	contents int64 // bytes of Files
 

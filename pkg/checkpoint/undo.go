@@ -30,7 +30,7 @@ func (e *UndoneError) Error() string {
 }
 
 // Settle decides after the change: when all probes that passed before pass
-// again, the checkpoint is taken away and it stays. Else, or when run tells of a change that
+// again, the checkpoint is taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when run tells of a change that
 // did not end in time, it is undone now and the error is an [UndoneError].
 func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
@@ -46,6 +46,11 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
+	if len(failed) == 0 && run == nil && c.awaits != nil {
+		if run = c.await(ctx); run == nil {
+			return nil
+		}
+	}
 	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
 		if err := j.disarm(ctx, h); err != nil {
@@ -95,7 +100,8 @@ const hookSteady = 3 * time.Second
 // Undo takes an unconfirmed change back: by the timer, at the next boot, or by
 // the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.
 //
-// The process that made the change is ended first: stopped, it would go on with it when it wakes.
+// The process that made the change is ended first: stopped, it would go on with it when it wakes. One whose change awaits its confirmation
+// has ended with it, and may be a daemon: it is ended only if it keeps the lock. That such a change is not due yet does not matter here: see [Awaiting].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h)
 	if err == nil && j == nil {
@@ -108,13 +114,16 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 		s.Log.Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
 	}
 	var failed failures
-	if j.Boot == bootID(h) {
-		if err := h.EndProcess(ctx, j.Process); err != nil {
-			return nil, err
-		}
+	if err := j.endMaker(ctx, h); err != nil {
+		return nil, err
 	}
 	if s.Lock != nil {
 		unlock, err := s.Lock(ctx)
+		if err != nil && j.Awaits != nil && j.Boot == bootID(h) {
+			if err = h.EndProcess(ctx, j.Process); err == nil {
+				unlock, err = s.Lock(ctx)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -123,21 +132,30 @@ func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 		if j, err = Pending(h); j == nil || err != nil {
 			return nil, err
 		}
-		if j.Boot == bootID(h) {
-			if err := h.EndProcess(ctx, j.Process); err != nil {
-				return nil, err
-			}
+		if err := j.endMaker(ctx, h); err != nil {
+			return nil, err
 		}
 	}
-	if j.Boot == bootID(h) {
+	if j.Boot == bootID(h) && j.Awaits == nil {
 		failed = j.attempt(ctx, h, s.Means)
 	}
 	why := agentEnded
-	if len(failed) > 0 {
+	switch {
+	case len(failed) > 0:
 		why = failed.String()
+	case j.Awaits != nil:
+		why = j.unconfirmed()
 	}
 	v, err := j.undo(ctx, h, s, failed, why)
 	return &v, err
+}
+
+// endMaker ends the process that makes the change still.
+func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
+	if j.Boot != bootID(h) || j.Awaits != nil {
+		return nil
+	}
+	return h.EndProcess(ctx, j.Process)
 }
 
 // undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is

@@ -20,6 +20,8 @@ type Verdict struct {
 	At         time.Time `json:"at"`
 	// Process made the change: an undo that was killed and is done again is the same try.
 	Process host.Process `json:"process"`
+	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as nobody asks for it again.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 // agentEnded is why a change was undone whose agent ended before it had looked, and after which nothing is amiss.
@@ -44,6 +46,9 @@ func (v Verdict) retry() time.Time {
 type HeldError struct{ Verdict }
 
 func (e *HeldError) Error() string {
+	if e.Unconfirmed {
+		return fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation, e.Why)
+	}
 	if e.Bad {
 		return fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, if it was something else, remove %s and it is tried again",
 			e.Generation, e.Why, VerdictFile)
@@ -96,6 +101,8 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 		}
 	}
 	switch {
+	case j.Awaits != nil:
+		v.Bad, v.Unconfirmed = true, true
 	case len(failed) == 0:
 		v.Unsure = "nobody looked what still answered"
 	case !recovered:

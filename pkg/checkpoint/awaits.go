@@ -1,0 +1,94 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/systemd"
+)
+
+// Awaits says of a journal that its change is made, and that the probes passed, and that it stays
+// only if somebody confirms it in time: a router's commit confirmed.
+type Awaits struct {
+	By  string        `json:"by"`            // who made the change
+	For time.Duration `json:"for"`           // how long it may be confirmed, in nanoseconds
+	Up  time.Duration `json:"up"`            // the end of the change, after the boot; see [host.Uptime]
+	At  time.Time     `json:"at"`            // likewise, by the clock on the wall: for people
+	Set int           `json:"set,omitempty"` // the revision that the node is at once it is confirmed; 0: none
+}
+
+// Until is when it is undone.
+func (a *Awaits) Until() time.Time { return a.At.Add(a.For) }
+
+// due says that nobody confirmed it in time.
+func (a *Awaits) due() bool { return host.Uptime() >= a.Up+a.For }
+
+// unconfirmedTimer undoes what nobody confirmed. It is not [TimerName], which stands until this one
+// does: whoever is killed between them has two, and the first that runs ends both.
+const unconfirmedTimer = TimerName + "-unconfirmed"
+
+// Await has [Checkpoint.Settle] keep the change only if somebody confirms it. Called before Settle;
+// of a only By, For and Set count.
+func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
+
+// await leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins anew.
+func (c *Checkpoint) await(ctx context.Context) error {
+	j, h, a := c.journal, c.host, c.awaits
+	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
+	j.Awaits = a
+	if err := j.write(ctx, h); err != nil {
+		return fmt.Errorf("have the change await its confirmation: %w", err)
+	}
+	err := h.StartTimer(ctx, unconfirmedTimer, "Netwright: undo a change that nobody confirmed", systemd.Undo, a.For, c.program, "undo")
+	if err != nil && !errors.Is(err, host.ErrNotHere) {
+		return fmt.Errorf("have the change await its confirmation: %w", err)
+	}
+	if err := h.StopTimer(ctx, TimerName); err != nil {
+		return fmt.Errorf("have the change await its confirmation: %w", err)
+	}
+	if log := c.settings.Log; log != nil {
+		log.Warn("the change awaits its confirmation", zap.Int64("generation", j.Generation), zap.Time("until", a.Until()), zap.String("by", a.By))
+	}
+	return nil
+}
+
+// Awaiting returns the journal of a change that may still be confirmed, nil if there is none: it was
+// confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
+func Awaiting(r Reader) (*Journal, error) {
+	j, err := Pending(r)
+	if err != nil || j == nil || j.Awaits == nil || j.Awaits.due() || j.Boot != bootID(r) {
+		return nil, err
+	}
+	return j, nil
+}
+
+// ErrNothingAwaits says that there is no change to confirm.
+var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent history` lists what was undone")
+
+// Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a pass.
+// Killed before it ends, the change is kept if the journal is gone, and the next pass does the rest.
+func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
+	j, err := Awaiting(h)
+	if err != nil {
+		return nil, err
+	}
+	if j == nil {
+		return nil, ErrNothingAwaits
+	}
+	if err := j.disarm(ctx, h); err != nil {
+		return nil, err
+	}
+	_ = h.Remove(VerdictFile) // as in Settle
+	return j, nil
+}
+
+// unconfirmed is the verdict on a change that nobody confirmed. It says nothing of the change, and yet
+// nobody makes it again without being asked: whoever made it wanted to see it first.
+func (j *Journal) unconfirmed() (why string) {
+	return fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
+}

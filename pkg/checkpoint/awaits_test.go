@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// mild is a change that cuts nobody off.
+const mild = `printf other >/etc/nw/content; sysctl -qw net.ipv4.ip_forward=1; mkdir -p /etc/nw/new; ip link add br9 type bridge`
+
+// A change that awaits its confirmation stays with it, and is undone without it: when it is due, when
+// somebody asks for it, at a boot. Undone, it is not made again before somebody asks for it.
+// The lines that keep it: awaits.go, await and Confirm; undo.go, Settle, Undo and endMaker; verdict.go, judge.
+func TestAChangeAwaitsItsConfirmation(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	made := func(within time.Duration) *Journal {
+		t.Helper()
+		c := armed(t, h, settings())
+		c.Await(Awaits{By: "ada", For: within, Set: 3})
+		sh(t, mild)
+		if err := c.Settle(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Pending(h)
+		if err != nil || j == nil || j.Awaits == nil || j.Awaits.By != "ada" || j.Awaits.Set != 3 || host.Uptime()-j.Awaits.Up > time.Minute {
+			t.Fatalf("the journal of a change that awaits its confirmation: %+v, %v", j, err)
+		}
+		return j
+	}
+	undo := func(when, file string) {
+		t.Helper()
+		v, err := Undo(t.Context(), h, settings())
+		if err != nil || v == nil || !v.Unconfirmed || v.Why != "nobody confirmed it within 1h0m0s" {
+			t.Fatalf("%s: %v, %+v", when, err, v)
+		}
+		if held := Held(h, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
+			t.Errorf("%s: held back by %v", when, held)
+		}
+		unchanged(t, was, file)
+	}
+
+	made(time.Hour)
+	if j, err := Awaiting(h); err != nil || j == nil || j.Generation != 7 {
+		t.Errorf("awaiting: %v, %v", j, err)
+	}
+	undo("before it is due", VerdictFile)
+
+	j := made(time.Hour)
+	j.Awaits.Up -= time.Hour
+	if err := save(t.Context(), h, JournalFile, j); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := Awaiting(h); err != nil || j != nil {
+		t.Errorf("a change awaits its confirmation when its undo is due: %v, %v", j, err)
+	}
+	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
+		t.Errorf("it was confirmed when its undo was due: %v", err)
+	}
+	undo("when it is due", VerdictFile)
+
+	j = made(time.Hour)
+	j.Boot = "another"
+	if err := save(t.Context(), h, JournalFile, j); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
+		t.Errorf("it was confirmed after a boot: %v", err)
+	}
+	j.Boot = bootID(h)
+	if err := save(t.Context(), h, JournalFile, j); err != nil {
+		t.Fatal(err)
+	}
+	undo("after that", VerdictFile)
+
+	made(time.Hour)
+	confirmed, err := Confirm(t.Context(), h)
+	if err != nil || confirmed.Awaits.Set != 3 {
+		t.Fatal(err)
+	}
+	if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil {
+		t.Errorf("what was confirmed is undone: %+v, %v", v, err)
+	}
+	now := look(t)
+	if now["files"] == was["files"] || now["link br9"] == "" || Held(h, "d7", time.Now()) != nil {
+		t.Error("what was confirmed is not there, or is held back")
+	}
+	if left := sh(t, "ls "+Dir); left != "" {
+		t.Errorf("left of the checkpoint: %s", left)
+	}
+	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
+		t.Errorf("it was confirmed twice: %v", err)
+	}
+}
