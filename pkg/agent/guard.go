@@ -21,6 +21,7 @@ import (
 // is proved: it costs nothing and does nothing.
 type guard struct {
 	point *checkpoint.Checkpoint
+	all   bool                    // also of changes that are proved harmless
 	end   context.CancelCauseFunc // of the run
 
 	once  sync.Once
@@ -35,8 +36,11 @@ var errTooLong = errors.New("the change did not come to its end in time")
 // guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
-	if !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
+	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
 		return nil, ctx, nil
+	}
+	if err := p.mayAwait(h); err != nil {
+		return nil, ctx, err
 	}
 	before, err := r.remember(p.by())
 	if err != nil {
@@ -69,7 +73,7 @@ func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.
 		return nil, ctx, err
 	}
 	r.custody.around = checkpoint.Around
-	g := &guard{point: point}
+	g := &guard{point: point, all: p.ConfirmWithin > 0}
 	ctx, g.end = context.WithCancelCause(ctx)
 	return g, ctx, nil
 }
@@ -116,7 +120,7 @@ func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err er
 // before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
 func (g *guard) before(ctx context.Context, c *tasks.Change) error {
-	if g == nil || !unproved(c) {
+	if g == nil || !g.all && !unproved(c) {
 		return nil
 	}
 	g.once.Do(func() {
@@ -154,11 +158,20 @@ func (g *guard) proofs() []string {
 }
 
 // heldBack says why the documents are not applied now, nil if they are.
-func heldBack(r checkpoint.Reader, d *Desired) error {
-	if why := checkpoint.Held(r, d.Snapshot.Digest, time.Now()); why != nil {
+func (p Pass) heldBack(r checkpoint.Reader, d *Desired) error {
+	if why := p.verdict(r, d); why != nil {
 		return why
 	}
 	return nil
+}
+
+// verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who asks for it has it.
+func (p Pass) verdict(r checkpoint.Reader, d *Desired) *checkpoint.HeldError {
+	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())
+	if why != nil && why.Unconfirmed && p.TakeNow != "" {
+		return nil
+	}
+	return why
 }
 
 // notApplied is a plan of which nothing was done, or nothing is left.
@@ -217,17 +230,25 @@ func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	if j == nil || err != nil {
 		return nil, err
 	}
+	if a := awaits(r); a != nil {
+		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
+	}
 	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
 }
 
 // finishUndo undoes what a run left that ended in the middle of its
-// checkpoint: at once, and not only when the timer says so. The caller has the lock.
+// checkpoint: at once, and not only when the timer says so. A change that may still be confirmed stays, and is the error: nothing else
+// is changed meanwhile. The caller has the lock.
 func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
-	if !p.live() {
-		return nil
-	}
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(led)
-	_, err := checkpoint.Undo(ctx, h, settings)
-	return err
+	undo := checkpoint.UndoDue
+	if !p.live() {
+		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) { return checkpoint.Awaiting(h) }
+	}
+	j, err := undo(ctx, h, settings)
+	if err != nil || j == nil || p.confirms {
+		return err
+	}
+	return &AwaitsError{*awaitsOf(j)}
 }

@@ -74,11 +74,11 @@ func (r *run) unmade() error {
 }
 
 // tell puts into a plan that is only shown why it is not that of the documents.
-func (r *run) tell(out *report.Plan, v host.View) {
+func (r *run) tell(p Pass, out *report.Plan, v host.View) {
 	if r.unbuilt != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: r.unbuilt.Error()})
 	}
-	if why := heldBack(v, r.desired); why != nil {
+	if why := p.heldBack(v, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
 	}
 }

@@ -27,6 +27,9 @@ func moments(p *report.Plan) (list []time.Time) {
 	if p.Paused != nil {
 		list = append(list, p.Paused.Until)
 	}
+	if p.Awaits != nil {
+		list = append(list, p.Awaits.Until)
+	}
 	if !p.Again.IsZero() {
 		list = append(list, p.Again)
 	}
@@ -73,6 +76,9 @@ func (o outcome) status(desired *Desired) string {
 	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
+	}
+	if a := o.plan.Awaits; a != nil {
+		parts = append(parts, a.String())
 	}
 	if z := o.plan.Paused; z != nil {
 		parts = append(parts, z.String())

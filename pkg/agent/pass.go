@@ -77,13 +77,16 @@ type Pass struct {
 	Known bool
 	// Afresh repairs at once what is given up because somebody else writes it, too. For who asks for a pass by hand.
 	Afresh bool
-	By     string // who makes the pass, for the history; "" is the agent itself
+	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it changes; 0: what passes its probes stays.
+	ConfirmWithin time.Duration
+	By            string // who makes the pass, for the history; "" is the agent itself
 	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
 	RemoveChanged bool
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
+	confirms        bool // it is to confirm the change that awaits it
 	daemon          bool // it is a pass of the daemon's own, which nobody asked for
 	keeps           bool // what archives installed is kept: nothing waits for this pass
 	issueAnywhere   bool // also below a root that is no node's: for tests
@@ -124,7 +127,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	out := r.report(report.Planned)
-	r.tell(out, view)
+	r.tell(p, out, view)
 	p.foretell(out, r, d, view)
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range Off(p.Host) {
@@ -156,6 +159,15 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // The returned plan tells what was done, what waits and what failed. d may be nil
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
+	plan, err := p.convergeLocked(ctx, d)
+	var awaits *AwaitsError
+	if errors.As(err, &awaits) && p.TakeNow == "" {
+		return p.lookMeanwhile(ctx, d, &awaits.Awaits)
+	}
+	return plan, err
+}
+
+func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil && p.TakeNow != "" {
 			return nil, &PausedError{*z}
@@ -177,7 +189,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 			newest.lookAgain = d.lookAgain
 		}
 		plan, err := p.converge(ctx, d, h, led)
-		if plan == nil || d == nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
+		if plan == nil || d == nil || plan.Awaits != nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, err
 		}
 		if failed := p.keep(ctx, d, h, led); failed != nil {

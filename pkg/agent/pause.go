@@ -87,7 +87,7 @@ func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return nil, err
 	}
 	plan := r.report(report.Planned)
-	r.tell(plan, h)
+	r.tell(p, plan, h)
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; s.State == report.Planned {
 			s.State, s.Message = report.Drifted, "not changed while the node is paused"

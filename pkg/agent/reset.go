@@ -24,6 +24,9 @@ import (
 // units. The daemon is stopped and disabled first, or it would converge again, and none can start until the end. What cannot be brought back is
 // said by name, and then the ledger stays, so that reset can be called again.
 func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
+	if a := p.Awaits(); a != nil {
+		return nil, &AwaitsError{*a}
+	}
 	if err := p.resettable(); err != nil { // while the daemon still runs
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type History struct {
 	Revisions []ledger.Revision `json:"revisions"`          // oldest first
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
 	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
+	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
 	Damage    []string          `json:"damage,omitempty"`
 }
 
@@ -44,7 +45,7 @@ func (p Pass) History() (*History, error) {
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
-	h.Repaired = repaired(led)
+	h.Repaired, h.Awaits = repaired(led), awaits(files)
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}

@@ -32,6 +32,7 @@ type run struct {
 	trials    *trials
 	refused   map[graph.Key]error // by a task's first key: its unit did not come up with it
 	lookAgain bool                // a unit is coming up
+	awaits    bool                // the change is kept only if somebody confirms it
 	halfway   bool                // a switch of networks was begun and is not made
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
 
@@ -185,7 +186,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return before, r.sw.failure()
 	}
 	if before.Summary.Changes() > 0 {
-		if why := heldBack(h, r.desired); why != nil {
+		if why := p.heldBack(h, r.desired); why != nil {
 			return notApplied(before, why), why
 		}
 	}
@@ -235,14 +236,14 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		late = r.sw.arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
-	if err := guard.settle(ctx, late); err != nil { // of what is undone nothing is on trial
+	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return notApplied(before, err), errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
-	return r.keepArchives(ctx, p, h, r.report(report.Done)), err
+	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
 }
 
 // unchanged ends a pass that had nothing to change.
@@ -251,20 +252,23 @@ func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *repor
 		before = r.report(report.Planned)
 	}
 	err := errors.Join(r.end(ctx, p, h), r.unmade())
-	return r.keepArchives(ctx, p, h, before), err
+	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.
 func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
+	all := r.rep
+	if len(r.pruneRep.Results) > 0 {
+		all.Results = slices.Concat(r.rep.Results, r.pruneRep.Results)
+	}
+	if r.awaits {
+		return failure(all)
+	}
 	r.custody.drift.nameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 		halfway: r.halfway, proofs: p.Hooks.guard.proofs(),
 	})
-	all := r.rep
-	if len(r.pruneRep.Results) > 0 {
-		all.Results = slices.Concat(r.rep.Results, r.pruneRep.Results)
-	}
 	if failed := failure(all); failed != nil {
 		return failed
 	}

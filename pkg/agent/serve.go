@@ -23,6 +23,15 @@ func (l *life) serve(ctx context.Context, job *control.Job) {
 		switch job.Command {
 		case control.Once:
 			l.serveOnce(ctx, job)
+		case control.OnceConfirmed:
+			l.serveOnce(ctx, job)
+		case control.Confirm:
+			pass, _ := l.passFor(ctx, job)
+			kept, err := pass.Confirm(ctx)
+			if err == nil {
+				l.next = time.Now() // the next pass tells everybody
+			}
+			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
 		case control.Rollback:
 			pass, clock := l.passFor(ctx, job)
 			var out outcome
@@ -65,6 +74,9 @@ func (l *life) serveOnce(ctx context.Context, job *control.Job) {
 	pass, clock := l.passFor(ctx, job)
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody") // the documents decide what is done, and the person only when
 	pass.Afresh = true
+	if job.Command == control.OnceConfirmed {
+		pass.ConfirmWithin = job.For
+	}
 	if job.Verify && !pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
 		pass.Host.Verify = true
 		defer l.remember(&l.Pass)

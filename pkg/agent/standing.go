@@ -47,6 +47,9 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
 			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
 		}
+		if next.Awaits = p.Awaits; p.Awaits != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
+			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
+		}
 	}
 	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what each key would have become is not why.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0

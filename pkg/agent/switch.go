@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
@@ -98,14 +97,13 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
 	}
 	s.allowed = p.allowedBy(d, led)
-	s.hold(ctx, v, had, spec, foreign)
+	s.hold(ctx, v, had, spec, foreign, p.verdict(v, s.wanted))
 	return s, nil
 }
 
 // hold decides whether the switch is made now.
-func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool) {
+func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
 	alive := slices.ContainsFunc(s.pods, func(p host.Pod) bool { return p.Ready })
-	verdict := checkpoint.Held(v, s.wanted.Snapshot.Digest, time.Now())
 	switch {
 	case spec.From != "" && spec.From != had.Name:
 		s.held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",

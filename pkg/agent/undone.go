@@ -76,8 +76,14 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 		if err := m.restore(ctx, h, led); err != nil {
 			return fmt.Errorf("record that the change was undone: %w", err)
 		}
+		if a := v.Awaits; a != nil && a.New && a.Set != led.Head().Current {
+			if err := ledger.DropRevision(h, a.Set); err != nil {
+				return fmt.Errorf("record that the change was undone: %w", err)
+			}
+		}
 		return ledger.NoteUndone(ctx, h, ledger.Undone{
 			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks, Bad: v.Bad, Why: v.Why, Tries: v.Tries,
+			Unconfirmed: v.Unconfirmed,
 		})
 	}
 }

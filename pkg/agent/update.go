@@ -28,6 +28,9 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 		return d, nil
 	}
 	was, u := p.seen(d, h)
+	if why := p.verdict(h, d); why != nil && why.Unconfirmed {
+		return p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: why.Error()}, h, led)
+	}
 	switch {
 	case u.LetGo != "":
 		return d, nil

@@ -15,11 +15,14 @@ import (
 // Awaits says of a journal that its change is made, and that the probes passed, and that it stays
 // only if somebody confirms it in time: a router's commit confirmed.
 type Awaits struct {
-	By  string        `json:"by"`            // who made the change
-	For time.Duration `json:"for"`           // how long it may be confirmed, in nanoseconds
-	Up  time.Duration `json:"up"`            // the end of the change, after the boot; see [host.Uptime]
-	At  time.Time     `json:"at"`            // likewise, by the clock on the wall: for people
-	Set int           `json:"set,omitempty"` // the revision that the node is at once it is confirmed; 0: none
+	By  string        `json:"by"`  // who made the change
+	For time.Duration `json:"for"` // how long it may be confirmed, in nanoseconds
+	Up  time.Duration `json:"up"`  // the end of the change, as [host.Uptime] counts
+	At  time.Time     `json:"at"`  // likewise, by the clock on the wall: for people
+	// Set is the revision that the node is at once it is confirmed; 0: none.
+	Set int `json:"set,omitempty"`
+	// New says that this revision was written for it, and goes with an undo.
+	New bool `json:"new,omitempty"`
 }
 
 // Until is when it is undone.
@@ -33,35 +36,38 @@ func (a *Awaits) due() bool { return host.Uptime() >= a.Up+a.For }
 const unconfirmedTimer = TimerName + "-unconfirmed"
 
 // Await has [Checkpoint.Settle] keep the change only if somebody confirms it. Called before Settle;
-// of a only By, For and Set count.
+// of a neither Up nor At counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
-// await leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins anew.
+// await leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins
+// anew.
 func (c *Checkpoint) await(ctx context.Context) error {
 	j, h, a := c.journal, c.host, c.awaits
 	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
 	j.Awaits = a
-	if err := j.write(ctx, h); err != nil {
-		return fmt.Errorf("have the change await its confirmation: %w", err)
+	err := j.write(ctx, h)
+	if err == nil {
+		const what = "Netwright: undo a change that nobody confirmed"
+		err = h.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, c.program, "undo")
 	}
-	err := h.StartTimer(ctx, unconfirmedTimer, "Netwright: undo a change that nobody confirmed", systemd.Undo, a.For, c.program, "undo")
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
-		return fmt.Errorf("have the change await its confirmation: %w", err)
+	if err == nil || errors.Is(err, host.ErrNotHere) {
+		err = h.StopTimer(ctx, TimerName)
 	}
-	if err := h.StopTimer(ctx, TimerName); err != nil {
+	if err != nil {
 		return fmt.Errorf("have the change await its confirmation: %w", err)
 	}
 	if log := c.settings.Log; log != nil {
-		log.Warn("the change awaits its confirmation", zap.Int64("generation", j.Generation), zap.Time("until", a.Until()), zap.String("by", a.By))
+		log.Warn("the change awaits its confirmation", zap.Int64("generation", j.Generation),
+			zap.Time("until", a.Until()), zap.String("by", a.By))
 	}
 	return nil
 }
 
-// Awaiting returns the journal of a change that may still be confirmed, nil if there is none: it was
-// confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
+// Awaiting returns the journal of a change that may still be confirmed, nil if there is none: it
+// was confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
 func Awaiting(r Reader) (*Journal, error) {
 	j, err := Pending(r)
-	if err != nil || j == nil || j.Awaits == nil || j.Awaits.due() || j.Boot != bootID(r) {
+	if err != nil || !j.mayBeConfirmed(r) {
 		return nil, err
 	}
 	return j, nil
@@ -70,8 +76,9 @@ func Awaiting(r Reader) (*Journal, error) {
 // ErrNothingAwaits says that there is no change to confirm.
 var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent history` lists what was undone")
 
-// Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a pass.
-// Killed before it ends, the change is kept if the journal is gone, and the next pass does the rest.
+// Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a
+// pass. Killed before it ends, the change is kept if the journal is gone, and the next pass does
+// the rest.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	j, err := Awaiting(h)
 	if err != nil {
@@ -87,8 +94,13 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	return j, nil
 }
 
-// unconfirmed is the verdict on a change that nobody confirmed. It says nothing of the change, and yet
-// nobody makes it again without being asked: whoever made it wanted to see it first.
+// mayBeConfirmed says that nobody undoes the change yet.
+func (j *Journal) mayBeConfirmed(r Reader) bool {
+	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == bootID(r)
+}
+
+// unconfirmed is why a change was undone that nobody confirmed. It says nothing of the change, and
+// yet nobody makes it again without being asked: whoever made it wanted to see it first.
 func (j *Journal) unconfirmed() (why string) {
 	return fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
 }

@@ -101,9 +101,24 @@ const hookSteady = 3 * time.Second
 // the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.
 //
 // The process that made the change is ended first: stopped, it would go on with it when it wakes. One whose change awaits its confirmation
-// has ended with it, and may be a daemon: it is ended only if it keeps the lock. That such a change is not due yet does not matter here: see [Awaiting].
+// has ended with it, and may be a daemon: it is ended only if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h)
+	return undo(ctx, h, s, j, err)
+}
+
+// UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and nothing is done.
+func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
+	j, err := Pending(h)
+	if err == nil && j.mayBeConfirmed(h) {
+		return j, nil
+	}
+	_, err = undo(ctx, h, s, j, err)
+	return nil, err
+}
+
+// undo is [Undo] for who has looked for the journal.
+func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
 	if err == nil && j == nil {
 		err = sweep(ctx, h, s.Lock)
 	}

@@ -22,6 +22,8 @@ type Verdict struct {
 	Process host.Process `json:"process"`
 	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as nobody asks for it again.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
+	// Awaits is what it awaited then; for who keeps the books.
+	Awaits *Awaits `json:"-"`
 }
 
 // agentEnded is why a change was undone whose agent ended before it had looked, and after which nothing is amiss.
@@ -102,7 +104,7 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 	}
 	switch {
 	case j.Awaits != nil:
-		v.Bad, v.Unconfirmed = true, true
+		v.Bad, v.Unconfirmed, v.Awaits = true, true, j.Awaits
 	case len(failed) == 0:
 		v.Unsure = "nobody looked what still answered"
 	case !recovered:

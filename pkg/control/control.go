@@ -35,11 +35,14 @@ type Command string
 
 // The commands.
 const (
-	Once     Command = "once"     // a pass with the newest documents
-	Rollback Command = "rollback" // to Revision, and hold
-	Resume   Command = "resume"   // follow the store again, and end a pause
-	Pause    Command = "pause"    // change nothing for a while
-	Stop     Command = "stop"     // end, for a reset
+	Once Command = "once" // a pass with the newest documents
+	// OnceConfirmed is Once whose change is undone unless somebody confirms it within For. It is a command of its own: a daemon that does not know it refuses.
+	OnceConfirmed Command = "once-confirmed"
+	Confirm       Command = "confirm"  // keep the change that awaits it
+	Rollback      Command = "rollback" // to Revision, and hold
+	Resume        Command = "resume"   // follow the store again, and end a pause
+	Pause         Command = "pause"    // change nothing for a while
+	Stop          Command = "stop"     // end, for a reset
 )
 
 // Request is what a client wants.
@@ -53,7 +56,7 @@ type Request struct {
 	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
 	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
-	// For and Reason are of a pause: how long, in nanoseconds, and why.
+	// For and Reason are of a pause: how long, in nanoseconds, and why. For is of a pass whose change is to be confirmed, too.
 	For    time.Duration `json:"for,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 	// AcceptOlder lets the pass take a generation of the store's that is older than the last.

@@ -78,6 +78,14 @@ func ReadRevision(r Reader, number int) (*Revision, error) {
 	return &rev, nil
 }
 
+// DropRevision forgets a revision that the node is not at. That it is gone already is no error.
+func DropRevision(w Host, number int) error {
+	if err := w.Remove(revisionFile(number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove revision %d: %w", number, err)
+	}
+	return nil
+}
+
 // Directories are those that a ledger is written to, where a run that was killed may have left something.
 func Directories() []string { return []string{Dir, blobDir, revisionDir} }
 

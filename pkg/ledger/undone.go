@@ -26,6 +26,8 @@ type Undone struct {
 	Bad        bool      `json:"bad"` // it was the change; else that is not known
 	Why        string    `json:"why"`
 	Tries      int       `json:"tries"`
+	// Unconfirmed says that it is bad only in that nobody confirmed it.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 // ReadUndone reads what was undone, oldest first. Without a memory of it there is none, and no error.

@@ -32,6 +32,8 @@ type Plan struct {
 	Waiting *Waiting `json:"waiting,omitempty"`
 	// Paused is set where nothing is changed for a while: what is not as wanted has drifted.
 	Paused *Paused `json:"paused,omitempty"`
+	// Awaits is set where a change is made and awaits its confirmation: until then nothing else is changed.
+	Awaits *Awaits `json:"awaits,omitempty"`
 	// Off are the switches that keep the daemon from starting, each with what to do to turn it on again: in a dry run.
 	Off []string `json:"off,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".

@@ -27,6 +27,7 @@ type Status struct {
 	Waiting       *Waiting      `json:"waiting,omitempty"` // a newer configuration that is not applied yet
 	Held          string        `json:"held,omitempty"`    // "held at 3 by root": the node does not follow the store
 	Paused        *Paused       `json:"paused,omitempty"`
+	Awaits        *Awaits       `json:"awaits,omitempty"`
 	Working       *Working      `json:"working,omitempty"` // nil: the daemon waits
 
 	Kinds        []KindStatus  `json:"kinds"` // by name
@@ -111,6 +112,20 @@ type Paused struct {
 // String is "paused until 2026-11-22T06:00:00Z by alice: why".
 func (p *Paused) String() string {
 	return fmt.Sprintf("paused until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason)
+}
+
+// Awaits is a change that is made, and is undone unless somebody confirms it.
+type Awaits struct {
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest,omitempty"`
+	Until      time.Time `json:"until"`
+	By         string    `json:"by,omitempty"`       // who made it
+	Revision   int       `json:"revision,omitempty"` // that the node is at once it is confirmed
+}
+
+// String is "generation 5, made by alice, awaits its confirmation until 2026-11-22T06:00:00Z".
+func (a *Awaits) String() string {
+	return fmt.Sprintf("generation %d, made by %s, awaits its confirmation until %s", a.Generation, a.By, a.Until.UTC().Format(time.RFC3339))
 }
 
 // Working is what a daemon is at.

@@ -126,6 +126,10 @@ func (t *statusText) held(s *Status) {
 		t.say("", yellow, "! "+s.Held)
 		t.do("  ", "`agent resume` follows the store again")
 	}
+	if a := s.Awaits; a != nil {
+		t.say("", yellow, fmt.Sprintf("! %s, %s from now", a, span(a.Until.Sub(t.now))))
+		t.do("  ", "`agent confirm` in a new login keeps it, `agent undo` takes it back now")
+	}
 	if p := s.Paused; p != nil {
 		by := ""
 		if p.By != "" {
