@@ -31,6 +31,9 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintln(s.err, "warning:", d)
 			}
 			historyText(s.out, h)
+			if h.Awaits != nil {
+				fmt.Fprintf(s.out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
+			}
 			if h.Held != nil {
 				fmt.Fprintf(s.out, "held at %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
 			}
@@ -54,7 +57,10 @@ func historyText(w io.Writer, h *agent.History) {
 		for ; len(left) > 0 && left[0].Time.Before(before); left = left[1:] {
 			u := left[0]
 			verdict := fmt.Sprintf("undone: not known whether it was the change, tried %d times: %s", u.Tries, u.Why)
-			if u.Bad {
+			switch {
+			case u.Unconfirmed:
+				verdict = "undone: " + u.Why
+			case u.Bad:
 				verdict = "undone: bad: " + u.Why
 			}
 			row(" ", "-", u.Time, u.Generation, u.Digest, u.Network, u.Tasks, u.By+"; "+verdict)
@@ -63,8 +69,11 @@ func historyText(w io.Writer, h *agent.History) {
 	for _, r := range h.Revisions {
 		undone(r.Time)
 		mark := " "
-		if r.Number == h.Current {
+		switch {
+		case r.Number == h.Current:
 			mark = "*"
+		case h.Awaits != nil && r.Number == h.Awaits.Revision:
+			mark = "?"
 		}
 		row(mark, strconv.Itoa(r.Number), r.Time, r.Generation, r.Digest, r.Network, len(r.Tasks), r.By)
 	}

@@ -73,6 +73,9 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 	}
 	p := newProgress(f, s, false)
 	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive, AcceptOlder: f.trust.older}
+	if f.confirm > 0 {
+		req.Command, req.For = control.OnceConfirmed, f.confirm
+	}
 	var here func(context.Context, agent.Hooks) ending
 	return f.converge(ctx, p, func(ctx context.Context) ending {
 		return f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending {
@@ -120,6 +123,7 @@ func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Con
 		switch {
 		case end.plan == nil:
 			return end.err
+		case end.plan.Awaits != nil: // nothing more is changed before
 		case end.err != nil && passes < maxPasses && end.again:
 			continue
 		case end.err == nil && end.plan.Summary.Waiting > 0 && time.Now().Before(deadline):

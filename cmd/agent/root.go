@@ -23,7 +23,7 @@ type flags struct {
 	once, dryRun, sandbox, verify bool
 	disruptive                    bool
 	trust                         trusted
-	wait, interval                time.Duration
+	wait, interval, confirm       time.Duration
 
 	// What the agent's own file alone says.
 	probes      []checkpoint.Probe
@@ -46,6 +46,7 @@ Without --once and --dry-run it is the daemon that systemd runs: it converges,
 tells systemd when kubelet may start, and looks again every interval.`,
 		Example: `  agent --dry-run                       by hand: what would change on this node, and why
   agent --once                          by hand: make it so, and exit
+  agent --once --confirm 2m             by hand: make it so, and undo it unless confirmed
   agent --once --wait 5m                from cloud-init: also wait for what only time brings
   agent --root /mnt --once              into an image: all that needs no live kernel
   systemctl start netwright-agent       as a service: this command without flags
@@ -90,6 +91,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l := cmd.Flags()
 	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
 	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")
+	l.DurationVar(&f.confirm, "confirm", 0, "with --once: undo the change after this time, unless agent confirm keeps it")
 	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
 	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
 	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
@@ -111,7 +113,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 func (f *flags) commands(s streams) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s),
-		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s), rollbackCommand(f, s),
+		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s), confirmCommand(f, s), rollbackCommand(f, s),
 		resumeCommand(f, s), pauseCommand(f, s), resetCommand(f, s), undoCommand(s), recoverCommand(f, s), installCommand(f, s),
 		userDataCommand(f, s),
 	}
@@ -150,6 +152,8 @@ func (f *flags) checkRun() error {
 		return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
 	case f.sandbox && f.root != "/":
 		return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
+	case f.confirm != 0:
+		return f.checkConfirm()
 	}
 	return nil
 }

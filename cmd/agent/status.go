@@ -98,7 +98,7 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	case err != nil:
 		return view, nil, err
 	default:
-		view.Daemon.From = publish.StatusFile
+		view.Daemon.From, view.Awaits = publish.StatusFile, st.f.local().Awaits()
 	}
 	return view, nil, nil
 }

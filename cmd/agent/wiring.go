@@ -87,6 +87,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		EC2:    new(ec2.Client),
 
 		AllowDisruptive: f.disruptive,
+		ConfirmWithin:   f.confirm,
 		Checkpoint: checkpoint.Settings{
 			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(),
 		},
