@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// silent makes the good cluster's document one whose node reaches others, and answers nobody's ping.
+// Its probes pass, for all of them go out.
+func silent(good string) string {
+	return strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.icmp_echo_ignore_all=1]\n"+
+		"  fileAssets:\n"+assetFile("/etc/silent", "1\n")+"  networking:", 1)
+}
+
+// pings is the witness: from outside, whether the node answers a ping.
+func pings(f *node.Fabric, address string) bool {
+	netns := strings.TrimPrefix(f.Netns(), "/run/netns/")
+	return exec.Command("ip", "netns", "exec", netns, "ping", "-n", "-q", "-c1", "-W1", address).Run() == nil
+}
+
+// awaitAnswer waits until the witness hears the node again, and says how long that was after since.
+func awaitAnswer(t *testing.T, f *node.Fabric, address string, since time.Time) time.Duration {
+	t.Helper()
+	for !pings(f, address) {
+		if time.Since(since) > 3*time.Minute {
+			t.Fatal("the node never answered again")
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return time.Since(since)
+}
+
+// within is how long a change of these tests may be confirmed, and margin what its undo may take.
+const (
+	within = 20 * time.Second
+	margin = 15 * time.Second
+)
+
+func confirmNode(t *testing.T) (f *node.Fabric, n *node.Node, good string) {
+	t.Helper()
+	f = serve(t)
+	s, good := goodStore(t)
+	n = f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("3s") + "interval: 5s\n"}}))
+	n.Shell(t.Context(), "netwright --once || netwright --once")
+	if !pings(f, "10.77.0.11") {
+		t.Fatal("the witness does not hear the node")
+	}
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", silent(good), 0o644)
+	return f, n, good
+}
+
+// makeAwaiting makes the change that the witness notices, and returns when it was made.
+func makeAwaiting(t *testing.T, f *node.Fabric, n *node.Node) time.Time {
+	t.Helper()
+	res := n.Run(t.Context(), "netwright", "--once", "--confirm", within.String())
+	if res.Code != 0 || !strings.Contains(res.Stdout, "awaits its confirmation until") || !strings.Contains(res.Stdout, "`agent confirm`") {
+		t.Fatalf("exit %d:\n%s\n%s", res.Code, res.Stdout, res.Stderr)
+	}
+	made := time.Now()
+	if pings(f, "10.77.0.11") {
+		t.Fatal("the witness does not notice the change")
+	}
+	return made
+}
+
+// back holds that the change was undone when its time was over, and not before.
+func back(t *testing.T, f *node.Fabric, n *node.Node, made time.Time) {
+	t.Helper()
+	if took := awaitAnswer(t, f, "10.77.0.11", made); took < within-5*time.Second || took > within+margin {
+		t.Errorf("the node answered again %s after the change, want %s", took, within)
+	}
+	until(t, n, "the undo has ended", "test ! -e /var/lib/netwright/checkpoint/journal.json && ! systemctl is-active -q netwright-undo-now-unconfirmed.timer netwright-undo-now-unconfirmed.service")
+	n.Shell(t.Context(), "test ! -e /etc/silent")
+	if history := n.Must(t.Context(), "netwright", "history"); !strings.Contains(history, "undone: nobody confirmed it within "+within.String()) {
+		t.Errorf("history:\n%s", history)
+	}
+}
+
+// A change that nobody confirms is undone when its time is over, whatever became of the agent, and at
+// a boot before; one that somebody confirms stays, and only who came in after it can.
+// The lines that keep it: pkg/checkpoint/awaits.go; pkg/agent/confirm.go; pkg/host/login.go.
+func TestConfirm(t *testing.T) {
+	t.Parallel() // it waits
+	rerun.Never(t, "it kills the agent")
+	ctx := t.Context()
+	f, n, good := confirmNode(t)
+	before, claimed := n.Snapshot(), claims(t, n)
+	undone := func(when string) {
+		t.Helper()
+		if left := lasting(before, n.Snapshot()); len(left) > 0 {
+			t.Errorf("%s the node is not as before:\n%s", when, strings.Join(left, "\n"))
+		}
+		if now := claims(t, n); len(now) != len(claimed) {
+			t.Errorf("%s the ledger has %d entries, before %d", when, len(now), len(claimed))
+		}
+	}
+
+	made := makeAwaiting(t, f, n)
+	if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stderr, "awaits its confirmation") {
+		t.Errorf("another run: exit %d\n%s\n%s", res.Code, res.Stdout, res.Stderr)
+	}
+	back(t, f, n, made)
+	undone("not confirmed,")
+
+	n.Start(ctx, "cutting", "netwright", "--once", "--confirm", within.String())
+	until(t, n, "it awaits its confirmation", "grep -q '\"awaits\"' /var/lib/netwright/checkpoint/journal.json")
+	made = time.Now()
+	n.Shell(ctx, "systemctl kill --signal=KILL cutting || true")
+	back(t, f, n, made)
+	undone("killed,")
+
+	makeAwaiting(t, f, n)
+	n.Kill()
+	n.Boot(ctx)
+	if !pings(f, "10.77.0.11") {
+		t.Error("after the boot the node does not answer")
+	}
+	n.Shell(ctx, "test ! -e /etc/silent; test ! -e /var/lib/netwright/checkpoint/journal.json")
+
+	n.Start(ctx, "old", "/bin/sh", "-c", "systemd-run --quiet --scope --unit=session-1.scope /bin/sh -c 'until test -e /run/go; do sleep 0.1; done; netwright confirm >/run/said 2>&1; echo $? >/run/code'")
+	until(t, n, "somebody is logged in", "systemctl is-active -q session-1.scope")
+	made = makeAwaiting(t, f, n)
+	n.Shell(ctx, "touch /run/go")
+	until(t, n, "the old login was answered", "test -s /run/code")
+	if code, said := n.Read("/run/code"), n.Read("/run/said"); code != "1\n" || !strings.Contains(said, "session-1.scope") || !strings.Contains(said, "open a new ssh session") {
+		t.Errorf("a login from before the change: exit %s%s", code, said)
+	}
+	if res := n.Run(ctx, "netwright", "confirm"); res.Code != 1 || !strings.Contains(res.Stderr, "it was not started from a login") {
+		t.Errorf("a service: exit %d\n%s", res.Code, res.Stderr)
+	}
+	n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-2.scope", "netwright", "confirm")
+	time.Sleep(time.Until(made.Add(within + margin))) // what would undo it would have by now
+	if pings(f, "10.77.0.11") {
+		t.Error("what was confirmed was undone")
+	}
+	n.Shell(ctx, "test -e /etc/silent; test ! -e /var/lib/netwright/checkpoint/journal.json; ! systemctl is-active -q netwright-undo-now-unconfirmed.timer")
+	if history := n.Must(ctx, "netwright", "history"); !strings.Contains(history, "* 2") {
+		t.Errorf("history:\n%s", history)
+	}
+	nothingToDo(t, n)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+	n.Must(ctx, "netwright", "--once")
+}
+
+// A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything else,
+// nor makes it again once it was undone; it may be killed meanwhile.
+// The lines that keep it: pkg/agent/guard.go, finishUndo; pkg/agent/confirm.go, lookMeanwhile; pkg/agent/update.go, taking.
+func TestConfirmBesideTheDaemon(t *testing.T) {
+	t.Parallel() // it waits
+	rerun.Never(t, "it kills the agent")
+	ctx := t.Context()
+	f, n, good := confirmNode(t)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+	frozen := strings.Replace(silent(good), "splay: 0s", "freeze: true", 1) // the daemon does not take it by itself
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	n.Must(ctx, "netwright", "--once")
+	for _, fate := range []string{"alive", "killed"} {
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", frozen, 0o644)
+		made := makeAwaiting(t, f, n)
+		if fate == "killed" {
+			n.Shell(ctx, "systemctl kill --signal=KILL netwright-agent")
+			until(t, n, "another daemon is there", "netwright status >/dev/null; test $? = 3")
+		}
+		n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0")
+		until(t, n, "the daemon has looked", "netwright status | grep -q 'awaits its confirmation until'")
+		if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stderr, "awaits its confirmation") {
+			t.Errorf("%s: another run: exit %d\n%s\n%s", fate, res.Code, res.Stdout, res.Stderr)
+		}
+		if got := n.Shell(ctx, "cat /proc/sys/net/ipv4/ip_forward"); got != "0\n" {
+			t.Errorf("%s: the daemon changes something meanwhile", fate)
+		}
+		back(t, f, n, made)
+		until(t, n, "the daemon keeps right what was before", "test $(cat /proc/sys/net/ipv4/ip_forward) = 1")
+		time.Sleep(3 * 5 * time.Second) // passes
+		if !pings(f, "10.77.0.11") {
+			t.Errorf("%s: the daemon made again what nobody confirmed", fate)
+		}
+		if status := n.Run(ctx, "netwright", "status"); status.Code != 3 || !strings.Contains(status.Stdout, "nobody confirmed it within") {
+			t.Errorf("%s: status: exit %d\n%s", fate, status.Code, status.Stdout)
+		}
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+		n.Must(ctx, "netwright", "--once")
+	}
+
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", frozen, 0o644)
+	made := makeAwaiting(t, f, n)
+	n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-2.scope", "netwright", "confirm")
+	time.Sleep(time.Until(made.Add(within + margin)))
+	if pings(f, "10.77.0.11") {
+		t.Error("what was confirmed was undone")
+	}
+	until(t, n, "status says that all is right", "netwright status >/dev/null")
+}
