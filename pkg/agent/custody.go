@@ -22,8 +22,10 @@ type custody struct {
 	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
 	print   string
 	changed changedPolicy
-	drift   *drift   // what of the changes brings back what somebody changed; nil where nothing does
-	around  []string // directories that a checkpoint of the pass puts something into
+	drift   *drift            // what of the changes brings back what somebody changed; nil where nothing does
+	held    int               // the revision that the node is held at; 0: it follows the store
+	later   []ledger.Revision // those after it, once somebody asked
+	around  []string          // directories that a checkpoint of the pass puts something into
 }
 
 // recorded is a task as it will stand in the ledger.

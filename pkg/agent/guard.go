@@ -244,7 +244,9 @@ func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 	settings.Log, settings.Record = p.Log, recorder(led)
 	undo := checkpoint.UndoDue
 	if !p.live() {
-		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) { return checkpoint.Awaiting(h) }
+		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
+			return checkpoint.Awaiting(h)
+		}
 	}
 	j, err := undo(ctx, h, settings)
 	if err != nil || j == nil || p.confirms {

@@ -18,7 +18,8 @@ import (
 // pruning is what of the ledger nobody wants any more.
 type pruning struct {
 	sw    *switching
-	graph *graph.Graph[tasks.Task] // of tasks.Removal; nil when there is nothing to remove
+	graph *graph.Graph[tasks.Task] // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
+	back  []tasks.Restoration      // what a rollback gives back
 	// released stay on the host, and are no longer looked after.
 	released []ledger.Entry
 	dropped  []graph.Key // are not on the host any more
@@ -30,20 +31,20 @@ type pruning struct {
 // prune sorts out what nobody wants any more. It reads the host and changes nothing.
 func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruning, error) {
 	p := &pruning{sw: sw}
-	if c.inStep() || c.led.Unreadable {
+	if c.inStep() && c.held == 0 || c.led.Unreadable {
 		return p, c.arrangeOwed(p)
 	}
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.led.Entries())) {
 		e := c.led.Entries()[key]
-		if e.Released || c.wants(e) {
+		if c.wants(e) || e.Released && !c.takenLater(v, e) {
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil {
 			return nil, err
 		}
 	}
-	if len(list) == 0 {
+	if len(list)+len(p.back) == 0 {
 		return p, c.arrangeOwed(p)
 	}
 	return p, p.arrange(c, v, list, c.owed())
@@ -77,6 +78,9 @@ func (c *custody) arrangeOwed(p *pruning) error {
 // sort decides what becomes of one entry that nobody wants.
 func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.Entry, list *[]tasks.Removal) error {
 	t, err := rebuildEntry(v, e)
+	if err != nil && e.Released {
+		return nil // it was said when it was let go of
+	}
 	if err != nil {
 		p.release(e, "warning", fmt.Sprintf("%s stays: %v", e.Key, err))
 		return nil
@@ -96,6 +100,9 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	holds, err := c.holds(ctx, v, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
+	}
+	if done, err := p.giveBack(ctx, v, c, e, k, live); done || err != nil {
+		return err
 	}
 	remover, removable := k.(tasks.Remover)
 	switch {

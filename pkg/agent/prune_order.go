@@ -14,7 +14,8 @@ import (
 func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
 	p.order(c, v, list)
 	var err error
-	p.graph, err = arrangeGone(list, effects, p.sw.tail()...)
+	back := p.tasksBack(c)
+	p.graph, err = arrangeGone(list, append(withEffects(effects, back), back...), p.sw.tail()...)
 	return err
 }
 

@@ -202,14 +202,12 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
 	default:
-		base := *e.Baseline
-		if base.Blob != nil {
-			if base.Content, err = ledger.Blob(v, *base.Blob); err != nil {
-				stays(err.Error())
-				return nil
-			}
+		task, err := restoration(v, e, restorer)
+		if err != nil {
+			stays(err.Error())
+			return nil
 		}
-		*back = append(*back, tasks.Restoration{Meta: meta, Key: e.Key, Keeper: restorer, To: base, Disruption: tasks.TakingBack(e.Key, base.Live, meta.Then)})
+		*back = append(*back, task)
 	}
 	return nil
 }

@@ -18,6 +18,10 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 	b.Drop = append(b.Drop, out.pruned.dropped...)
 	for i := range out.removed {
 		res := &out.removed[i]
+		if t, ok := res.Node.(tasks.Restoration); ok && res.State == graph.Done {
+			b.Drop = append(b.Drop, t.Key) // it is nobody's again
+			continue
+		}
 		r, ok := res.Node.(tasks.Removal)
 		if !ok || res.State != graph.Done {
 			continue

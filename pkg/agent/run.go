@@ -92,6 +92,9 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 		return err
 	}
 	r.custody.changed = r.desired.changedPolicy()
+	if pin := r.led.Head().Held; pin != nil && r.desired.held != nil {
+		r.custody.held = pin.Revision
+	}
 	if r.pruning, err = r.custody.prune(ctx, v, r.sw); err != nil {
 		return err
 	}
