@@ -245,7 +245,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	}
 }
 
-// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the pin is written first).
+// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the pin).
 func TestARollbackHoldsUntilResume(t *testing.T) {
 	root := t.TempDir()
 	one, two := []tasks.Task{file("/etc/a", "1"), file("/etc/gone", "x")}, []tasks.Task{file("/etc/a", "2"), file("/etc/new", "x")}

@@ -178,17 +178,21 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 			return nil, err
 		}
 		newest := d
+		waited, _ := ledger.ReadUpdate(h) // what is damaged is said by taking
 		d, err := p.taking(ctx, d, h, led)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.issue(ctx, d, h); err != nil {
-			return nil, err
+		var plan *report.Plan
+		if err = p.issue(ctx, d, h); err == nil {
+			if newest != nil {
+				newest.lookAgain = d.lookAgain
+			}
+			plan, err = p.converge(ctx, d, h, led)
 		}
-		if newest != nil {
-			newest.lookAgain = d.lookAgain
+		if p.TakeNow != "" && aborted(err) {
+			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		plan, err := p.converge(ctx, d, h, led)
 		if plan == nil || d == nil || plan.Awaits != nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, err
 		}

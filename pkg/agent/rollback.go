@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -52,8 +53,8 @@ func (p Pass) History() (*History, error) {
 	return h, nil
 }
 
-// Rollback pins the node to a revision and makes it so; 0 is the one before the current. The pin comes first: whatever becomes of the
-// pass, the daemon goes on towards the revision, until [Pass.Resume].
+// Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one before the current. The pin comes last: a pass that is aborted, or
+// killed, leaves the node as free as it was, and what was not done is not done later. Tasks that fail do not abort it.
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil {
@@ -73,15 +74,21 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
-		head := led.Head()
-		if head.Held == nil || head.Held.Revision != rev.Number { // else it is held since then, by whom it was
-			head.Held = &ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second), Disruptive: p.AllowDisruptive}
-			if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
-				return nil, err
-			}
+		if was := led.Head().Held; was == nil || was.Revision != rev.Number { // else it is held since then, by whom it was
+			led.Hold(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second), Disruptive: p.AllowDisruptive})
 		}
-		return p.converge(ctx, nil, h, led)
+		plan, err := p.converge(ctx, nil, h, led)
+		if aborted(err) {
+			return plan, err
+		}
+		return plan, errors.Join(err, led.SaveHold(ctx, h))
 	})
+}
+
+// aborted says that a pass was not made, or not to its end: more went wrong than single tasks. Whoever asked for it has asked for nothing.
+func aborted(err error) bool {
+	var refused *checkpoint.RefusedError
+	return BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
 }
 
 // mayLeave refuses a revision with another network than the node has, where that is disruptive and nobody allowed it: the pin would hold the
@@ -136,15 +143,17 @@ func (p Pass) Resume(ctx context.Context) (was string, err error) {
 		if z := p.paused(h); z != nil {
 			how = append(how, z.String())
 		}
-		if err := ledger.DropPause(h); err != nil {
-			return nil, err
-		}
-		if head := led.Head(); head.Held != nil {
-			how = append(how, fmt.Sprintf("held at %d by %s", head.Held.Revision, head.Held.By))
-			head.Held = nil
-			if err := led.Commit(ctx, h, ledger.Batch{Head: head}); err != nil {
+		pin := led.Head().Held
+		if pin != nil {
+			how = append(how, fmt.Sprintf("held at %d by %s", pin.Revision, pin.By))
+			led.Hold(nil)
+			if err := led.SaveHold(ctx, h); err != nil { // it needs room, and to end a pause needs none
 				return nil, err
 			}
+		}
+		if err := ledger.DropPause(h); err != nil {
+			led.Hold(pin)
+			return nil, errors.Join(err, led.SaveHold(ctx, h))
 		}
 		was = strings.Join(how, ", and ")
 		return nil, nil

@@ -59,6 +59,17 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	return p.inForce(ctx, d, good, w, h, led)
 }
 
+// waitAgain takes back that a person let a configuration go, since his pass ended with an error: what it did not do is not done later without him.
+func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
+	switch now, err := ledger.ReadUpdate(h); {
+	case err != nil || now == nil || was != nil && *now == *was:
+		return nil
+	case was != nil && ledger.SaveUpdate(ctx, h, was) == nil:
+		return nil
+	}
+	return ledger.DropUpdate(h) // that needs no room; since when it waits is seen anew
+}
+
 // seen is what the disk says of a configuration that is not taken yet, and what it means for d: that a person let an earlier one go says nothing of this one.
 func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
 	u, err := ledger.ReadUpdate(r)

@@ -91,9 +91,16 @@ func (c *Checkpoint) Drop(ctx context.Context) error {
 	return c.journal.dismantle(ctx, c.host)
 }
 
-func refused(err error) error {
-	return fmt.Errorf("take a checkpoint before a change that may cut the node off; the change is not made: %w", err)
+// RefusedError says that a change is not made, for it could not be taken back.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("take a checkpoint before a change that may cut the node off; the change is not made: %v", e.Err)
 }
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+func refused(err error) error { return &RefusedError{err} }
 
 // Arm takes the probes, writes the journal and the copy of this binary,
 // and has the undo run by a timer and by the next boot. On an error nothing

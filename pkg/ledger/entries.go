@@ -184,7 +184,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	}
 	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
-		if text, err = whole(entries, dirs, b.Head); err != nil {
+		if text, err = whole(entries, dirs, l.durable(b.Head)); err != nil {
 			return err
 		}
 		if lines, _, err = readLines(text); err != nil {
@@ -224,7 +224,7 @@ func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int
 			return nil, err
 		}
 	}
-	return appendLine(text, lineHead, b.Head)
+	return appendLine(text, lineHead, l.durable(b.Head))
 }
 
 // whole is the journal with nothing in it that was replaced since.

@@ -72,8 +72,11 @@ type Ledger struct {
 	lines   []line
 	head    Head
 	rewrite bool
-	entries map[graph.Key]Entry
-	dirs    map[string]int64
+	// The head has a pin that is not on the disk, where there is another: see Hold.
+	ahead      bool
+	heldBefore *Pin
+	entries    map[graph.Key]Entry
+	dirs       map[string]int64
 }
 
 // Load reads the ledger. Missing and damaged files are no error: see [Ledger.Damage].
