@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// A rollback brings back what a later generation took: a file that was there before, and a sysctl.
+// One for which there is no room ends with an error, and has no later effect when there is room again,
+// beside a daemon either. The lines that keep it: pkg/agent/rollback_back.go; pkg/agent/rollback.go, Rollback (aborted).
+func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
+	t.Parallel() // it waits for passes
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("3s") + "interval: 5s\n"}}))
+	n.Shell(ctx, "mkdir -p /var/lib/netwright; mount -t tmpfs -o size=160m,mode=700 x /var/lib/netwright; netwright --once || netwright --once")
+	const look = "cat /etc/hosts /proc/sys/net/ipv4/ip_default_ttl; stat -c '%a %U' /etc/hosts"
+	was := n.Shell(ctx, look)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:",
+		"  sysctlParameters: [net.ipv4.ip_default_ttl=77]\n  fileAssets:\n"+assetFile("/etc/hosts", "127.0.0.1 localhost\n")+"  networking:", 1), 0o644)
+	n.Must(ctx, "netwright", "--once")
+	bad := n.Shell(ctx, look)
+	if bad == was {
+		t.Fatal("the second generation changes nothing")
+	}
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
+	n.Shell(ctx, "dd if=/dev/zero of=/var/lib/netwright/full bs=4k 2>/dev/null || true")
+	if res := n.Run(ctx, "netwright", "rollback", "1"); res.Code != 1 {
+		t.Errorf("a rollback without room: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	n.Shell(ctx, "rm /var/lib/netwright/full")
+	time.Sleep(3 * 5 * time.Second) // passes
+	if now, history := n.Shell(ctx, look), n.Must(ctx, "netwright", "history"); now != bad || strings.Contains(history, "held at") {
+		t.Errorf("what a command could not do was done later:\n%s\n%s", now, history)
+	}
+	n.Must(ctx, "netwright", "rollback", "1")
+	if now := n.Shell(ctx, look); now != was {
+		t.Errorf("after the rollback:\n%s\nwant:\n%s", now, was)
+	}
+	n.Must(ctx, "netwright", "resume", "--apply")
+	if now := n.Shell(ctx, look); now != bad {
+		t.Errorf("after resume:\n%s\nwant:\n%s", now, bad)
+	}
+}
