@@ -1,0 +1,30 @@
+// Package witness draws documents at random, has booted nodes apply them, and looks from outside
+// whether they cost the node its network. `make test` tries 25, `make witness` 400, `make torture`
+// 2000.
+//
+// A document is drawn from a seed and its number, by strata: a sysctl, a file, a route, a hook, a
+// name, the link's manager, a file that is read at boot. Values come from the whole of what each
+// can say, and not from a list of what is known to do harm. Of twenty documents of a stratum
+// twelve or so are wild, the others are near to what is there.
+//
+// The witness is outside of the node and shares nothing with the agent. From beyond the gateway and
+// from the link it knows sshd's line, an echo on 10250 of both families, 1 MiB each way, an echo of
+// a pod; and whether a name server that the node names answers it. Twice a second it asks for each.
+// None may be away for longer than the probes' window and 30 s, nor after a reboot.
+//
+// The proof is proved: with the checkpoint switched off at least 30 % of the documents must lose
+// the node, and without any one of these rules ([Overlays]) one of 200 must. The names are those of
+// the defects that each rule ended.
+//
+//	S1-1  the next hops of new default routes must resolve
+//	S1-2  not yet: nobody knocks from outside
+//	S1-3  a hook is made under a checkpoint
+//	S1-4  a sysctl is harmless by key and range only
+//	S1-5  not yet: what acts at the next boot is confirmed now
+//	S1-6  not yet: an undo leaves the link's manager as it is
+//	S1-7  that the undo can be run is tried before the change
+//	S1-8  one of new name servers must answer
+//	S1-9  not yet: a family without a default route is not probed
+//
+// A rule that is built gets its row in overlay.go, and loses its "not yet" here.
+package witness

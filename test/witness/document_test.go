@@ -1,0 +1,91 @@
+package witness
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// checked are documents enough for each stratum to be drawn both tame and wild, some ten times.
+const checked = 30 * 7
+
+// A seed and a number are a document, whatever was drawn before; other seeds have others.
+func TestASeedAndANumberAreOneDocument(t *testing.T) {
+	w := NewWorld(t)
+	same := 0
+	for n := checked - 1; n >= 0; n-- {
+		d := Draw(w, 7, n)
+		if again := Draw(w, 7, n); !reflect.DeepEqual(d, again) {
+			t.Fatalf("drawn twice, other documents:\n%s\n%s", d, again)
+		}
+		if reflect.DeepEqual(d.Change, Draw(w, 8, n).Change) {
+			same++
+		}
+	}
+	if same > checked/10 {
+		t.Errorf("of %d documents of two seeds %d are the same", checked, same)
+	}
+	other := NewWorld(t)
+	if diff := cmp.Diff(w.Sysctls, other.Sysctls); diff != "" {
+		t.Errorf("two namespaces have other keys, or values: a seed says nothing then\n%s", diff)
+	}
+}
+
+// Documents are YAML, and `store check` takes all but few: see [mostRefused].
+func TestStoreCheckTakesMostDocuments(t *testing.T) {
+	w := NewWorld(t)
+	facts := agent.PlainFacts()
+	refused, of := map[string]int{}, map[string]int{}
+	total := 0
+	for n := range checked {
+		d := Draw(w, 7, n)
+		of[d.Stratum]++
+		dir := t.TempDir()
+		for path, text := range d.Texts(assetSpec(strings.Repeat("0", 64), "assets/a.tgz")) {
+			var any map[string]any
+			if err := yaml.Unmarshal([]byte(text), &any); err != nil {
+				t.Fatalf("no YAML: %v\n%s", err, d)
+			}
+			write(t, filepath.Join(dir, clusterName, path), text)
+		}
+		store, err := statestore.Open(dir, clusterName, statestore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := agent.Check(t.Context(), store, facts)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, d)
+		}
+		if !c.OK() {
+			refused[d.Stratum]++
+			total++
+			t.Logf("refused: %v %+v\n%s", c.Diagnostics, c.Nodes, d)
+		}
+	}
+	for _, s := range strata {
+		if of[s.name] < checked/len(strata) || refused[s.name]*2 > of[s.name] {
+			t.Errorf("%s: %d of %d are refused", s.name, refused[s.name], of[s.name])
+		}
+	}
+	if total*100 > mostRefused*checked {
+		t.Errorf("%d of %d are refused, want at most %d %%", total, checked, mostRefused)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
