@@ -1,0 +1,43 @@
+package witness
+
+// Overlay is the agent without one rule: edits of its files, which the compiler's flag -overlay
+// puts in their place.
+type Overlay struct {
+	Name  string // "off", or that of the defect which the rule ended
+	Rule  string
+	Edits []Edit
+}
+
+// Edit replaces a text that a file has exactly once.
+type Edit struct{ File, Old, New string }
+
+// Off is the agent that takes no checkpoint at all.
+var Off = Overlay{"off", "what is not proved harmless is made under a checkpoint", []Edit{
+	{"pkg/agent/guard.go", "return c.NotHere == \"\" && c.Proof == tasks.Unproved",
+		"return false && c.Proof == tasks.Unproved"},
+}}
+
+// Overlays are the rules that generated documents must find missing.
+var Overlays = []Overlay{
+	{"S1-1", "the next hops of new default routes must resolve", []Edit{
+		{"pkg/checkpoint/arrived.go", "hops, err := j.newHops(ctx, h)",
+			"hops, err := []Probe(nil), error(nil)"},
+	}},
+	{"S1-3", "a hook is never harmless", []Edit{
+		{"pkg/tasks/harmless.go", "return kinds[t.row()].proof(ctx, t, c, on)",
+			"return Anew(t) || kinds[t.row()].proof(ctx, t, c, on)"},
+		{"pkg/tasks/harmless.go", "return t.Action == ActionDaemonReload || runtimeUnits[t.Unit]",
+			"return true"},
+	}},
+	{"S1-4", "a sysctl is harmless by key and range only", []Edit{
+		{"pkg/tasks/harmless_sysctl.go", "if !inRange(key, value, have) {", "if false {"},
+	}},
+	{"S1-7", "that the undo can be run is tried before the change", []Edit{
+		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNotHere) {",
+			"if true {"},
+	}},
+	{"S1-8", "one of new name servers must answer", []Edit{
+		{"pkg/checkpoint/arrived.go", "return append(failed, j.newServers(ctx, h, m)...)",
+			"return failed"},
+	}},
+}
