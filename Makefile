@@ -11,7 +11,7 @@ export CGO_ENABLED = 0
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-all test-kubernetes test-images test-release lint bench storm drift torture release clean houselint
+.PHONY: build run test test-all test-kubernetes test-images test-release lint bench storm drift witness torture release clean houselint
 
 # Static, the same bytes wherever it is built.
 build:
@@ -67,6 +67,14 @@ drift:
 	test/setup.sh
 	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
 
+# Documents drawn at random, applied on booted nodes: none may cost a node its network, as a witness
+# outside sees it. Then again without the rules that keep it. An hour. RAPID_SEED=N draws those of a
+# run again, TESTFLAGS='-document N' one of them alone.
+witness: export RAPID_SEED = 0
+witness:
+	test/setup.sh
+	NETWRIGHT_WITNESS=400 go test -count 1 -timeout 4h -v ./test/witness $(TESTFLAGS)
+
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes:
 	test/setup.sh
@@ -90,6 +98,7 @@ torture: export RAPID_SEED = 0
 torture: build
 	test/setup.sh
 	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
+	NETWRIGHT_WITNESS=2000 go test -count 1 -timeout 12h -v ./test/witness
 
 # What is given out, below bin/release: programs, packages, their sums, and with KEY=FILE (of `agent store keygen`) a signature. Twice the same bytes.
 # With GPG_KEY=FILE the packages are signed, too, and are the same bytes but for that.

@@ -73,6 +73,8 @@ var named = []suite{
 	{name: "dryrun", set: "test", lane: waits, args: []string{"./test/dryrun"}, rare: "dry-run purity"},
 	{name: "toxic", set: "test", lane: waits, args: []string{"./test/toxic"}},
 	{name: "kind", set: "test", lane: waits, args: []string{"./test/kind"}},
+	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
+		rare: "the safety witness"},
 	{name: "reset", set: "test", lane: waits, args: []string{"./test/reset"}},
 	{name: "storm", set: "test", lane: waits, args: []string{"./test/storm"}, full: []string{"NETWRIGHT_STORM=1000"}},
 	{name: "images", set: "all", lane: waits, args: []string{"-count=1", "./images"}, env: []string{"NETWRIGHT_IMAGES=1"}},

@@ -1,0 +1,224 @@
+package witness
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
+)
+
+const (
+	store   = "/srv/netwright/" + clusterName
+	journal = "/var/lib/netwright/checkpoint/journal.json" // there while a change is not confirmed
+)
+
+// layers are what nodes have before a document meets them, by whether networkd manages their
+// uplink: the agent with a configuration that is right, peers, and a pod.
+type layers struct {
+	assets string // the field of the good documents
+	dirs   map[bool]string
+}
+
+// newLayers boots a node of each, lets the agent make it right, and keeps what is on its disk.
+func newLayers(t *testing.T) layers {
+	t.Helper()
+	archive, sum := assets.CNIArchive(t)
+	file := "assets/" + filepath.Base(archive)
+	unit, err := os.ReadFile("../../systemd/netwright-agent.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := layers{assets: assetSpec(sum, file), dirs: map[bool]string{}}
+	files := map[string]string{
+		"/etc/systemd/system/netwright-agent.service": string(unit),
+		"/etc/systemd/system/ssh.service":             service("/usr/bin/peer 22 10250"),
+		"/etc/systemd/system/pod.service":             service("/usr/bin/pod"),
+		"/usr/bin/pod":                                podScript,
+	}
+	for path, text := range (Document{}).Texts(l.assets) {
+		files[store+"/"+path] = text
+	}
+	copies := map[string]string{"/usr/bin/netwright": program.Agent(t),
+		"/usr/bin/peer":    program.Build(t, "test/witness/peer"),
+		"/usr/bin/cnitool": assets.Cnitool(t), store + "/" + file: archive}
+	f := newFabric(t)
+	for _, networkd := range []bool{false, true} {
+		o := ground(Ground{Networkd: networkd})
+		o.Name, o.Copies, o.Enable = fmt.Sprintf("layer-%t", networkd), copies,
+			[]string{"ssh.service", "pod.service"}
+		for path, text := range files {
+			o.Files[path] = text
+		}
+		n := f.Node(t, o)
+		converge(t, n)
+		l.dirs[networkd] = n.Layer(t.Context())
+	}
+	return l
+}
+
+// converge waits for the node's network, and lets the agent make the node right.
+func converge(t *testing.T, n *node.Node) {
+	t.Helper()
+	n.Shell(t.Context(),
+		"until ip -4 route show default | grep -q .; do sleep 0.05; done; netwright --once")
+}
+
+// service is a unit that is started again however it ends.
+func service(command string) string {
+	return "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=" + command +
+		"\nRestart=always\nRestartSec=500ms\n[Install]\nWantedBy=multi-user.target\n"
+}
+
+// podScript attaches a pod as kubelet's runtime does, once its bridge is there, with a peer in it.
+const podScript = `#!/bin/sh
+until ip link show cbr0 >/dev/null 2>&1; do sleep 0.1; done
+ip netns del pod 2>/dev/null
+ip netns add pod
+conf=$(ls /etc/cni/net.d/*.conflist | head -n 1)
+export CNI_PATH=/opt/cni/bin NETCONFPATH=/etc/cni/net.d
+cnitool add "$(jq -r .name "$conf")" /run/netns/pod >/run/pod.new || exit 1
+mv /run/pod.new ` + podFile + `
+exec ip netns exec pod peer 8080
+`
+
+// How the uplink of a node is set up, but for the default route of IPv6.
+const (
+	labNetwork = `link set host0 up
+addr add NODE4/24 dev host0
+addr add NODE6/64 dev host0 nodad
+route add default via GATEWAY4
+`
+	networkdFile = `[Match]
+Name=host0
+[Network]
+LinkLocalAddressing=ipv6
+IPv6AcceptRA=no
+[Address]
+Address=NODE4/24
+[Address]
+Address=NODE6/64
+DuplicateAddressDetection=none
+[Network]
+Gateway=GATEWAY4
+`
+)
+
+// ground is a node of a ground, but for its name and its layers.
+func ground(g Ground) node.Options {
+	lab, networkd := labNetwork, networkdFile
+	if !g.OnLink6 {
+		lab += "route add default via GATEWAY6 dev host0\n"
+		networkd += "Gateway=GATEWAY6\n"
+	}
+	files := map[string]string{
+		"/etc/hosts":                  "127.0.0.1 localhost\n::1 localhost\nNODE4 " + nodeName + "\n",
+		"/etc/resolv.conf":            "nameserver " + g.nameServer() + "\n",
+		"/var/lib/kubelet/kubeconfig": "clusters:\n- cluster:\n    server: https://" + g.api() + ":6443\n",
+		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + clusterName +
+			"\nnode: " + nodeName + "\nprobeWindow: " + window.String() + "\n",
+	}
+	if g.Networkd {
+		files["/etc/systemd/network/10-host0.network"] = networkd
+	} else {
+		files["/etc/lab-network"] = lab
+	}
+	addresses := strings.NewReplacer("NODE4", node4, "NODE6", node6,
+		"GATEWAY4", node.Gateway4, "GATEWAY6", node.Gateway6)
+	for path, text := range files {
+		files[path] = addresses.Replace(text)
+	}
+	return node.Options{Files: files, Networkd: g.Networkd, Degraded: true}
+}
+
+// newFabric is a fabric with what nodes ask: API servers and name servers on the link and beyond
+// the gateway, and the addresses of the witness.
+func newFabric(t *testing.T) *node.Fabric {
+	t.Helper()
+	f := node.NewFabric(t)
+	batch := exec.Command("ip", "-n", strings.TrimPrefix(f.Netns(), "/run/netns/"), "-batch", "-")
+	batch.Stdin = strings.NewReader(strings.NewReplacer("NEAR", near4, "BEYOND4", beyond4,
+		"BEYOND6", beyond6, "LINK4", onLink4, "LINK6", onLink6, "NODE", node4).Replace(
+		`addr add NEAR/24 dev br0
+addr add LINK4/24 dev br0
+addr add LINK6/64 dev br0 nodad
+addr add BEYOND4/32 dev lo
+addr add BEYOND6/128 dev lo nodad
+route add 10.244.0.0/16 via NODE
+`))
+	if out, err := batch.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, address := range []string{near4, node.Outside4} {
+		serveAPI(t, f, address+":6443")
+	}
+	for _, address := range []string{node.Gateway4, node.Gateway6, node.Outside4} {
+		serveNames(t, f, net.JoinHostPort(address, "53"))
+	}
+	return f
+}
+
+// serveAPI is a server that lets nobody in, at some length.
+func serveAPI(t *testing.T, f *node.Fabric, address string) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintln(w, strings.Repeat("no", 100<<10))
+	}))
+	s.Listener.Close() // which is here, and not in the fabric
+	err := f.Do(func() (err error) {
+		s.Listener, err = net.Listen("tcp4", address)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+}
+
+// serveNames answers every question with itself, and that there is nothing.
+func serveNames(t *testing.T, f *node.Fabric, address string) {
+	t.Helper()
+	var conn net.PacketConn
+	err := f.Do(func() (err error) {
+		conn, err = net.ListenPacket("udp", address)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		for question := make([]byte, 512); ; {
+			n, from, err := conn.ReadFrom(question)
+			if err != nil {
+				return
+			}
+			if n > 2 {
+				question[2] |= 0x80
+			}
+			_, _ = conn.WriteTo(question[:n], from) // who asked may be gone
+		}
+	}()
+}
+
+// undone says whether the agent took a change back, by its own word.
+func undone(t *testing.T, n *node.Node) bool {
+	t.Helper()
+	var history struct{ Undone []any }
+	out := n.Must(t.Context(), "netwright", "history", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &history); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return len(history.Undone) > 0
+}

@@ -1,0 +1,165 @@
+package witness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+const (
+	window = 3 * time.Second         // in which probes must pass after a change
+	bound  = window + 30*time.Second // for which a node may be lost
+)
+
+// verdict is what became of a document.
+type verdict string
+
+const (
+	applied verdict = "applied"
+	taken   verdict = "undone"
+	refused verdict = "refused"
+)
+
+// outcome is what one document did to a node.
+type outcome struct {
+	Document
+	verdict verdict
+	gap     time.Duration // the longest in which a capability was lost, while the node was on
+	missed  string        // which
+	lost    string        // why the witness was lost for too long; "": it was not
+	said    string        // the last that the agent said
+}
+
+// bench is a fabric with one node, which every document finds as new.
+type bench struct {
+	t      *testing.T
+	layers layers
+	agent  string // the program, "" for that of the layers
+	fabric *node.Fabric
+	n      *node.Node
+}
+
+func newBench(t *testing.T, l layers, agent string) *bench {
+	t.Helper()
+	b := &bench{t: t, layers: l, agent: agent, fabric: newFabric(t)}
+	b.n = b.fabric.Prepare(t, node.Options{Name: nodeName})
+	return b
+}
+
+// meet has a document meet a node that is right, and says what came of it.
+func (b *bench) meet(d Document) outcome {
+	b.t.Helper()
+	ctx, n := b.t.Context(), b.n
+	o := ground(d.Ground)
+	o.Layers = []string{b.layers.dirs[d.Ground.Networkd]}
+	if b.agent != "" {
+		o.Copies = map[string]string{"/usr/bin/netwright": b.agent}
+	}
+	n.Renew(o)
+	b.forget()
+	n.Boot(ctx)
+	converge(b.t, n)
+	var without []string
+	if d.Ground.OnLink6 {
+		without = append(without, beyondIPv6)
+	}
+	names := Names(without...)
+	w := b.watch(ctx)
+	if lost := w.Await(ctx, names, time.Minute); len(lost) > 0 {
+		b.t.Fatalf("before %s\nthe node lacks %s", d, strings.Join(lost, ", "))
+	}
+	out := outcome{Document: d}
+	out.verdict, out.said = b.apply(ctx, d)
+	lost := w.Await(ctx, names, bound)
+	out.gap, out.missed = w.Gap(names)
+	w.Stop()
+	switch {
+	case len(lost) > 0:
+		out.lost = "lost: " + strings.Join(lost, ", ")
+	case out.gap > bound:
+		out.lost = fmt.Sprintf("lost for %s: %s", out.gap.Round(time.Second), out.missed)
+	case d.Reboots && out.verdict != refused:
+		out.lost = b.reboot(ctx, names)
+	}
+	return out
+}
+
+// forget has the fabric forget what it learnt of the node's former life.
+func (b *bench) forget() {
+	b.t.Helper()
+	for _, what := range []string{"neigh flush dev br0", "-6 neigh flush dev br0", "route flush cache",
+		"-6 route flush cache", "tcp_metrics flush"} {
+		args := []string{"-n", strings.TrimPrefix(b.fabric.Netns(), "/run/netns/")}
+		cmd := exec.Command("ip", append(args, strings.Fields(what)...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.t.Fatalf("ip %s: %v\n%s", what, err, out)
+		}
+	}
+}
+
+// watch looks at the node of the bench.
+func (b *bench) watch(ctx context.Context) *Watch {
+	root := b.n.Path("/")
+	read := func(path string) ([]byte, error) { return os.ReadFile(root + path) }
+	return NewWatch(ctx, b.fabric.Netns(), b.n.Netns(), read)
+}
+
+// apply gives the node the document, and waits until all is decided.
+func (b *bench) apply(ctx context.Context, d Document) (v verdict, said string) {
+	n := b.n
+	if d.Ground.NoExec {
+		n.Shell(ctx,
+			"cd /var/lib/netwright; mount --bind . .; mount -o remount,bind,noexec \"$PWD\"")
+	}
+	for path, text := range d.Texts(b.layers.assets) {
+		n.Write(store+"/"+path, text, 0o644)
+	}
+	if d.Ground.Kill > 0 {
+		n.Start(ctx, "killer", "/bin/sh", "-c",
+			fmt.Sprintf("until test -e %s; do sleep 0.02; done; sleep %.3f; "+
+				"systemctl kill --signal=KILL document", journal, float64(d.Ground.Kill)/1000))
+	}
+	res := n.Run(ctx, "systemd-run", "--wait", "--pipe", "--quiet", "--collect",
+		"--unit=document", "netwright", "--once")
+	said = tail(res.Stdout + res.Stderr)
+	if res.Code == 0 {
+		return applied, said
+	}
+	// Of an agent that was killed the timer undoes the change.
+	for end := time.Now().Add(bound); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(n.Path(journal)); err != nil {
+			break
+		}
+	}
+	if undone(b.t, n) {
+		return taken, said
+	}
+	return refused, said
+}
+
+func tail(text string) string { return text[max(0, len(text)-2000):] }
+
+// reboot pulls the node's plug, boots it, has the daemon run as its boot would, and says what does
+// not come back.
+func (b *bench) reboot(ctx context.Context, names []string) string {
+	b.n.Kill()
+	limited, cancel := context.WithTimeoutCause(ctx, 2*time.Minute,
+		fmt.Errorf("not up after two minutes"))
+	defer cancel()
+	if err := b.n.TryBoot(limited); err != nil {
+		return "after a reboot: " + err.Error()
+	}
+	b.n.Run(ctx, "systemctl", "start", "--no-block", "netwright-agent")
+	w := b.watch(ctx)
+	defer w.Stop()
+	if lost := w.Await(ctx, names, bound); len(lost) > 0 {
+		return "lost after a reboot: " + strings.Join(lost, ", ")
+	}
+	return ""
+}

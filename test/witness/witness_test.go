@@ -1,0 +1,235 @@
+package witness
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/netwright/netwright/test/rerun"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0,
+		"of the documents; 0: RAPID_SEED, and where that is 0 a new one")
+	only    = flag.Int("document", -1, "the number of the only document to try; -1: all")
+	without = flag.String("without", "", "the overlay that the agent is built with: off, S1-1 …")
+)
+
+const (
+	sample  = 25  // documents in `make test`
+	full    = 200 // documents from which on the shares and the rules are judged
+	control = 100 // documents of the control
+	workers = 4   // nodes side by side: they mostly wait
+)
+
+// documents is how many are tried: NETWRIGHT_WITNESS, else a sample.
+func documents(t *testing.T) int {
+	t.Helper()
+	said := os.Getenv("NETWRIGHT_WITNESS")
+	if said == "" {
+		return sample
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 {
+		t.Fatalf("NETWRIGHT_WITNESS is %q, want how many documents to try", said)
+	}
+	return n
+}
+
+// seed is that of this run.
+func seed() uint64 {
+	rapid, _ := strconv.ParseUint(os.Getenv("RAPID_SEED"), 10,
+		64) // 0, and what is no number: a new one
+	return cmp.Or(*seedFlag, rapid, rand.Uint64())
+}
+
+// No document costs a node its network for longer than the window and 30 s, nor after a reboot, as
+// an independent witness sees it. In full, documents are neither too tame nor too wild, and each
+// rule of the checkpoint is missed by them where it is missing.
+func TestWitness(t *testing.T) {
+	rerun.Never(t, "the safety witness: what it sees once is a node lost")
+	r := run{world: NewWorld(t), layers: newLayers(t), seed: seed()}
+	t.Logf("seed %d", r.seed)
+	if *only >= 0 {
+		out := r.all(t, *without, *only, *only+1)
+		t.Logf("%s\n%s", table(out), told(out[0]))
+		lose(t, out)
+		return
+	}
+	count := documents(t)
+	out := r.all(t, *without, 0, count)
+	t.Logf("the whole agent\n%s", table(out))
+	lose(t, out)
+	if count < full || t.Failed() && len(out) < count {
+		return
+	}
+	shares(t, out)
+	r.control(t)
+	for _, o := range Overlays {
+		r.finds(t, o, out)
+	}
+}
+
+// run is one of many documents.
+type run struct {
+	world  World
+	layers layers
+	seed   uint64
+}
+
+// all tries the documents of a range with one agent, several side by side.
+func (r run) all(t *testing.T, without string, from, to int) []outcome {
+	t.Helper()
+	return r.until(t, without, from, to, func(outcome) bool { return false })
+}
+
+// until is all, but no document is begun any more once one is enough.
+func (r run) until(t *testing.T, without string, from, to int,
+	enough func(outcome) bool) (all []outcome) {
+	t.Helper()
+	agent := ""
+	for _, o := range append([]Overlay{Off}, Overlays...) {
+		if o.Name == without {
+			agent = agentWithout(t, o)
+		}
+	}
+	if agent == "" && without != "" {
+		t.Fatalf("there is no overlay %q", without)
+	}
+	var next, ended atomic.Int64
+	next.Store(int64(from))
+	var mu sync.Mutex
+	t.Run(cmp.Or(without, "whole"), func(t *testing.T) {
+		for i := range min(workers, to-from) {
+			t.Run(fmt.Sprint("node-", i), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, r.layers, agent)
+				for {
+					n := int(next.Add(1)) - 1
+					if n >= to || ended.Load() > 0 {
+						return
+					}
+					out := b.meet(Draw(r.world, r.seed, n))
+					if enough(out) {
+						ended.Add(1)
+					}
+					mu.Lock()
+					all = append(all, out)
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	slices.SortFunc(all, func(a, b outcome) int { return a.Number - b.Number })
+	return all
+}
+
+// lose fails for each document by which the witness lost the node.
+func lose(t *testing.T, all []outcome) {
+	t.Helper()
+	for _, out := range all {
+		if out.lost != "" {
+			t.Error(told(out))
+		}
+	}
+}
+
+// told is what became of a document, and how to see it again.
+func told(out outcome) string {
+	return fmt.Sprintf("%s: %s, %s\n%sto see it again: go test ./test/witness -count 1 -v "+
+		"-run TestWitness -seed %d -document %d\nthe agent said:\n%s",
+		out.Stratum, out.verdict, cmp.Or(out.lost, "kept"), out.Document, out.Seed, out.Number,
+		out.said)
+}
+
+// shares holds the documents to being neither too tame nor too wild for the agent.
+func shares(t *testing.T, all []outcome) {
+	t.Helper()
+	for _, want := range []struct {
+		verdict     verdict
+		least, most int // percent
+	}{{applied, leastApplied, 100}, {taken, leastUndone, 100}, {refused, 0, mostRefused}} {
+		if p := percent(all,
+			func(o outcome) bool { return o.verdict == want.verdict }); p < want.least ||
+			p > want.most {
+			t.Errorf("%d %% of the documents are %s, want %d to %d: draw others", p, want.verdict,
+				want.least, want.most)
+		}
+	}
+}
+
+func percent(all []outcome, is func(outcome) bool) int {
+	n := 0
+	for _, out := range all {
+		if is(out) {
+			n++
+		}
+	}
+	return n * 100 / max(1, len(all))
+}
+
+// control takes the checkpoint away: without it enough of the documents cost the node.
+func (r run) control(t *testing.T) {
+	t.Helper()
+	out := r.all(t, Off.Name, 0, control)
+	t.Logf("control, without any checkpoint\n%s", table(out))
+	if p := percent(out, func(o outcome) bool { return o.lost != "" }); p < leastLost {
+		t.Errorf("without any checkpoint %d %% of the documents lose the node, want at least %d: "+
+			"they are too tame, and prove nothing", p, leastLost)
+	}
+}
+
+// finds looks for a document by which an agent without a rule loses the node, and the whole one
+// does not.
+func (r run) finds(t *testing.T, o Overlay, whole []outcome) {
+	t.Helper()
+	found := func(out outcome) bool { return out.lost != "" && whole[out.Number].lost == "" }
+	all := r.until(t, o.Name, 0, full, found)
+	at := slices.IndexFunc(all, found)
+	if at < 0 {
+		t.Errorf("%s: without the rule that %s, none of %d documents loses the node: draw others",
+			o.Name, o.Rule, full)
+		return
+	}
+	t.Logf("%s: the rule that %s is missed by\n%s", o.Name, o.Rule, told(all[at]))
+}
+
+// table is a line for each stratum, and one for all.
+func table(all []outcome) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "stratum\tdocuments\tapplied\tundone\trefused\tlost\tlongest gap\tof\t")
+	line := func(name string, of []outcome) {
+		count := map[verdict]int{}
+		lost, longest := 0, outcome{}
+		for _, o := range of {
+			count[o.verdict]++
+			if o.lost != "" {
+				lost++
+			}
+			if o.gap > longest.gap {
+				longest = o
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n", name, len(of), count[applied],
+			count[taken], count[refused], lost, longest.gap.Round(100*time.Millisecond),
+			longest.missed)
+	}
+	for _, s := range strata {
+		line(s.name, slices.DeleteFunc(slices.Clone(all),
+			func(o outcome) bool { return o.Stratum != s.name }))
+	}
+	line("all", all)
+	_ = w.Flush() // into memory
+	return out.String()
+}
