@@ -170,13 +170,13 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if s.Store != "" {
 		probes = append(probes, s.Store)
 	}
-	around, err := lookAround(ctx, h)
+	around, err := lookAtNeighbours(ctx, h)
 	if err != nil {
 		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
 	j.Probes = passing(ctx, h, s.Means, append(probes, managed(h.Facts(), around.own())...))
 	if len(s.Probes) == 0 {
-		j.askAround(ctx, h, s.Means, around.groups())
+		j.askNeighbours(ctx, h, s.Means, around.groups())
 	}
 	return nil
 }

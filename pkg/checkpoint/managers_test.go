@@ -15,7 +15,7 @@ func TestLinksOfTheNodeAreHeldToTheirManagers(t *testing.T) {
 		{Name: "lo", Manager: "systemd-networkd"}, {Name: "eth0", Manager: "systemd-networkd"},
 		{Name: "eth1"}, {Name: "cbr0", Manager: "NetworkManager"}, {Name: "bond0", Manager: "NetworkManager"},
 	}}
-	around := surroundings{links: []host.Link{
+	around := neighbourhood{links: []host.Link{
 		{Name: "lo", Loopback: true}, {Name: "eth0", Physical: true}, {Name: "eth1", Physical: true},
 		{Name: "cbr0", Kind: "bridge"}, {Name: "bond0", Kind: "bond"},
 	}}

@@ -40,46 +40,46 @@ func TestWhoIsAskedAround(t *testing.T) {
 	}
 	device := host.Link{Name: "eth0", Physical: true}
 	for name, c := range map[string]struct {
-		around surroundings
+		around neighbourhood
 		want   []string
 	}{
-		"both families, without a default route": {surroundings{
+		"both families, without a default route": {neighbourhood{
 			links: []host.Link{{Name: "lo", Loopback: true}, device},
 			addresses: []host.Address{
 				address("lo", "192.0.2.200/32"), address("eth0", "10.0.0.2/24"), address("eth0", "fd00::2/64"),
 			},
 			neighbours: slices.Concat(near("eth0", true, "10.0.0.7"), near("eth0", false, "fd00::7", "fe80::7")),
 		}, []string{"neighbour:eth0/10.0.0.7", "neighbour:eth0/fd00::7 neighbour:eth0/fe80::7"}},
-		"a family with an address of the link alone": {surroundings{
+		"a family with an address of the link alone": {neighbourhood{
 			links: []host.Link{device}, addresses: []host.Address{address("eth0", "fe80::2/64")},
 			neighbours: near("eth0", true, "fe80::7"),
 		}, nil},
-		"nobody there": {surroundings{
+		"nobody there": {neighbourhood{
 			links: []host.Link{device}, addresses: []host.Address{address("eth0", "10.0.0.2/24")},
 		}, nil},
-		"pods come and go": {surroundings{
+		"pods come and go": {neighbourhood{
 			links:      []host.Link{{Name: "cbr0", Kind: "bridge"}, {Name: "veth1", Kind: "veth", Master: "cbr0"}},
 			addresses:  []host.Address{address("cbr0", "10.244.1.1/24")},
 			routes:     []host.Route{route("10.244.2.0/24", "10.244.1.9", "cbr0")},
 			neighbours: near("cbr0", true, "10.244.1.5", "10.244.1.9"),
 		}, nil},
-		"a bridge over a bond over devices": {surroundings{
+		"a bridge over a bond over devices": {neighbourhood{
 			links:      []host.Link{{Name: "br0", Kind: "bridge"}, {Name: "bond0", Kind: "bond", Master: "br0"}},
 			addresses:  []host.Address{address("br0", "10.0.0.2/24")},
 			neighbours: near("br0", true, "10.0.0.7"),
 		}, []string{"neighbour:br0/10.0.0.7"}},
-		"what a default route leads through": {surroundings{
+		"what a default route leads through": {neighbourhood{
 			links:      []host.Link{{Name: "host0", Kind: "veth"}, {Name: "cali1", Kind: "veth"}},
 			addresses:  []host.Address{address("host0", "10.0.0.2/24"), address("cali1", "10.0.1.2/24")},
 			routes:     []host.Route{route("0.0.0.0/0", "10.0.0.1", "host0"), route("10.0.1.0/24", "", "cali1")},
 			neighbours: append(near("host0", false, "10.0.0.1"), near("cali1", true, "10.0.1.7")...),
 		}, []string{"neighbour:host0/10.0.0.1"}},
-		"point to point nobody is resolved": {surroundings{
+		"point to point nobody is resolved": {neighbourhood{
 			links:     []host.Link{{Name: "ppp0", PtP: true}},
 			addresses: []host.Address{address("ppp0", "10.0.0.2/32")},
 			routes:    []host.Route{route("0.0.0.0/0", "10.0.0.1", "ppp0")},
 		}, nil},
-		"the best four": {surroundings{
+		"the best four": {neighbourhood{
 			links:     []host.Link{device},
 			addresses: []host.Address{address("eth0", "10.0.0.2/24")},
 			routes: []host.Route{
@@ -90,7 +90,7 @@ func TestWhoIsAskedAround(t *testing.T) {
 				near("eth0", false, "10.0.0.5", "10.0.0.6", "10.0.0.30"), near("eth0", true, "10.0.0.9", "10.0.0.20"),
 			),
 		}, []string{"neighbour:eth0/10.0.0.9 neighbour:eth0/10.0.0.20 neighbour:eth0/10.0.0.30 neighbour:eth0/10.0.0.5"}},
-		"a next hop that nobody has used yet": {surroundings{
+		"a next hop that nobody has used yet": {neighbourhood{
 			links:     []host.Link{device},
 			addresses: []host.Address{address("eth0", "10.0.0.2/24")},
 			routes:    []host.Route{route("10.1.0.0/16", "10.0.0.9", "eth0")},
@@ -124,7 +124,7 @@ var echoes = Means{
 }
 
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
-// not each; the gateway, of full size too. The lines that keep it: around.go, askAround, askFull
+// not each; the gateway, of full size too. The lines that keep it: around.go, askNeighbours, askFull
 // and tryAny; candidates.go, candidates (fullSize).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {

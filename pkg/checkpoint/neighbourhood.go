@@ -19,16 +19,16 @@ import (
 // mostAsked is how many neighbours are asked on a link in a family.
 const mostAsked = 4
 
-// surroundings are what is known of the links and of who is on them.
-type surroundings struct {
+// neighbourhood are what is known of the links and of who is on them.
+type neighbourhood struct {
 	links      []host.Link
 	addresses  []host.Address
 	routes     []host.Route // of the main table, each next hop of a default route apart
 	neighbours []host.Neighbour
 }
 
-// lookAround reads the surroundings.
-func lookAround(ctx context.Context, h *host.Host) (s surroundings, err error) {
+// lookAtNeighbours reads the neighbourhood.
+func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err error) {
 	if s.links, err = h.Links(ctx); err != nil {
 		return s, err
 	}
@@ -47,9 +47,9 @@ func lookAround(ctx context.Context, h *host.Host) (s surroundings, err error) {
 	return s, err
 }
 
-// askAround adds what of the surroundings answers now to the probes: of a group of neighbours those
+// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours those
 // that do, as one probe. A group is left out if one of it must answer anyway.
-func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means, groups [][]Probe) {
+func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, groups [][]Probe) {
 	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
@@ -65,7 +65,7 @@ func (j *Journal) askAround(ctx context.Context, h *host.Host, m Means, groups [
 
 // groups are, for each link of the node's own and each family in which it has an address there that
 // others can reach, the neighbours to be asked by ARP or NDP, and by packets of full size.
-func (s surroundings) groups() (out [][]Probe) {
+func (s neighbourhood) groups() (out [][]Probe) {
 	for _, l := range s.own() {
 		for _, bits := range []int{32, 128} {
 			reached := func(a host.Address) bool {
@@ -90,7 +90,7 @@ func (s surroundings) groups() (out [][]Probe) {
 // on are those to be asked on a link, best first: who answered just now, who did once, the next hop
 // of a route that nobody has used yet; a next hop before others; an address of everywhere before one
 // of the link.
-func (s surroundings) on(link string, bits int) (out []netip.Addr) {
+func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	rank := map[netip.Addr]int{}
 	for _, r := range s.routes {
 		if r.Link == link && r.Gateway.BitLen() == bits {
@@ -123,7 +123,7 @@ func (s surroundings) on(link string, bits int) (out []netip.Addr) {
 // own are the links of the node's own network: devices and what is made of them, bridges with such a
 // port, and what a default route leads through. On those of pods nobody has to stay. Point to point
 // nobody is resolved.
-func (s surroundings) own() (out []host.Link) {
+func (s neighbourhood) own() (out []host.Link) {
 	mine := map[string]bool{}
 	for _, r := range s.routes {
 		mine[r.Link] = mine[r.Link] || r.Dst.Bits() == 0
