@@ -82,7 +82,7 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 			}
 		}
 		return ledger.NoteUndone(ctx, h, ledger.Undone{
-			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks, Bad: v.Bad, Why: v.Why, Tries: v.Tries,
+			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks, Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
 			Unconfirmed: v.Unconfirmed,
 		})
 	}

@@ -20,7 +20,9 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
 	}
 	sysctls := confKeys(h)
+	programs := false
 	for _, key := range change.Keys {
+		programs = programs || tasks.RunsPrograms(change.Tasks[key], key)
 		before := tasks.BeforeOf(change.Tasks[key], key)
 		for _, name := range before.Sysctls {
 			sysctls = append([]string{name}, sysctls...)
@@ -29,10 +31,10 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 			return fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
+	kept := map[string]bool{}
 	for _, key := range sysctls {
-		value, err := h.Sysctl(key)
-		if err == nil && !slices.ContainsFunc(j.Sysctls, func(s Sysctl) bool { return s.Key == key }) {
-			j.Sysctls = append(j.Sysctls, Sysctl{key, value})
+		if value, err := h.Sysctl(key); err == nil && !kept[key] {
+			j.Sysctls, kept[key] = append(j.Sysctls, Sysctl{key, value}), true
 		}
 	}
 	state, err := h.NetState(ctx)
@@ -40,6 +42,9 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 		return fmt.Errorf("write down how the network is: %w", err)
 	}
 	j.Net = &state
+	if programs {
+		return j.captureAround(ctx, h)
+	}
 	return nil
 }
 

@@ -33,11 +33,13 @@ type Journal struct {
 	Units   []Unit         `json:"units,omitempty"`
 	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
 	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
+	Around  packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
 
 	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
 
 	scaffold
-	contents int64 // bytes of Files
+	contents int64    // bytes of Files
+	left     []string // what an undo could not bring back of Around
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }

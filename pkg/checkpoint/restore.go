@@ -16,27 +16,30 @@ import (
 // only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	booted := j.Boot != bootID(h)
+	around := j.around()
 	errs := []error{j.restoreFiles(ctx, h), j.restoreOwn(ctx, h, booted), j.restoreUnits(ctx, h, booted)}
+	j.left = around.restoreUnits(ctx, h, j.Units, booted)
 	if booted {
 		return errors.Join(errs...)
 	}
 	if late := j.steady(); late > 0 {
 		// Units of the network act on the files that came back, and set sysctls and routes to what these say, when systemd has long called them reloaded.
-		_ = j.restoreKernel(ctx, h) // it is done again
+		_, _ = j.restoreKernel(ctx, h, around) // it is done again
 		select {
 		case <-ctx.Done():
 		case <-time.After(late):
 		}
 	}
-	err := j.restoreKernel(ctx, h)
+	left, err := j.restoreKernel(ctx, h, around)
 	if j.setUp(ctx, h) {
-		err = j.restoreKernel(ctx, h) // what the managers of links took for theirs
+		left, err = j.restoreKernel(ctx, h, around) // what the managers of links took for theirs
 	}
+	j.left = append(j.left, left...)
 	return errors.Join(append(errs, err)...)
 }
 
-// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and rules.
-func (j *Journal) restoreKernel(ctx context.Context, h *host.Host) error {
+// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and rules. left is what programs did and nobody could take back.
+func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surroundings) (left []string, err error) {
 	var errs []error
 	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
 	for _, t := range j.Tables {
@@ -49,12 +52,20 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host) error {
 	for _, link := range j.Forward {
 		errs = append(errs, h.DelForwardAccept(ctx, link))
 	}
+	if around != nil {
+		around.restoreSysctls(ctx, h)
+		left = around.restoreNetwork(ctx, h, j.Net)
+	}
 	if j.Net != nil {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
 		errs = append(errs, again(ctx, func() error { return h.RestoreNet(ctx, *j.Net, j.Made) }))
 	}
 	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone or had another MTU, and what another key's write set
-	return errors.Join(errs...)
+	if around != nil {
+		left = append(left, around.restoreSysctls(ctx, h)...)
+		left = append(left, around.lost(ctx, h, j.Net)...)
+	}
+	return left, errors.Join(errs...)
 }
 
 // again tries a few times.

@@ -90,7 +90,7 @@ func look(t *testing.T) map[string]string {
 			}
 		}
 	}
-	out["routes"] = strings.ReplaceAll(sh(t, "ip rule; ip -6 rule; ip route; ip route show table 100; ip -6 route show proto boot; nft -s list ruleset"), "linkdown ", "")
+	out["routes"] = strings.ReplaceAll(sh(t, "ip rule; ip -6 rule; ip route; ip route show table 100; ip -6 route show proto boot; nft list tables | sort | while read -r t; do nft -s list $t; done"), "linkdown ", "")
 	for line := range strings.Lines(sh(t, "cd /proc/sys/net; grep -r . ipv4/ip_forward ipv4/conf ipv6/conf 2>/dev/null | grep -v stable_secret || true")) {
 		key, value, _ := strings.Cut(line, ":")
 		out["sysctl "+key] = value

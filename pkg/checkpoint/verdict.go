@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -18,12 +19,23 @@ type Verdict struct {
 	Unsure     string    `json:"unsure,omitempty"` // why it is not known whether it was the change; "" of a bad one
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
+	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
 	// Process made the change: an undo that was killed and is done again is the same try.
 	Process host.Process `json:"process"`
 	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as nobody asks for it again.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Awaits is what it awaited then; for who keeps the books.
 	Awaits *Awaits `json:"-"`
+}
+
+// Told is why it was undone, and what is left of it.
+func (v Verdict) Told() string { return v.Why + v.remains() }
+
+func (v Verdict) remains() string {
+	if len(v.Left) == 0 {
+		return ""
+	}
+	return ". Not brought back: " + strings.Join(v.Left, ", ")
 }
 
 // agentEnded is why a change was undone whose agent ended before it had looked, and after which nothing is amiss.
@@ -48,15 +60,16 @@ func (v Verdict) retry() time.Time {
 type HeldError struct{ Verdict }
 
 func (e *HeldError) Error() string {
-	if e.Unconfirmed {
-		return fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation, e.Why)
-	}
-	if e.Bad {
-		return fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, if it was something else, remove %s and it is tried again",
+	text := fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again after %s",
+		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
+	switch {
+	case e.Unconfirmed:
+		text = fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation, e.Why)
+	case e.Bad:
+		text = fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, if it was something else, remove %s and it is tried again",
 			e.Generation, e.Why, VerdictFile)
 	}
-	return fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again after %s",
-		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
+	return text + e.remains()
 }
 
 // Held says why a snapshot is not to be applied now; nil: it may be. A verdict
@@ -91,7 +104,7 @@ func lastVerdict(r Reader) *Verdict {
 // A store that failed alone may have had its own outage and come back just
 // then: that bans a generation only the second time.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
-	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Process: j.Process}
+	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process; {
 		case same && last.Bad:

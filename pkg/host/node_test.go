@@ -27,6 +27,7 @@ func TestInANode(t *testing.T) {
 			{"failed jobs", testFailedJobs},
 			{"unit ends", testUnitEnds},
 			{"unit files", testUnitFiles},
+			{"all units", testAllUnits},
 			{"system bus", testSystemBus},
 			{"a short first message", testShortFirstMessage},
 			{"modules", testModuleByUnit},

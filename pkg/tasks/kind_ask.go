@@ -103,6 +103,17 @@ func BeforeOf(t Task, key graph.Key) (b Before) {
 	return b
 }
 
+// RunsPrograms says that a change at a key of a task starts or stops programs of which nobody knows
+// what they do: units that the documents bring or name. t may be nil.
+func RunsPrograms(t Task, key graph.Key) bool {
+	if key.Kind() == KindEffect {
+		e := EffectOf(key)
+		return ActsLate(e.Unit) && !networkUnits[e.Unit]
+	}
+	owner := keeperTask(t)
+	return owner != nil && Anew(owner)
+}
+
 // keeperTask is the task that looks after what a removal or a restoration takes away or back.
 func keeperTask(t Task) Task {
 	var k Keeper

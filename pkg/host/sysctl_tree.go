@@ -1,0 +1,36 @@
+package host
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// NetSysctls are all keys of net.* that may be read and written here, with their values: those of
+// the machine too where they may be set.
+func (h *Host) NetSysctls() map[string]string {
+	out := map[string]string{}
+	if !h.kernel.live {
+		return out
+	}
+	root := h.kernel.proc + "/sys/"
+	// What cannot be read now (a link that goes just then, a key that wants more rights) is not kept.
+	_ = filepath.WalkDir(root+"net", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		key := swapSeparators(strings.TrimPrefix(path, root))
+		if ScopeOf(key) == ScopeHost && !h.facts.Kernel.HostSysctls {
+			return nil
+		}
+		if info, err := e.Info(); err != nil || info.Mode()&0o600 != 0o600 {
+			return nil
+		}
+		if value, err := readKernelFile(path); err == nil && len(value) < os.Getpagesize() {
+			out[key] = foldSpace(string(value))
+		}
+		return nil
+	})
+	return out
+}

@@ -1,0 +1,80 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// UnitBrief is a unit in two words.
+type UnitBrief struct {
+	Active bool   `json:"active,omitempty"`
+	File   string `json:"file,omitempty"` // as UnitState.File; "" of an instance
+}
+
+// AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name. What
+// is made for a moment and has no file is left out. [ErrNotHere] where no systemd runs.
+func (h *Host) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
+	b, err := h.units.connect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list units: %w", err)
+	}
+	var files []struct{ Path, State string }
+	if err := b.manager(ctx, "ListUnitFiles").Store(&files); err != nil {
+		return nil, fmt.Errorf("list unit files: %w", explainUnit(err))
+	}
+	out := map[string]UnitBrief{}
+	for _, f := range files {
+		if name := path.Base(f.Path); starts(name) && f.State != "transient" {
+			out[name] = UnitBrief{File: f.State}
+		}
+	}
+	var loaded []struct {
+		Name, Description, Load, Active, Sub, Follows string
+		Path                                          dbus.ObjectPath
+		JobID                                         uint32
+		JobType                                       string
+		Job                                           dbus.ObjectPath
+	}
+	if err := b.manager(ctx, "ListUnits").Store(&loaded); err != nil {
+		return nil, fmt.Errorf("list units: %w", explainUnit(err))
+	}
+	for _, u := range loaded {
+		active := u.Active == "active" || u.Active == "reloading"
+		brief, known := out[u.Name]
+		template, _, instance := strings.Cut(u.Name, "@")
+		if from := out[template+"@"+path.Ext(u.Name)]; instance && from.File != "" && from.File != "static" { // static are sessions of users
+			brief, known = UnitBrief{}, true
+		}
+		if known && active {
+			brief.Active = true
+			out[u.Name] = brief
+		}
+	}
+	return out, nil
+}
+
+// starts says that a unit is of a kind that is started and stopped by name.
+func starts(name string) bool {
+	switch path.Ext(name) {
+	case ".service", ".socket", ".timer", ".path":
+		return true
+	}
+	return false
+}
+
+// Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
+func (h *Host) Unmask(ctx context.Context, name string) error {
+	for _, runtime := range []bool{false, true} {
+		err := h.manage(ctx, "unmask unit "+name, func(b *bus) *dbus.Call {
+			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return h.DaemonReload(ctx)
+}

@@ -1,0 +1,38 @@
+package host
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// What runs and what is enabled, as systemd tells; a mask of this boot alone goes too.
+// The lines that keep it: units_all.go.
+func testAllUnits(t *testing.T) {
+	h, ctx := openNode(t), t.Context()
+	write(t, "/usr/lib/systemd/system/lab.service", "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
+	write(t, "/usr/lib/systemd/system/lab@.service", "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
+	for _, step := range []struct {
+		does           string
+		unit, instance UnitBrief
+	}{
+		{"systemctl daemon-reload; systemctl enable --now lab; systemctl start lab@a", UnitBrief{true, "enabled"}, UnitBrief{Active: true}},
+		{"systemctl disable --now lab; systemctl stop lab@a", UnitBrief{File: "disabled"}, UnitBrief{}},
+		{"systemctl mask --runtime lab", UnitBrief{File: "masked-runtime"}, UnitBrief{}},
+		{"", UnitBrief{File: "disabled"}, UnitBrief{}},
+	} {
+		if out, err := exec.Command("sh", "-ec", step.does).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", step.does, err, out)
+		}
+		if step.does == "" {
+			ok(t, h.Unmask(ctx, "lab.service"))
+		}
+		all, err := h.AllUnits(ctx)
+		ok(t, err)
+		if all["lab.service"] != step.unit || all["lab@a.service"] != step.instance {
+			t.Errorf("%s: %+v, %+v", step.does, all["lab.service"], all["lab@a.service"])
+		}
+		if _, session := all["init.scope"]; session || !all["systemd-journald.service"].Active {
+			t.Errorf("of %d units journald does not run, or a scope is among them", len(all))
+		}
+	}
+}

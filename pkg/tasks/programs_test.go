@@ -1,0 +1,32 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// Around programs of which nobody knows what they do an undo keeps more. The line that keeps it: kind_ask.go, RunsPrograms.
+func TestRunsPrograms(t *testing.T) {
+	hook := UnitState{Name: "hook.service"}
+	for _, c := range []struct {
+		task Task
+		key  graph.Key
+		want bool
+	}{
+		{hook, hook.Owns()[0], true},
+		{Removal{Key: hook.Owns()[0], Keeper: hook}, hook.Owns()[0], true},
+		{Unit{Name: "hook.service"}, UnitFileKey("hook.service"), true},
+		{Effect{Action: ActionRestart, Unit: "hook.service"}, Restart("hook.service"), true},
+		{nil, Restart("hook.service"), true},
+		{nil, Restart("containerd.service"), false},
+		{nil, Restart("systemd-networkd.service"), false},
+		{nil, DaemonReload, false},
+		{File{Path: "/etc/hosts"}, FileKey("/etc/hosts"), false},
+		{nil, LinkKey("br9"), false},
+	} {
+		if got := RunsPrograms(c.task, c.key); got != c.want {
+			t.Errorf("%T %s: %v", c.task, c.key, got)
+		}
+	}
+}
