@@ -24,23 +24,27 @@ const undoLimit = 15 * time.Minute
 // undoCommand is for the timer and the boot, and no command for people: it
 // needs nothing but the checkpoint's own directory, neither the agent's file nor the store.
 func undoCommand(s streams) *cobra.Command {
-	check := false
+	check, watch := false, false
 	cmd := &cobra.Command{
 		Use:    "undo",
 		Short:  "Take back a change that was not confirmed",
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
-			defer cancel()
 			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means()}}
 			if check {
 				return p.CheckUndo()
 			}
-			return p.Undo(ctx)
+			if watch {
+				return p.Undo(cmd.Context(), true)
+			}
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
+			defer cancel()
+			return p.Undo(ctx, false)
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")
+	cmd.Flags().BoolVar(&watch, "watch", false, "watch a change that was good, and take it back if it costs the node its network later")
 	return cmd
 }
 

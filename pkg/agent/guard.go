@@ -36,6 +36,9 @@ var errTooLong = errors.New("the change did not come to its end in time")
 // guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
+	if err := p.endWatch(ctx, h, r); err != nil {
+		return nil, ctx, err
+	}
 	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
 		return nil, ctx, nil
 	}
@@ -54,11 +57,20 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
-	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{}}
+	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{},
+		Watch: time.Duration(r.desired.Node.Update.Watch)}
 	undoable(&change, r.graph, r.changes)
 	undoable(&change, r.pruning.graph, r.removals)
 	change.Keys = slices.Concat(change.Keys, links, trees)
 	return p.take(ctx, h, r, change)
+}
+
+// endWatch ends the watch of a hook of another generation: what was before that is not what is wanted back.
+func (p Pass) endWatch(ctx context.Context, h *host.Host, r *run) error {
+	if !p.live() {
+		return nil
+	}
+	return checkpoint.EndWatch(ctx, h, r.desired.Snapshot.Digest)
 }
 
 // take takes a checkpoint, where there is something to be cut off from.
@@ -189,8 +201,9 @@ func notApplied(p *report.Plan, why error) *report.Plan {
 }
 
 // Undo takes back a change that was not confirmed; without one it does
-// nothing. The timer and the boot call it, in a process of its own.
-func (p Pass) Undo(ctx context.Context) error {
+// nothing. The timer and the boot call it, in a process of its own. With watches it
+// watches a change that was good, and takes it back should it still cost the node its network.
+func (p Pass) Undo(ctx context.Context, watches bool) error {
 	opt := p.Host
 	opt.Log = p.Log
 	h, err := host.Open(ctx, opt)
@@ -206,6 +219,9 @@ func (p Pass) Undo(ctx context.Context) error {
 			recoverFirst(ctx, p.Log, h.Recover)
 		}
 		return unlock, err
+	}
+	if watches {
+		return checkpoint.Watch(ctx, h, settings)
 	}
 	_, err = checkpoint.Undo(ctx, h, settings)
 	return err

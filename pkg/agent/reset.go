@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -52,6 +53,9 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		}
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
+		}
+		if err := checkpoint.EndWatch(ctx, h, ""); err != nil { // it would bring things back
+			return nil, err
 		}
 		guard, guarded, err := p.guardReset(ctx, h, r)
 		if err != nil {

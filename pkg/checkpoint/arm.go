@@ -44,6 +44,8 @@ type Change struct {
 	Tasks map[graph.Key]tasks.Task
 	// Memory is for [Settings.Record], which another process may call: what was known of the keys before.
 	Memory json.RawMessage
+	// Watch is for how long the gateway and the store are watched once the change was good, if it starts or stops programs. 0: not at all.
+	Watch time.Duration
 }
 
 // Checkpoint is how everything was before a change.
@@ -51,6 +53,7 @@ type Checkpoint struct {
 	host     *host.Host
 	settings Settings
 	journal  *Journal
+	watch    time.Duration
 	program  string  // that undoes when this process is gone
 	awaits   *Awaits // nil: what passes its probes stays
 }
@@ -65,10 +68,14 @@ const (
 // Limit is how long the change may take once the checkpoint is armed.
 func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
 
-// Take keeps in memory how everything is that a change names. It writes nothing, but that large files get another name; [Checkpoint.Drop] takes it away.
+// Take keeps in memory how everything is that a change names, and ends the watch of an earlier one. It writes nothing, but that large files get another name;
+// [Checkpoint.Drop] takes it away.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
 		s.Window = DefaultWindow
+	}
+	if err := EndWatch(ctx, h, ""); err != nil {
+		return nil, refused(err)
 	}
 	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
 	if err := j.capture(ctx, h, change); err != nil {
@@ -80,7 +87,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
 		return nil, refused(err)
 	}
-	return &Checkpoint{host: h, settings: s, journal: j}, nil
+	return &Checkpoint{host: h, settings: s, journal: j, watch: change.Watch}, nil
 }
 
 // Drop ends a checkpoint that was never armed.
@@ -193,7 +200,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	errs := []error{h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), s.dropBootUnit(h)}
+	errs := []error{h.Remove(WatchFile), h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), h.StopTimer(ctx, watchName), s.dropBootUnit(h)}
 	if !s.keepsCopy {
 		errs = append(errs, h.Remove(binaryFile))
 	}
@@ -210,6 +217,9 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 // there, or after it was gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
 func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
 	if _, err := h.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	if w := watching(h); w != nil && !w.over(h) {
 		return nil
 	}
 	if lock != nil {

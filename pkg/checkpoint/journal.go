@@ -36,6 +36,8 @@ type Journal struct {
 	Around  packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
 
 	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
+	// Watched says that the change was good, and is undone for what a hook did later: see [Watch].
+	Watched bool `json:"watched,omitempty"`
 
 	scaffold
 	contents int64    // bytes of Files

@@ -53,7 +53,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
-		if err := j.disarm(ctx, h); err != nil {
+		if err := c.confirm(ctx); err != nil {
 			return err
 		}
 		_ = h.Remove(VerdictFile) // of an earlier generation; it names a digest, and harms nobody
@@ -68,6 +68,20 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	v, err := j.undo(ctx, h, s, failed, why)
 	return errors.Join(&UndoneError{Verdict: v}, err)
+}
+
+// confirm ends the checkpoint of a good change, or has it watched.
+func (c *Checkpoint) confirm(ctx context.Context) error {
+	w, err := c.journal.watched(ctx, c.host, c.watch)
+	if err == nil && w != nil {
+		if err = w.begin(ctx, c.host, c.program); err == nil {
+			return nil
+		}
+	}
+	if err != nil && !errors.Is(err, host.ErrNotHere) && c.settings.Log != nil {
+		c.settings.Log.Warn("the change is good, and is not watched", zap.Error(err))
+	}
+	return c.journal.disarm(ctx, c.host)
 }
 
 // steady is how long the probes must pass without a break. Units act when we have long gone on: those

@@ -55,6 +55,7 @@ func (n *Node) fillDefaults() {
 	fill(n, "spec.update.auto", NodeDefault, &n.Update.Auto, defaultAuto)
 	fill(n, "spec.update.splay", NodeDefault, &n.Update.Splay, Duration(defaultSplay))
 	fill(n, "spec.update.percent", NodeDefault, &n.Update.Percent, defaultPercent)
+	fill(n, "spec.update.watch", NodeDefault, &n.Update.Watch, Duration(defaultWatch))
 	n.fillRanges()
 	n.fillNetwork()
 	n.fillCertificates()

@@ -19,6 +19,8 @@ type Update struct {
 	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is false again
 	Freeze bool     `json:"freeze,omitempty"`
 	Window []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
+	// Watch: how long the gateway and the store are watched after a hook was started or stopped; lost three times in a row, the change is undone; 0s is not at all
+	Watch Duration `json:"watch"`
 }
 
 // The defaults of [Update], and how far a fleet may be spread.
@@ -27,6 +29,8 @@ const (
 	defaultSplay   = 10 * time.Minute
 	defaultPercent = 100
 	maxSplay       = 24 * time.Hour
+	defaultWatch   = 5 * time.Minute
+	maxWatch       = time.Hour
 )
 
 func (d *decoder) update(u *Update) []field {
@@ -35,6 +39,7 @@ func (d *decoder) update(u *Update) []field {
 		{name: "splay", set: d.duration((*time.Duration)(&u.Splay), 0, maxSplay)},
 		{name: "percent", set: d.number(&u.Percent, 0, 100)},
 		{name: "freeze", set: d.boolean(&u.Freeze)},
+		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch)},
 		{name: "window", set: func(v *value, at string) {
 			u.Window = nil
 			d.list(func(v *value, item string) {

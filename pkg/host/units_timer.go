@@ -36,6 +36,15 @@ func property(name string, value any) unitProperty {
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (h *Host) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, command ...string) error {
+	return h.startTimer(ctx, name, description, unit, after, false, command)
+}
+
+// StartWatch is StartTimer for a service that ends when the machine shuts down.
+func (h *Host) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, command ...string) error {
+	return h.startTimer(ctx, name, description, unit, after, true, command)
+}
+
+func (h *Host) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, command []string) error {
 	service := []unitProperty{
 		property("Description", description),
 		property("Type", "simple"),
@@ -43,13 +52,13 @@ func (h *Host) StartTimer(ctx context.Context, name, description, unit string, a
 		property("RestartUSec", uint64(2*time.Second/time.Microsecond)),
 		property("StartLimitIntervalUSec", uint64(0)), // however often it fails
 		property("ExecStart", []execStart{{command[0], command, false}}),
-		property("DefaultDependencies", false), // a shutdown that began must not hold it back
+		property("DefaultDependencies", ends), // a shutdown that began must not hold an undo back
 		property("CollectMode", "inactive-or-failed"),
 	}
 	timer := []unitProperty{
 		property("Description", description),
 		property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
-		property("DefaultDependencies", false),
+		property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"),
 	}
 	return h.manage(ctx, "start timer "+name, func(b *bus) *dbus.Call {

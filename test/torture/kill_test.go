@@ -103,9 +103,10 @@ func harmless(word, backlog string) string {
 `, backlog, strings.Repeat(word+" ", 3000), word, word)
 }
 
-// extras have a hook, too: what changes it takes a checkpoint.
+// extras have a hook, too: what changes it takes a checkpoint. It is not watched: what is kept for that goes by itself, minutes later.
 func extras(word, backlog string) string {
-	return harmless(word, backlog) + fmt.Sprintf(`  hooks:
+	return harmless(word, backlog) + fmt.Sprintf(`  update: {watch: 0s}
+  hooks:
   - name: settle.service
     manifest: |
       Type=oneshot

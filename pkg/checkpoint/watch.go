@@ -1,0 +1,253 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/systemd"
+)
+
+// A hook that came up may break the network a minute later. So a good change that started or stopped
+// one is watched for a while, by a process of its own: a transient service, which needs neither the
+// agent nor its documents, and ends with the machine. What the undo needs is kept that long. The watch ends with its time, with
+// the next boot, and with whatever is changed next under a checkpoint or by another generation:
+// what was before it is not what should come back then.
+
+// WatchFile says that a good change is watched.
+const WatchFile = Dir + "/watch.json"
+
+// watchName names the transient timer and the service that watches.
+const watchName = "netwright-watch"
+
+// How a change is watched.
+const (
+	watchEach = 20 * time.Second // at most; a short watch asks more often
+	watchPart = 6
+	losses    = 3 // in a row, after which the change is undone
+)
+
+// watch is a good change that is watched.
+type watch struct {
+	UntilUS  uint64        `json:"untilUS"` // CLOCK_MONOTONIC of the journal's boot, microseconds
+	Each     time.Duration `json:"each"`
+	Gateways []Probe       `json:"gateways"`
+	Store    Probe         `json:"store,omitempty"` // "": none that says anything of the network
+	Journal  *Journal      `json:"journal"`
+}
+
+// watched is what to watch after a good change, nil for nothing.
+func (j *Journal) watched(ctx context.Context, h *host.Host, length time.Duration) (*watch, error) {
+	if j.Around == nil || length <= 0 {
+		return nil, nil
+	}
+	w := &watch{UntilUS: host.ClockUS() + uint64(length/time.Microsecond), Each: min(watchEach, length/watchPart), Journal: j}
+	hops, err := j.newHops(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	var others []Probe
+	for _, p := range append(slices.Clone(j.Probes), hops...) {
+		switch kind, what, _ := strings.Cut(string(p), ":"); {
+		case kind == storeProbe && strings.Contains(what, "://"):
+			w.Store = p
+		case kind == storeProbe: // a directory of the node's own
+		case kind == neighbourProbe, kind == pingProbe:
+			w.Gateways = append(w.Gateways, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	if len(w.Gateways) == 0 {
+		w.Gateways = others // those that the user named
+	}
+	if len(w.Gateways) == 0 {
+		return nil, nil // nothing answered before
+	}
+	return w, nil
+}
+
+// begin has the change watched: from here on it is not undone by whoever finds a journal. A boot ends the watch: its unit goes.
+func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
+	if err := save(ctx, h, WatchFile, w); err != nil {
+		return err
+	}
+	err := h.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, program, "undo", "--watch")
+	if err == nil {
+		err = h.RemoveDurably(JournalFile)
+	}
+	if err == nil {
+		err = h.StopTimer(ctx, TimerName)
+	}
+	s := w.Journal.scaffold
+	if err == nil {
+		err = s.dropBootUnit(h)
+	}
+	if err == nil {
+		s.BootUnit, s.BootLink = false, false
+		err = save(ctx, h, scaffoldFile, s)
+	}
+	return err
+}
+
+// standing is what stands of an earlier checkpoint. One that cannot be read names nothing.
+func standing(r Reader) (s scaffold) {
+	if data, err := r.ReadFile(scaffoldFile); err == nil {
+		_ = json.Unmarshal(data, &s)
+	}
+	return s
+}
+
+// watching is the watch that is on, nil if none is. One that cannot be read is none: its change was good.
+func watching(r Reader) *watch {
+	data, err := r.ReadFile(WatchFile)
+	if err != nil {
+		return nil
+	}
+	w := &watch{}
+	if json.Unmarshal(data, w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
+		return nil
+	}
+	return w
+}
+
+// over says that its time or its boot is.
+func (w *watch) over(r Reader) bool {
+	return w.Journal.Boot != bootID(r) || host.ClockUS() >= w.UntilUS
+}
+
+// EndWatch ends a watch, if one is on of another generation than that of a digest. Without one it costs
+// one failed open. The caller has the lock.
+func EndWatch(ctx context.Context, h *host.Host, digest string) error {
+	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	w := watching(h)
+	if w != nil && w.Journal.Digest == digest && digest != "" && !w.over(h) {
+		return nil
+	}
+	s := standing(h)
+	s.keepsCopy = true // for the next one
+	err := h.StopUnit(ctx, watchName+".service", true)
+	if err != nil && !errors.Is(err, host.ErrNotHere) {
+		return fmt.Errorf("end the watch of an earlier change: %w", err)
+	}
+	return s.dismantle(ctx, h)
+}
+
+// Watch watches until the watch is over, or undoes its change when it costs the node its gateway
+// and its store. It is what the transient service runs, and may be killed at any point and run again.
+func Watch(ctx context.Context, h *host.Host, s Settings) error {
+	if j, err := Pending(h); err == nil && j != nil && j.Watched {
+		_, err := Undo(ctx, h, s) // killed in the middle of it
+		return err
+	}
+	for lost := 0; ; {
+		w := watching(h)
+		if w == nil {
+			return nil
+		}
+		if w.over(h) {
+			return w.end(ctx, h, s)
+		}
+		failed := w.lost(ctx, h, s.Means)
+		if lost++; len(failed) == 0 {
+			lost = 0
+		}
+		if lost >= losses {
+			undone, err := w.undo(ctx, h, s)
+			if undone || err != nil {
+				return err
+			}
+			lost = 0
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(w.Each):
+		}
+	}
+}
+
+// lost are the probes that failed if the gateway and the store are both lost, none else: a store alone
+// may have an outage, and a gateway need not answer all the time.
+func (w *watch) lost(ctx context.Context, h *host.Host, m Means) failures {
+	gateways := attempt(ctx, h, m, w.Gateways)
+	if len(gateways) == 0 || w.Store == "" {
+		return gateways
+	}
+	store := attempt(ctx, h, m, []Probe{w.Store})
+	if len(store) == 0 {
+		return nil
+	}
+	return append(gateways, store...)
+}
+
+// undo takes the change back, unless somebody ended the watch meanwhile, or all is well again.
+func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool, err error) {
+	if s.Lock != nil {
+		unlock, err := s.Lock(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer unlock()
+	}
+	if now := watching(h); now == nil || now.UntilUS != w.UntilUS {
+		return false, nil
+	}
+	failed := w.lost(ctx, h, s.Means)
+	if len(failed) == 0 {
+		return false, nil
+	}
+	j := w.Journal
+	j.Process, j.Watched = host.Self(), true // the process that made the change did so to its end
+	if err := w.rearm(ctx, h); err != nil {
+		return false, err
+	}
+	if s.Log != nil {
+		s.Log.Warn("the node lost its gateway and its store after a hook was started; the change is undone", zap.Int64("generation", j.Generation))
+	}
+	_, err = j.undo(ctx, h, s, failed, failed.String())
+	return true, err
+}
+
+// rearm makes the journal one that is undone by whoever finds it, the next boot too.
+func (w *watch) rearm(ctx context.Context, h *host.Host) error {
+	j := w.Journal
+	was := standing(h) // what was begun and killed in the middle stands still
+	j.scaffold = was
+	j.missing(h)
+	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
+	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+		return err
+	}
+	if err := j.wantBootUnit(ctx, h); err != nil {
+		return err
+	}
+	if err := j.write(ctx, h); err != nil {
+		return err
+	}
+	return h.RemoveDurably(WatchFile)
+}
+
+// end takes away what was kept for an undo.
+func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
+	if s.Lock != nil {
+		unlock, err := s.Lock(ctx)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	if now := watching(h); now == nil || now.UntilUS != w.UntilUS {
+		return nil // another one by now
+	}
+	return standing(h).dismantle(ctx, h)
+}
