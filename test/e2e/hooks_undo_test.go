@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+const witnessPort = "7777"
+
+// witness puts a server into the node's network and returns what asks it from the fabric, over both families.
+func witness(t *testing.T, f *node.Fabric, n *node.Node) (reaches func() error) {
+	t.Helper()
+	var l net.Listener
+	if err := n.Do(func() (err error) {
+		l, err = net.Listen("tcp", ":"+witnessPort)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	return func() error {
+		for _, address := range []string{n.Address(), n.Address6()} {
+			err := f.Do(func() error {
+				c, err := net.DialTimeout("tcp", net.JoinHostPort(address, witnessPort), 2*time.Second)
+				if err == nil {
+					err = c.Close()
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// hookNode is a node that works, with a hook's script to come and units that a hook may do something to.
+func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publish func(update, hooks string)) {
+	t.Helper()
+	f = serve(t)
+	s, good := goodStore(t)
+	sleeps := "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
+	n = f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{
+		Files: map[string]string{
+			"/etc/netwright/agent.yaml":              agentFile(window),
+			"/usr/lib/systemd/system/lab-a.service":  sleeps,
+			"/usr/lib/systemd/system/lab-b.service":  sleeps,
+			"/usr/lib/systemd/system/lab-c@.service": sleeps,
+		},
+		Enable: []string{"lab-a.service", "lab-b.service"},
+	}))
+	n.Shell(t.Context(), "netwright --once || netwright --once; systemctl start lab-c@x")
+	return f, n, func(update, hooks string) {
+		text := strings.Replace(good, atOnce, "  update: {splay: 0s, "+update+"}\n", 1)
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(text, "  networking:", hooks+"  networking:", 1), 0o644)
+	}
+}
+
+// hookThat runs a script that is in the node, and stays.
+func hookThat(name string) string {
+	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      ExecStart=/bin/sh -c \"/bin/sh -e /srv/lab-does && exec sleep infinity\"\n", name)
+}
+
+// What a hook does to the node's network and units, and no document names, is taken back with the hook.
+// The fabric judges, and what the node's own programs say of it.
+//
+// The lines that keep it: pkg/checkpoint/around.go; pkg/host/ruleset_restore.go, netstate_came.go, units_all.go.
+func TestWhatAHookDidIsTakenBack(t *testing.T) {
+	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f, n, publish := hookNode(t, "9s")
+	reaches := witness(t, f, n)
+	if err := reaches(); err != nil {
+		t.Fatal(err)
+	}
+	units := func() string {
+		return n.Shell(ctx, "systemctl is-active lab-a lab-b lab-c@x; systemctl is-enabled lab-a lab-b")
+	}
+	const cutsOff = "\nip link set host0 down\n"
+	for i, c := range []struct{ name, does string }{
+		{"the uplink goes down", "ip link set host0 down"},
+		{"the addresses go", "ip addr flush dev host0"},
+		{"an address of the server's", "ip addr add " + serverAddress + "/32 dev lo"},
+		{"a route and a rule", "ip route add blackhole " + serverAddress + "/32; ip rule add pref 7 to 10.77.0.0/24 blackhole"},
+		{"a link", "ip link add lab-br type bridge; ip addr add " + serverAddress + "/24 dev lab-br; ip link set lab-br up" + cutsOff},
+		{"sysctls", "sysctl -w net.ipv4.tcp_syncookies=0 net.ipv4.neigh.host0.gc_stale_time=9 net.ipv4.ip_local_port_range='40000 41000' net.ipv4.conf.all.log_martians=1" + cutsOff},
+		{"a rule of nft", "nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'"},
+		{"a rule of iptables", "iptables -I INPUT -j DROP; iptables -P OUTPUT DROP"},
+		{"the rule set is flushed", "nft flush ruleset" + cutsOff},
+		{"units", "systemctl mask --now lab-a; systemctl disable --now lab-b; systemctl stop lab-c@x" + cutsOff},
+		{"a mask for this boot", "systemctl mask --runtime --now lab-a" + cutsOff},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n.Write("/srv/lab-does", c.does+"\n", 0o755)
+			before, running := n.Snapshot(), units()
+			publish("watch: 0s", hookThat(fmt.Sprintf("lab-hook%d", i)))
+			res := n.Run(ctx, "netwright", "--once")
+			verdict := n.Shell(ctx, "cat /var/lib/netwright/checkpoint/verdict.json || true")
+			if res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || strings.Contains(verdict, `"left"`) {
+				t.Errorf("exit %d, verdict %s\n%s%s", res.Code, verdict, res.Stdout, res.Stderr)
+			}
+			idle(t, n)
+			until(t, n, "the addresses are in use", "! ip -6 address show tentative | grep -q .")
+			if err := reaches(); err != nil {
+				t.Errorf("the fabric does not reach the node: %v\n%s", err, n.Shell(ctx, "ip address; ip route; ip rule; nft list ruleset"))
+			}
+			if now := units(); now != running {
+				t.Errorf("units were\n%sand are\n%s", running, now)
+			}
+			if left := lasting(before, n.Snapshot()); len(left) > 0 {
+				t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}
+
+// A hook that breaks the network when its change was found good long ago is taken back too, while it is
+// watched: by a process of its own, for a run that has ended. Nothing is left of a watch that is over.
+//
+// The lines that keep it: pkg/checkpoint/watch.go; pkg/agent/guard.go, Undo.
+func TestAHookIsWatched(t *testing.T) {
+	t.Parallel() // it watches
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f, n, publish := hookNode(t, "9s")
+	reaches := witness(t, f, n)
+	const kept = "ls /var/lib/netwright/checkpoint; systemctl list-units --all --plain --no-legend 'netwright-watch*' 'netwright-undo-now*'"
+
+	n.Write("/srv/lab-does", "true\n", 0o755)
+	publish("watch: 6s", hookThat("lab-quiet"))
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Shell(ctx, kept); !strings.Contains(got, "watch.json") || strings.Contains(got, "journal.json") {
+		t.Errorf("it is not watched: %s", got)
+	}
+	until(t, n, "the watch is over", "test ! -e /var/lib/netwright/checkpoint/watch.json && ! systemctl is-active -q netwright-watch.service")
+	if got := n.Shell(ctx, kept); got != "" {
+		t.Errorf("left of the watch: %s", got)
+	}
+	publish("watch: 0s", hookThat("lab-unwatched"))
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Shell(ctx, kept); got != "" {
+		t.Errorf("it is watched: %s", got)
+	}
+
+	for _, fate := range []string{"alive", "killed"} {
+		before := n.Snapshot()
+		n.Write("/srv/lab-does", "{ sleep 20; nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'; touch /run/lab-cut; } &\n", 0o755)
+		publish("watch: 1m", hookThat("lab-late-"+fate))
+		n.Must(ctx, "netwright", "--once")
+		if err := reaches(); err != nil {
+			t.Fatalf("it was cut off before: %v", err)
+		}
+		until(t, n, "the hook acts", "test -e /run/lab-cut")
+		if err := reaches(); err == nil {
+			t.Error("the node can be reached")
+		}
+		if fate == "killed" {
+			n.Shell(ctx, "systemctl kill --signal=KILL netwright-watch.service")
+		}
+		until(t, n, "it is undone", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
+		until(t, n, "nobody watches", "! systemctl is-active -q netwright-watch.service")
+		idle(t, n)
+		if err := reaches(); err != nil {
+			t.Errorf("%s: the fabric does not reach the node: %v", fate, err)
+		}
+		verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+		if !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, "ping:"+node.Gateway6) {
+			t.Errorf("%s: verdict %s", fate, verdict)
+		}
+		if left := lasting(before, n.Snapshot()); len(left) > 0 {
+			t.Errorf("%s: not as before:\n%s", fate, strings.Join(left, "\n"))
+		}
+		if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: ") {
+			t.Errorf("history:\n%s", out)
+		}
+		if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
+			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+		}
+		n.Shell(ctx, "rm -f /run/lab-cut /var/lib/netwright/checkpoint/verdict.json")
+	}
+}
