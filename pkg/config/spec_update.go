@@ -17,11 +17,19 @@ type Update struct {
 	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it is raised
 	Percent int `json:"percent"`
 	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is false again
-	Freeze bool     `json:"freeze,omitempty"`
-	Window []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
+	Freeze bool `json:"freeze,omitempty"`
+	// BootUndo: when the first boot with changed files cuts the node off: bring them back (files), or reboot once as well if that does not help (reboot)
+	BootUndo string   `json:"bootUndo,omitempty"`
+	Window   []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
 	// Watch: how long the gateway and the store are watched after a hook was started or stopped; lost three times in a row, the change is undone; 0s is not at all
 	Watch Duration `json:"watch"`
 }
+
+// What spec.update.bootUndo may be. "" is files.
+const (
+	BootUndoFiles  = "files"
+	BootUndoReboot = "reboot"
+)
 
 // The defaults of [Update], and how far a fleet may be spread.
 const (
@@ -40,6 +48,7 @@ func (d *decoder) update(u *Update) []field {
 		{name: "percent", set: d.number(&u.Percent, 0, 100)},
 		{name: "freeze", set: d.boolean(&u.Freeze)},
 		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch)},
+		{name: "bootUndo", set: d.choice(&u.BootUndo, BootUndoFiles, BootUndoReboot)},
 		{name: "window", set: func(v *value, at string) {
 			u.Window = nil
 			d.list(func(v *value, item string) {
