@@ -46,6 +46,9 @@ type Change struct {
 	Memory json.RawMessage
 	// Watch is for how long the gateway and the store are watched once the change was good, if it starts or stops programs. 0: not at all.
 	Watch time.Duration
+	// Awaits are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
+	Awaits []Await
+	Reboot bool
 }
 
 // Checkpoint is how everything was before a change.
@@ -53,7 +56,7 @@ type Checkpoint struct {
 	host     *host.Host
 	settings Settings
 	journal  *Journal
-	watch    time.Duration
+	change   Change
 	program  string  // that undoes when this process is gone
 	awaits   *Awaits // nil: what passes its probes stays
 }
@@ -87,7 +90,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
 		return nil, refused(err)
 	}
-	return &Checkpoint{host: h, settings: s, journal: j, watch: change.Watch}, nil
+	return &Checkpoint{host: h, settings: s, journal: j, change: change}, nil
 }
 
 // Drop ends a checkpoint that was never armed.
@@ -137,17 +140,20 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = j.wantBootUnit(ctx, h)
 	}
 	if err == nil {
+		err = c.await(ctx)
+	}
+	if err == nil {
 		err = j.write(ctx, h)
 	}
 	if err == nil {
 		c.program, err = rehearse(ctx, h)
 	}
 	if err != nil {
-		return errors.Join(err, j.disarm(ctx, h))
+		return errors.Join(err, j.disarm(ctx, h), settleAwaiting(ctx, h))
 	}
 	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, c.program, "undo")
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
-		return errors.Join(err, j.disarm(ctx, h))
+		return errors.Join(err, j.disarm(ctx, h), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))

@@ -52,6 +52,9 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 		}
 	}
 	if len(failed) == 0 && run == nil {
+		run = c.prove(ctx)
+	}
+	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
 		if err := c.confirm(ctx); err != nil {
 			return err
@@ -72,7 +75,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 
 // confirm ends the checkpoint of a good change, or has it watched.
 func (c *Checkpoint) confirm(ctx context.Context) error {
-	w, err := c.journal.watched(ctx, c.host, c.watch)
+	w, err := c.journal.watched(ctx, c.host, c.change.Watch)
 	if err == nil && w != nil {
 		if err = w.begin(ctx, c.host, c.program); err == nil {
 			return nil
@@ -201,6 +204,9 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Memory, v)
+	}
+	if err == nil {
+		err = settleAwaiting(ctx, h)
 	}
 	if err == nil {
 		err = j.disarm(ctx, h)

@@ -1,0 +1,283 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// AwaitingDir is where the record of what awaits the next boot lives. It is private: it has
+// contents of files. No undo of a checkpoint takes it back.
+const AwaitingDir = host.StateDir + "/awaiting"
+
+const (
+	awaitingFile    = AwaitingDir + "/index.json"
+	awaitingVersion = 1
+)
+
+// Await is a key that a change makes act at the next boot.
+type Await struct {
+	Key    graph.Key       `json:"key"`
+	Files  []string        `json:"files,omitempty"`
+	Units  []string        `json:"units,omitempty"`
+	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
+}
+
+// Awaiting is what acts at the next boot, with how it was before the oldest change that no boot has
+// proved. The contents of regular files lie beside it, one file each ([File.Kept]).
+type Awaiting struct {
+	Version    int           `json:"version"`
+	Boot       string        `json:"boot"` // in which the last of it was changed
+	Generation int64         `json:"generation"`
+	Digest     string        `json:"digest"`
+	Window     time.Duration `json:"window"`
+	Reboot     bool          `json:"reboot,omitempty"` // see [Change.Reboot]
+	Reach      Reach         `json:"reach"`
+	Keys       []Await       `json:"keys"`
+	Files      []File        `json:"files,omitempty"`
+	Units      []Unit        `json:"units,omitempty"`
+	// Restored is the boot in which all of it was brought back, or was about to be; Why is for
+	// what.
+	Restored string `json:"restored,omitempty"`
+	Why      string `json:"why,omitempty"`
+}
+
+// ReadAwaiting returns the record, nil where nothing awaits a boot.
+func ReadAwaiting(r Reader) (*Awaiting, error) {
+	data, err := r.ReadFile(awaitingFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	a := &Awaiting{}
+	if err == nil {
+		err = json.Unmarshal(data, a)
+	}
+	if err == nil && a.Version != awaitingVersion {
+		err = fmt.Errorf("version %d, and this program reads %d", a.Version, awaitingVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what awaits the next boot, %s: %w: the next change writes it anew",
+			awaitingFile, err)
+	}
+	return a, nil
+}
+
+// Names are the files and units that await a boot, for people. Where there is no record, or none
+// that can be read, there are none.
+func (a *Awaiting) Names() (names []string) {
+	if a == nil {
+		return nil
+	}
+	for _, f := range a.Files {
+		names = append(names, f.Path)
+	}
+	for _, u := range a.Units {
+		names = append(names, u.Name)
+	}
+	return names
+}
+
+// await writes down, before the change, what of it acts at the next boot. What an older record
+// has of a path stays: that one is older than every change that no boot has proved.
+func (c *Checkpoint) await(ctx context.Context) error {
+	if len(c.change.Awaits) == 0 {
+		return nil
+	}
+	h, j := c.host, c.journal
+	a, _ := ReadAwaiting(h) // a damaged one is as good as none
+	if a == nil {
+		a = c.awaiting()
+	}
+	if err := h.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
+		return err
+	}
+	b := h.Batch()
+	defer b.Discard()
+	known, was := map[string]bool{}, map[string]File{}
+	for _, key := range a.Keys {
+		known[string(key.Key)] = true
+	}
+	for _, name := range a.Names() {
+		known[name] = true
+	}
+	for _, f := range j.Files {
+		was[f.Path] = f
+	}
+	for _, await := range c.change.Awaits {
+		if !known[string(await.Key)] {
+			a.Keys = append(a.Keys, await)
+		}
+		for _, name := range await.Units {
+			i := slices.IndexFunc(j.Units, func(u Unit) bool { return u.Name == name })
+			if i >= 0 && !known[name] {
+				a.Units = append(a.Units, j.Units[i])
+			}
+		}
+		for _, name := range await.Files {
+			f, there := was[name]
+			if !there || known[name] {
+				continue
+			}
+			if err := a.add(ctx, h, b, f); err != nil {
+				return fmt.Errorf("keep %s for the next boot: %w", name, err)
+			}
+			known[name] = true // two keys of one file
+		}
+	}
+	if err := b.Commit(ctx); err != nil {
+		return err
+	}
+	return a.save(ctx, h)
+}
+
+// awaiting is a record of the change, of nothing yet.
+func (c *Checkpoint) awaiting() *Awaiting {
+	j := c.journal
+	return &Awaiting{
+		Version: awaitingVersion, Boot: j.Boot, Generation: j.Generation, Digest: j.Digest,
+		Window: j.Window, Reboot: c.change.Reboot,
+	}
+}
+
+// add keeps a file as it is, which the journal has too: a small one from there, a large one by
+// another name.
+func (a *Awaiting) add(ctx context.Context, h *host.Host, b *host.Batch, f File) error {
+	if f.Type == host.Regular {
+		content, large, name := f.Content, f.Kept != "", sha256.Sum256([]byte(f.Path))
+		f.Content, f.Kept = nil, path.Join(AwaitingDir, fmt.Sprintf("file-%x", name))
+		var err error
+		if large {
+			err = h.Keep(ctx, f.Path, f.Kept)
+		} else {
+			err = b.Put(f.Kept, content, private)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.Files = append(a.Files, f)
+	return nil
+}
+
+// prove takes down, after a change whose probes pass, how the node is reached: that is what the
+// next boot is measured by. What the change did not alter after all awaits nothing.
+func (c *Checkpoint) prove(ctx context.Context) error {
+	was, err := ReadAwaiting(c.host)
+	if was == nil || err != nil {
+		return nil // a damaged one is said where it is read at the boot
+	}
+	a := was
+	if len(c.change.Awaits) > 0 { // else what awaits is of an earlier change
+		a = c.awaiting()
+		a.Keys, a.Files, a.Units = was.Keys, was.Files, was.Units
+	}
+	if a.Reach, err = lookReach(ctx, c.host, c.journal.Probes); err != nil {
+		return err
+	}
+	return a.settle(ctx, c.host)
+}
+
+// settleAwaiting takes out of the record what is as it was before: after an undo that is all of the
+// change.
+func settleAwaiting(ctx context.Context, h *host.Host) error {
+	a, err := ReadAwaiting(h)
+	if a == nil || err != nil {
+		return nil // as above
+	}
+	return a.settle(ctx, h)
+}
+
+// settle takes out what is as it was before, and writes down what is left. Of nothing the record
+// goes.
+func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
+	a.Files = slices.DeleteFunc(a.Files, func(f File) bool { return f.back(h) })
+	a.Units = slices.DeleteFunc(a.Units, func(u Unit) bool { return u.back(ctx, h) })
+	left := map[string]bool{}
+	for _, name := range a.Names() {
+		left[name] = true
+	}
+	a.Keys = slices.DeleteFunc(a.Keys, func(k Await) bool {
+		return !slices.ContainsFunc(slices.Concat(k.Files, k.Units), func(name string) bool { return left[name] })
+	})
+	if len(left) == 0 {
+		return a.drop(ctx, h)
+	}
+	return a.save(ctx, h)
+}
+
+// back says that a path is again what the record has of it. A directory that came awaits nothing:
+// an empty one says nothing to anybody.
+func (f File) back(h *host.Host) bool {
+	now, err := h.Lstat(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.Type == ""
+	}
+	if err != nil || now.Type != f.Type {
+		return err == nil && f.Type == "" && now.Type == host.Directory
+	}
+	same := now.Mode == f.Mode && now.UID == f.UID && now.GID == f.GID
+	switch f.Type {
+	case host.Symlink:
+		target, err := h.Readlink(f.Path)
+		return err == nil && target == f.Target
+	case host.Regular:
+		was, err := h.Sum(f.Kept)
+		if err != nil || !same {
+			return false
+		}
+		is, err := h.Sum(f.Path)
+		return err == nil && is == was
+	}
+	return same
+}
+
+// back says that a unit is enabled, masked or neither, as before.
+func (u Unit) back(ctx context.Context, h *host.Host) bool {
+	now, err := h.Unit(ctx, u.Name)
+	return err == nil && now.File == u.File
+}
+
+// isBack says that all of it is as it was before.
+func (a *Awaiting) isBack(ctx context.Context, h *host.Host) bool {
+	return !slices.ContainsFunc(a.Files, func(f File) bool { return !f.back(h) }) &&
+		!slices.ContainsFunc(a.Units, func(u Unit) bool { return !u.back(ctx, h) })
+}
+
+// save replaces the index, durably, and takes away contents that it no more names.
+func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
+	if err := save(ctx, h, awaitingFile, a); err != nil {
+		return err
+	}
+	names, err := h.ReadDir(AwaitingDir)
+	if err != nil {
+		return err
+	}
+	kept := map[string]bool{awaitingFile: true}
+	for _, f := range a.Files {
+		kept[f.Kept] = true
+	}
+	var errs []error
+	for _, name := range names {
+		if file := path.Join(AwaitingDir, name); !kept[file] {
+			errs = append(errs, h.Remove(file))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// drop ends the record: first, durably, the index, without which the rest says nothing.
+func (a *Awaiting) drop(ctx context.Context, h *host.Host) error {
+	if err := h.RemoveDurably(awaitingFile); err != nil {
+		return fmt.Errorf("end the record of what awaits a boot: %w", err)
+	}
+	return h.RemoveTree(ctx, AwaitingDir)
+}

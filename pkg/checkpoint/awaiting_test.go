@@ -1,0 +1,335 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// uplink is a node on a link with a gateway, another neighbour, and nobody beyond.
+const uplink = `
+ip netns add out; ip link add up0 type veth peer name up1 netns out
+ip -n out addr add 10.0.0.9/24 dev up1; ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up
+ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10.0.0.1
+mkdir -p /etc/nw /etc/systemd/system; printf was >/etc/nw/a; chmod 0640 /etc/nw/a; ln -s a /etc/nw/link
+head -c 5000000 /dev/zero >/etc/nw/large`
+
+// onUplink is a host on it, whose files are the test's own.
+func onUplink(t *testing.T) *host.Host {
+	t.Helper()
+	sh(t, uplink)
+	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// changes makes a change of files in the shell under a checkpoint, and says how it was settled.
+func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script string, run error, files ...string) error {
+	t.Helper()
+	c := Change{Generation: generation, Digest: "d", Reboot: reboot}
+	for _, file := range files {
+		key := tasks.FileKey(file)
+		c.Keys = append(c.Keys, key)
+		c.Awaits = append(c.Awaits, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
+	}
+	point, err := Take(t.Context(), h, c, Settings{
+		Probes: []Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
+	})
+	if err == nil {
+		err = point.Arm(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, script)
+	return point.Settle(t.Context(), run)
+}
+
+func record(t *testing.T, h *host.Host) *Awaiting {
+	t.Helper()
+	a, err := ReadAwaiting(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// What acts at the next boot stays on record when its change is confirmed, with what was there
+// before the oldest change. What was undone, or is as it was again, leaves it. The lines that
+// keep it: awaiting.go, await, prove and settle; undo.go, Settle and undo (settleAwaiting).
+func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	awaits := func(generation int64, names ...string) {
+		t.Helper()
+		a := record(t, h)
+		if a == nil || a.Generation != generation || !slices.Equal(a.Names(), names) {
+			t.Errorf("the record is %+v, want generation %d, %q", a, generation, names)
+		}
+	}
+	if err := changes(t, h, 1, false, "printf one >/etc/nw/n; mv /etc/nw/n /etc/nw/a; printf 1 >/etc/nw/new", nil, "/etc/nw/a", "/etc/nw/new", "/etc/nw/same"); err != nil {
+		t.Fatal(err)
+	}
+	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
+	want := Reach{
+		Addresses: []ReachAddress{{LinkAddress: host.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
+		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"},
+	}
+	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Errorf("the node is reached (-want +got):\n%s", diff)
+	}
+	if due, err := BootDue(h); due || err != nil {
+		t.Errorf("it is due in its own boot: %v", err)
+	}
+
+	if err := changes(t, h, 2, false, "printf two >/etc/nw/n; mv /etc/nw/n /etc/nw/a; ln -sfn b /etc/nw/link; rm /etc/nw/large; printf x >/etc/nw/large", nil,
+		"/etc/nw/a", "/etc/nw/link", "/etc/nw/large"); err != nil {
+		t.Fatal(err)
+	}
+	awaits(2, "/etc/nw/a", "/etc/nw/new", "/etc/nw/link", "/etc/nw/large")
+	a := record(t, h)
+	if kept, err := os.ReadFile(a.Files[0].Kept); err != nil || string(kept) != "was" || a.Files[0].Mode != 0o640 {
+		t.Errorf("the original is %q (%v), %+v", kept, err, a.Files[0])
+	}
+	if info, err := os.Stat(a.Files[3].Kept); err != nil || info.Size() != 5000000 {
+		t.Errorf("the large original: %v", err)
+	}
+
+	var undone *UndoneError
+	if err := changes(t, h, 3, true, "printf 3 >/etc/nw/three; printf three >/etc/nw/n; mv /etc/nw/n /etc/nw/a", errors.New("too late"), "/etc/nw/a", "/etc/nw/three"); !errors.As(err, &undone) {
+		t.Fatal(err)
+	}
+	awaits(2, "/etc/nw/a", "/etc/nw/new", "/etc/nw/link", "/etc/nw/large")
+	if a = record(t, h); a.Reboot || string(a.Keys[0].Memory) != `"/etc/nw/a"` || len(a.Keys) != 4 {
+		t.Errorf("after an undo: %+v", a)
+	}
+
+	// Back by hand, or by a later document: nothing awaits a boot any more.
+	sh(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
+	if err := changes(t, h, 4, false, "printf was >/etc/nw/n; chmod 0640 /etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(AwaitingDir + "*"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// shelf is the books of the tests. manager is what link managers do with the files that come back.
+type shelf struct {
+	t       *testing.T
+	manager string
+	said    []string
+}
+
+func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot) error {
+	for _, k := range keys {
+		s.said = append(s.said, "forget "+string(k.Memory))
+	}
+	sh(s.t, s.manager)
+	return s.Note(s.t.Context(), nil, found)
+}
+
+func (s *shelf) Note(_ context.Context, _ *host.Host, b Boot) error {
+	s.said = append(s.said, string(b.Outcome)+" "+strings.Join(b.Names, " "))
+	return nil
+}
+
+// A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot;
+// reach.go, amiss and silent.
+func TestFirstBoot(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	const (
+		loses    = "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0"
+		wellNow  = "ip addr flush dev up0; ip addr add 10.0.0.2/24 dev up0; ip route replace default via 10.0.0.1"
+		restored = "restored /etc/nw/a"
+	)
+	for _, c := range []struct {
+		name    string
+		boot    string // what the boot makes of the node
+		manager string
+		want    []string
+		content string
+	}{
+		{name: "well", want: []string{"confirmed /etc/nw/a"}, content: "new"},
+		{name: "another gateway that answers", boot: "ip route replace default via 10.0.0.9", want: []string{"confirmed /etc/nw/a"}, content: "new"},
+		{name: "the address went, and comes back with the file", boot: loses, manager: wellNow,
+			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
+		{name: "the gateway's address is wrong", boot: "ip route replace default via 10.0.0.77", manager: wellNow,
+			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
+		{name: "no default route", boot: "ip route del default", manager: wellNow,
+			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
+		{name: "the gateway has an outage, a neighbour answers", boot: "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0",
+			want: []string{"confirmed /etc/nw/a"}, content: "new"},
+		{name: "nobody answers, with or without it", boot: "ip -n out link set up1 down",
+			want: []string{`forget "/etc/nw/a"`, restored, "unsure /etc/nw/a"}, content: "was"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+			if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
+				t.Fatal(err)
+			}
+			booted(t, h)
+			sh(t, c.boot)
+			books := &shelf{t: t, manager: c.manager}
+			never := func(context.Context) error { t.Error("a reboot, which nobody allows"); return nil }
+			if err := FirstBoot(t.Context(), h, zap.NewNop(), books, never); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(books.said, c.want) {
+				t.Errorf("said %q, want %q", books.said, c.want)
+			}
+			if now, err := os.ReadFile("/etc/nw/a"); err != nil || string(now) != c.content {
+				t.Errorf("the file is %q (%v), want %q", now, err, c.content)
+			}
+			if a := record(t, h); a != nil {
+				t.Errorf("left: %+v", a)
+			}
+			sh(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
+		})
+	}
+}
+
+// booted makes the record one of an earlier boot.
+func booted(t *testing.T, h *host.Host) {
+	t.Helper()
+	a := record(t, h)
+	if a.Boot = "another"; a.Restored != "" {
+		a.Restored = "one more"
+	}
+	if err := a.save(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var errKilled = errors.New("killed")
+
+// At most one reboot: where the files that came back did not help, and only if the documents say
+// so. The next boot decides, and asks for none. The lines that keep it: firstboot.go, FirstBoot
+// (Restored).
+func TestABootAsksForOneMoreAtMost(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	for _, helps := range []bool{true, false} {
+		sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+		if err := changes(t, h, 1, true, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
+			t.Fatal(err)
+		}
+		booted(t, h)
+		sh(t, "ip -n out link set up1 down")
+		books := &shelf{t: t}
+		asked := 0
+		reboot := func(context.Context) error { asked++; return errKilled }
+		for killed := range map[bool]int{true: 2, false: 1}[helps] { // the same boot asks again
+			if err := FirstBoot(t.Context(), h, zap.NewNop(), books, reboot); !errors.Is(err, errKilled) || asked != killed+1 {
+				t.Fatalf("no reboot was asked for: %v", err)
+			}
+		}
+		booted(t, h)
+		want := "unsure /etc/nw/a"
+		if helps {
+			sh(t, "ip -n out link set up1 up")
+			want = "bad /etc/nw/a"
+		}
+		if err := FirstBoot(t.Context(), h, zap.NewNop(), books, reboot); err != nil {
+			t.Fatal(err)
+		}
+		if last := books.said[len(books.said)-1]; last != want || record(t, h) != nil {
+			t.Errorf("it ended with %q, want %q", last, want)
+		}
+		sh(t, "ip -n out link set up1 up")
+	}
+}
+
+// A boot that ends while the files are brought back is followed by one that had some of them still:
+// that one brings the rest back, and nothing of the mixture is confirmed.
+// The line that keeps it: firstboot.go, FirstBoot (isBack).
+func TestABootEndsInTheMiddle(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a; rm /etc/nw/link", nil, "/etc/nw/a", "/etc/nw/link"); err != nil {
+		t.Fatal(err)
+	}
+	a := record(t, h)
+	if a.Restored, a.Why = "an earlier boot", "no way out"; a.save(t.Context(), h) != nil {
+		t.Fatal("not written")
+	}
+	sh(t, "ln -s a /etc/nw/link") // one was back
+	booted(t, h)
+	books := &shelf{t: t}
+	if err := FirstBoot(t.Context(), h, zap.NewNop(), books, h.Reboot); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`forget "/etc/nw/a"`, `forget "/etc/nw/link"`, "restored /etc/nw/a /etc/nw/link", "bad /etc/nw/a /etc/nw/link"}
+	if now, err := os.ReadFile("/etc/nw/a"); err != nil || string(now) != "was" || !slices.Equal(books.said, want) {
+		t.Errorf("the file is %q (%v), said %q", now, err, books.said)
+	}
+}
+
+// The line that keeps it: reach.go, is.
+func TestAServerMayGiveAnotherAddress(t *testing.T) {
+	on := func(link, prefix string) host.LinkAddress {
+		return host.LinkAddress{Link: link, Prefix: netip.MustParsePrefix(prefix)}
+	}
+	routes := []host.Route{{Link: "br0"}}
+	for _, c := range []struct {
+		name    string
+		was     ReachAddress
+		link    string
+		address string
+		want    bool
+	}{
+		{"the same", ReachAddress{on("up0", "10.0.0.2/24"), false}, "up0", "10.0.0.2/24", true},
+		{"on a link of another name", ReachAddress{on("up0", "10.0.0.2/24"), false}, "net0", "10.0.0.2/24", true},
+		{"another", ReachAddress{on("up0", "10.0.0.2/24"), false}, "up0", "10.0.0.3/24", false},
+		{"another, of a server", ReachAddress{on("up0", "10.0.0.2/24"), true}, "up0", "10.0.0.3/24", true},
+		{"it went to the bridge", ReachAddress{on("up0", "10.0.0.2/24"), true}, "br0", "10.0.0.3/24", true},
+		{"of pods", ReachAddress{on("up0", "10.0.0.2/24"), true}, "cbr0", "10.244.0.1/24", false},
+		{"of the other family", ReachAddress{on("up0", "10.0.0.2/24"), true}, "up0", "2001:db8::2/64", false},
+	} {
+		a := host.Address{Link: c.link, Prefix: netip.MustParsePrefix(c.address), Scope: "global"}
+		if got := c.was.is(a, routes); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// A record that cannot be read is said, and holds nothing up.
+func TestADamagedRecordIsSaid(t *testing.T) {
+	for _, text := range []string{"", "{", `{"version":99}`} {
+		if due, err := BootDue(files{awaitingFile: text}); due || err == nil || !strings.Contains(err.Error(), awaitingFile) {
+			t.Errorf("of %q it says %v", text, err)
+		}
+	}
+	if due, err := BootDue(files{}); due || err != nil {
+		t.Errorf("without a record: %v", err)
+	}
+	if due, _ := BootDue(files{awaitingFile: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
+		t.Error("it is due in its own boot")
+	}
+}

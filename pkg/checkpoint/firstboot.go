@@ -1,0 +1,186 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Books are what the agent knows besides the host. A call may be killed and made again.
+type Books interface {
+	// Forget says again what was known of keys before they awaited a boot: they are brought back,
+	// and are not to be changed to the same again before Note says what is known.
+	Forget(ctx context.Context, h *host.Host, keys []Await, found Boot) error
+	// Note remembers what a boot has shown.
+	Note(ctx context.Context, h *host.Host, found Boot) error
+}
+
+// Boot is what the first boot with changed files has shown.
+type Boot struct {
+	ID         string // of the boot in which they were judged, or brought back
+	Generation int64  // of the last change
+	Digest     string
+	Names      []string // what awaited it
+	Outcome    Outcome
+	Why        string // what was amiss; "" of a boot that was well
+}
+
+// Outcome is what a boot has shown of what awaited it.
+type Outcome string
+
+// The outcomes.
+const (
+	Confirmed Outcome = "confirmed" // the node is reached as before
+	Restored  Outcome = "restored"  // it was brought back, and it is not known yet what that helps
+	Bad       Outcome = "bad"       // the node is reached without it, and was not with it
+	Unsure    Outcome = "unsure"    // it is not reached without it either
+)
+
+// bootWindows is how many windows a boot may take until the node is reached as before, and again
+// when the files are back: link managers wait for leases, and switches for their own protocols.
+const bootWindows = 3
+
+// rebootLimit is how long the end is waited for of a boot that is over.
+const rebootLimit = 5 * time.Minute
+
+// linkManagers set links up by files. One that does not run is left alone.
+var linkManagers = []string{"systemd-networkd.service", "NetworkManager.service"}
+
+// BootDue says that something awaited this boot and is not judged yet. The error is that of a
+// record that cannot be read.
+func BootDue(r Reader) (bool, error) {
+	a, err := ReadAwaiting(r)
+	return a != nil && a.Boot != bootID(r), err
+}
+
+// FirstBoot judges what awaited this boot, if [BootDue]. If the node is reached as before, it is
+// confirmed: an absent store or API is no evidence. Else all of it is brought back, the link
+// managers are started anew, and where that does not help and the documents say so, the machine
+// boots once more. It may be killed at any point and called again. The caller has the lock, and
+// makes no pass before it returns: it does not return before a boot that it asked for ends the
+// process.
+func FirstBoot(
+	ctx context.Context, h *host.Host, log *zap.Logger, books Books, reboot func(context.Context) error,
+) error {
+	a, err := ReadAwaiting(h)
+	if a == nil || err != nil {
+		return err
+	}
+	if a.Restored == "" {
+		// What was undone, or brought back by hand, is not what the boot had.
+		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
+			return err
+		}
+		amiss, err := a.look(ctx, h)
+		if err != nil {
+			return err
+		}
+		if len(amiss) == 0 {
+			return a.end(ctx, h, log, books, Confirmed)
+		}
+		a.Why = amiss.String()
+		log.Error("the first boot with changed files is not well: they are brought back",
+			zap.Strings("names", a.Names()), zap.String("why", a.Why))
+	}
+	now := bootID(h)
+	if a.Restored != now && !a.isBack(ctx, h) { // also where a boot ended in the middle of it
+		a.Restored = now
+		if err := a.save(ctx, h); err != nil {
+			return err
+		}
+	}
+	if err := a.restore(ctx, h, books); err != nil {
+		return err
+	}
+	amiss, err := a.look(ctx, h)
+	switch {
+	case err != nil:
+		return err
+	case len(amiss) == 0:
+		return a.end(ctx, h, log, books, Bad)
+	case a.Reboot && a.Restored == now:
+		log.Error("the files that came back do not help without a boot: the machine boots once more")
+		err := reboot(ctx)
+		if err == nil {
+			return awaitEnd(ctx)
+		}
+		if !errors.Is(err, host.ErrNotHere) {
+			return err
+		}
+	}
+	return a.end(ctx, h, log, books, Unsure)
+}
+
+// look waits until the node is reached as before, and says what is still amiss when time is over.
+func (a *Awaiting) look(ctx context.Context, h *host.Host) (failures, error) {
+	try := func(ctx context.Context) failures { return a.Reach.amiss(ctx, h) }
+	amiss := hold(ctx, try, bootWindows*a.Window, 0)
+	return amiss, context.Cause(ctx) // told to end, it knows nothing
+}
+
+// found is what the boot has shown.
+func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
+	b := Boot{
+		ID: a.Restored, Generation: a.Generation, Digest: a.Digest, Names: a.Names(),
+		Outcome: outcome, Why: a.Why,
+	}
+	if b.ID == "" {
+		b.ID = bootID(h)
+	}
+	return b
+}
+
+// end has it remembered what the boot has shown, and then ends the record.
+func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books Books, o Outcome) error {
+	found := a.found(h, o)
+	log.Info("the first boot with changed files is judged",
+		zap.String("outcome", string(o)), zap.Strings("names", found.Names), zap.String("why", a.Why))
+	if err := books.Note(ctx, h, found); err != nil {
+		return err
+	}
+	return a.drop(ctx, h)
+}
+
+// restore brings back all that awaited the boot, where it is not back, and makes the link managers
+// act on it in the boot that had it. It may be called again.
+func (a *Awaiting) restore(ctx context.Context, h *host.Host, books Books) error {
+	j := Journal{Boot: a.Boot, Files: a.Files, Units: a.Units}
+	err := errors.Join(j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, true))
+	if err == nil {
+		err = books.Forget(ctx, h, a.Keys, a.found(h, Restored))
+	}
+	if err != nil {
+		return fmt.Errorf("bring back what a boot failed with: some of it is left, and is tried again: %w", err)
+	}
+	if a.Restored != bootID(h) {
+		return nil
+	}
+	errs := []error{h.DaemonReload(ctx)}
+	for _, unit := range linkManagers {
+		errs = append(errs, h.RestartUnit(ctx, unit, false))
+	}
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere) {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitEnd waits until a boot that is over ends the process. The next boot finds the record restored
+// in another boot than its own, and asks for none.
+func awaitEnd(ctx context.Context) error {
+	t := time.NewTimer(rebootLimit)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
+	}
+}

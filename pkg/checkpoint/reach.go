@@ -1,0 +1,188 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Reach is how a node is reached on its own links, without the store, the API or anybody beyond a
+// gateway: by these a boot is judged.
+type Reach struct {
+	// Addresses are the first one of each family on each link that packets leave by. An address
+	// that a server gave may be another after a boot.
+	Addresses []ReachAddress `json:"addresses,omitempty"`
+	// Hops are the next hops of default routes that answered, and Local the neighbours besides: a
+	// gateway that is silent while one of these answers has an outage of its own.
+	Hops  []Probe `json:"hops,omitempty"`
+	Local []Probe `json:"local,omitempty"`
+}
+
+// ReachAddress is an address that the node is reached by.
+type ReachAddress struct {
+	host.LinkAddress
+	Dynamic bool `json:"dynamic,omitempty"`
+}
+
+// maxLocal is how many neighbours are remembered.
+const maxLocal = 4
+
+// lookReach takes down how the node is reached now: by the links of its default routes, or where
+// there are none, by those that a neighbour is on. passed are the probes that pass.
+func lookReach(ctx context.Context, h *host.Host, passed []Probe) (r Reach, err error) {
+	routes, err := h.DefaultRoutes(ctx)
+	if err != nil {
+		return r, fmt.Errorf("look how the node is reached: %w", err)
+	}
+	addresses, err := h.Addresses(ctx, "")
+	if err != nil {
+		return r, fmt.Errorf("look how the node is reached: %w", err)
+	}
+	links := map[string]bool{}
+	for _, route := range routes {
+		links[route.Link] = true
+		if route.Gateway.IsValid() {
+			r.Hops = append(r.Hops, hopProbe(route))
+		}
+	}
+	for _, p := range passed {
+		to := p.target()
+		on := slices.IndexFunc(addresses, func(a host.Address) bool {
+			reached := len(routes) == 0 || links[a.Link]
+			return reached && a.Scope == "global" && a.Prefix.Contains(to) && a.Prefix.Addr() != to
+		})
+		if on < 0 {
+			continue
+		}
+		links[addresses[on].Link] = true
+		neighbour := Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, addresses[on].Link, to))
+		known := slices.Contains(r.Hops, neighbour) || slices.Contains(r.Local, neighbour)
+		if !known && len(r.Local) < maxLocal {
+			r.Local = append(r.Local, neighbour)
+		}
+	}
+	for _, a := range addresses {
+		known := func(o ReachAddress) bool {
+			return o.Link == a.Link && o.Prefix.Addr().BitLen() == a.Prefix.Addr().BitLen()
+		}
+		if a.Scope == "global" && links[a.Link] && !slices.ContainsFunc(r.Addresses, known) {
+			on := host.LinkAddress{Link: a.Link, Prefix: a.Prefix}
+			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
+		}
+	}
+	r.Hops, r.Local = passing(ctx, h, Means{}, r.Hops), passing(ctx, h, Means{}, r.Local)
+	return r, nil
+}
+
+// target is the address that a probe asks, invalid for one that names none.
+func (p Probe) target() netip.Addr {
+	if hop, ok := p.hop(); ok {
+		return hop.WithZone("")
+	}
+	kind, what, _ := strings.Cut(string(p), ":")
+	if kind == tcpProbe || kind == httpsProbe {
+		what, _, _ = net.SplitHostPort(what) // "" has no address either
+	}
+	to, _ := netip.ParseAddr(what)
+	return to.WithZone("")
+}
+
+// amiss says what of the reach is not there now; nil if the node is reached as it was.
+func (r Reach) amiss(ctx context.Context, h *host.Host) (failed failures) {
+	links, err := h.Links(ctx)
+	if err != nil {
+		return failures{{"links", err}}
+	}
+	addresses, err := h.Addresses(ctx, "")
+	if err != nil {
+		return failures{{"addresses", err}}
+	}
+	routes, err := h.DefaultRoutes(ctx)
+	if err != nil {
+		return failures{{"routes", err}}
+	}
+	up := func(name string) bool {
+		return slices.ContainsFunc(links, func(l host.Link) bool {
+			return l.Name == name && l.Up && l.Running
+		})
+	}
+	for _, want := range r.Addresses {
+		there := func(a host.Address) bool { return want.is(a, routes) && up(a.Link) }
+		if !slices.ContainsFunc(addresses, there) {
+			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
+			failed = append(failed, failure{p, errors.New("no link that is up has it")})
+		}
+	}
+	return append(failed, r.silent(ctx, h, routes)...)
+}
+
+// is says that an address is the one that is wanted, on whichever link: a link may have another name
+// since the boot, and a network's DaemonSet may take an address to a bridge later. In the place of
+// one that a server gave, another of its family will do that packets leave by.
+func (r ReachAddress) is(a host.Address, routes []host.Route) bool {
+	if !r.Dynamic {
+		return a.Prefix.Addr() == r.Prefix.Addr()
+	}
+	leaves := a.Link == r.Link || slices.ContainsFunc(routes, func(o host.Route) bool { return o.Link == a.Link })
+	return leaves && a.Scope == "global" && a.Prefix.Addr().BitLen() == r.Prefix.Addr().BitLen()
+}
+
+// silent are the next hops of default routes that do not answer, of the families of which one
+// answered before; and the neighbours, where there was no such hop and none of them answers.
+func (r Reach) silent(ctx context.Context, h *host.Host, routes []host.Route) (failed failures) {
+	var hops []Probe
+	for _, bits := range []int{32, 128} {
+		if !slices.ContainsFunc(r.Hops, func(p Probe) bool { return p.target().BitLen() == bits }) {
+			continue
+		}
+		before := len(hops)
+		for _, route := range routes {
+			if route.Gateway.IsValid() && route.Gateway.BitLen() == bits {
+				hops = append(hops, hopProbe(route))
+			}
+		}
+		if len(hops) == before {
+			failed = append(failed, failure{neighbourProbe, errors.New("no default route has a gateway any more")})
+		}
+	}
+	dead := attempt(ctx, h, Means{}, hops)
+	if len(r.Local) == 0 || len(r.Hops) > 0 && len(dead) == 0 {
+		return append(failed, dead...)
+	}
+	local := attempt(ctx, h, Means{}, r.Local)
+	switch nobody := len(local) == len(r.Local); {
+	case nobody && len(r.Hops) == 0:
+		return local
+	case !nobody:
+		outage := func(f failure) bool { return slices.Contains(r.Hops, f.probe) }
+		dead = slices.DeleteFunc(dead, outage)
+	}
+	return append(failed, dead...)
+}
+
+// Gateways says which next hops of default routes do not answer, "" if all do: what is known of a
+// machine that boots for the first time.
+func Gateways(ctx context.Context, h *host.Host) string {
+	routes, err := h.DefaultRoutes(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	var hops []Probe
+	for _, route := range routes {
+		if route.Gateway.IsValid() {
+			hops = append(hops, hopProbe(route))
+		}
+	}
+	if len(routes) == 0 {
+		return "no default route"
+	}
+	answer := passing(ctx, h, Means{}, hops)
+	silent := slices.DeleteFunc(hops, func(p Probe) bool { return slices.Contains(answer, p) })
+	return attempt(ctx, h, Means{}, silent).String()
+}
