@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+const bootsFile = Dir + "/boots.json"
+
+// keptBoots is how many boots are remembered besides those that keys are held back for.
+const keptBoots = 10
+
+// Boot is what the first boot with changed files has shown. Outcome is that of package checkpoint.
+type Boot struct {
+	ID         string    `json:"id"`
+	Time       time.Time `json:"time"`
+	Generation int64     `json:"generation,omitempty"`
+	Digest     string    `json:"digest,omitempty"`
+	Names      []string  `json:"names,omitempty"` // files and units that had awaited it
+	Outcome    string    `json:"outcome"`
+	Why        string    `json:"why,omitempty"`
+	// Keys were brought back, and are not changed to the same again: for good after a bad boot,
+	// for a while where that is not known. Tries is how often that was so.
+	Keys  []BootKey `json:"keys,omitempty"`
+	Tries int       `json:"tries,omitempty"`
+}
+
+// BootKey is a key that was brought back, and what it was to be; nil: it was to be absent.
+type BootKey struct {
+	Key  graph.Key       `json:"key"`
+	Task *tasks.Recorded `json:"task,omitempty"`
+}
+
+// Same says that two tell of one boot.
+func (b Boot) Same(o Boot) bool { return b.ID == o.ID }
+
+// same says that two keys were to be the same.
+func (k BootKey) same(o BootKey) bool {
+	if k.Task == nil || o.Task == nil {
+		return k.Key == o.Key && k.Task == o.Task
+	}
+	return k.Key == o.Key && k.Task.Same(*o.Task)
+}
+
+// ReadBoots reads what boots have shown, oldest first. Without a memory of it there is none, and
+// no error.
+func ReadBoots(r Reader) ([]Boot, error) {
+	data, err := r.ReadFile(bootsFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	var out []Boot
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what boots have shown, %s: %w: the next writes it anew", bootsFile, err)
+	}
+	return out, nil
+}
+
+// NoteBoot remembers a boot, durably, in the place of what was said of the same one. What is
+// known of its keys from earlier boots is of no use any more.
+func NoteBoot(ctx context.Context, w Host, b Boot) error {
+	list, _ := ReadBoots(w) // a damaged one is as good as none
+	list = slices.DeleteFunc(list, b.Same)
+	for i := range list {
+		for _, k := range b.Keys {
+			if slices.ContainsFunc(list[i].Keys, k.same) {
+				b.Tries = max(b.Tries, list[i].Tries+1)
+			}
+		}
+		list[i].Keys = slices.DeleteFunc(list[i].Keys, func(o BootKey) bool {
+			return slices.Contains(b.Names, cmp.Or(tasks.FileOf(o.Key), o.Key.Name()))
+		})
+	}
+	list = append(list, b)
+	for free := len(list) - keptBoots; free > 0; free-- {
+		i := slices.IndexFunc(list, func(o Boot) bool { return len(o.Keys) == 0 })
+		if i < 0 {
+			break
+		}
+		list = slices.Delete(list, i, i+1)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode what boots have shown: %w", err)
+	}
+	if err := write(ctx, w, bootsFile, data); err != nil {
+		return fmt.Errorf("write what boots have shown: %w", err)
+	}
+	return nil
+}
