@@ -38,6 +38,8 @@ type Plan struct {
 	Off []string `json:"off,omitempty"`
 	// Held says that the node does not follow the store: "held at 3 by root".
 	Held string `json:"held,omitempty"`
+	// AwaitingBoot are files and units that act at the next boot, and that no boot has proved yet.
+	AwaitingBoot []string `json:"awaitingBoot,omitempty"`
 	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty where nothing changes.
 	Class string `json:"class,omitempty"`
 	// ClassWhy says what makes it more than live.
@@ -54,6 +56,13 @@ type Plan struct {
 	Owed  []string       `json:"-"`
 	// Again is when something is due that this pass left; zero: nothing is.
 	Again time.Time `json:"-"`
+}
+
+// Await says what awaits the next boot. A plan that there is none of is left alone.
+func (p *Plan) Await(names []string) {
+	if p != nil {
+		p.AwaitingBoot = names
+	}
 }
 
 // State is what is to be said of a task.

@@ -28,7 +28,8 @@ type Status struct {
 	Held          string        `json:"held,omitempty"`    // "held at 3 by root": the node does not follow the store
 	Paused        *Paused       `json:"paused,omitempty"`
 	Awaits        *Awaits       `json:"awaits,omitempty"`
-	Working       *Working      `json:"working,omitempty"` // nil: the daemon waits
+	AwaitingBoot  []string      `json:"awaitingBoot,omitempty"` // files and units that act at the next boot, and that none has proved
+	Working       *Working      `json:"working,omitempty"`      // nil: the daemon waits
 
 	Kinds        []KindStatus  `json:"kinds"` // by name
 	Keys         []KeyStatus   `json:"keys"`  // those with something to say, by name

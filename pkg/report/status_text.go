@@ -138,6 +138,9 @@ func (t *statusText) held(s *Status) {
 		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, stamp(p.Until), span(p.Until.Sub(t.now)), p.Reason), ": "))
 		t.do("  ", "`agent resume` ends it before")
 	}
+	if len(s.AwaitingBoot) > 0 {
+		t.say("", "", "awaiting boot: "+Listed(s.AwaitingBoot))
+	}
 	if !s.Prepared && s.State != NodeStarting {
 		t.say("", yellow, "! not prepared: kubelet may be held back")
 	}

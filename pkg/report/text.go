@@ -44,6 +44,9 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 		t.notes(p)
 	}
 	t.waits(p)
+	if len(p.AwaitingBoot) > 0 {
+		t.line("awaiting boot: %s", clean(Listed(p.AwaitingBoot)))
+	}
 	t.groups(p, Stopped, yellow)
 	t.left(p)
 	t.failures(p)
@@ -59,6 +62,17 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 type text struct {
 	b   strings.Builder
 	opt TextOptions
+}
+
+// mostNames is how many names a line has.
+const mostNames = 8
+
+// Listed names the first of a list, and counts the others.
+func Listed(names []string) string {
+	if more := len(names) - mostNames; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // line writes one line, without the blanks at its end that columns leave.

@@ -79,6 +79,7 @@ func metrics() []metric {
 		{"configuration_expiry_timestamp_seconds", "When the configuration in force expires, if it says so.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Expires) }},
 		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge, []string{"class"}, waiting},
 		{"held", "1 if the node does not follow the store.", gauge, nil, func(s *report.Status, put put) { put(one(s.Held != "")) }},
+		{"awaiting_boot", "Files and units that act at the next boot, and that no boot has proved yet.", gauge, nil, func(s *report.Status, put put) { put(float64(len(s.AwaitingBoot))) }},
 		{"paused", "1 if nothing is changed for a while.", gauge, nil, func(s *report.Status, put put) { put(one(s.Paused != nil)) }},
 		{"paused_until_timestamp_seconds", "When a pause ends by itself.", gauge, nil, func(s *report.Status, put put) {
 			if s.Paused != nil {
