@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
 )
 
 func historyCommand(f *flags, s streams) *cobra.Command {
@@ -79,6 +80,27 @@ func historyText(w io.Writer, h *agent.History) {
 	}
 	undone(time.Unix(1<<40, 0))
 	repairedText(w, h.Repaired)
+	bootsText(w, h)
+}
+
+// bootsText lists what first boots with changed files have shown, and what awaits one.
+func bootsText(w io.Writer, h *agent.History) {
+	if len(h.Boots) > 0 {
+		fmt.Fprintf(w, "\n  %-11s%-22s%s\n", "BOOT", "TIME", "WITH")
+	}
+	for _, b := range h.Boots {
+		with := report.Listed(b.Names)
+		if len(b.Names) == 0 {
+			with = "what was baked into the image"
+		}
+		if b.Why != "" {
+			with += ": " + b.Why
+		}
+		fmt.Fprintf(w, "  %-11s%-22s%s\n", b.Outcome, b.Time.UTC().Format(time.RFC3339), with)
+	}
+	if len(h.AwaitingBoot) > 0 {
+		fmt.Fprintf(w, "\nawaiting boot: %s\n", report.Listed(h.AwaitingBoot))
+	}
 }
 
 // repairedText lists what others changed: it made no revision.

@@ -100,6 +100,9 @@ func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
 			if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
 				fmt.Fprintln(s.err, "agent: warning:", err)
 			}
+			if err := w.pass.FirstBoot(ctx); err != nil {
+				return ending{err: err}
+			}
 			var err error
 			if d, err = w.desired(ctx, s); err != nil {
 				return ending{err: err}

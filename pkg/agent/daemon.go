@@ -99,6 +99,11 @@ func (d Daemon) Run(ctx context.Context) error {
 
 	recoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
 	l.beginTelling()
+	l.at("the first boot with changed files", func() {
+		if err := d.Pass.FirstBoot(ctx); err != nil && ctx.Err() == nil {
+			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
+		}
+	})
 	for ctx.Err() == nil && !l.over {
 		if w := l.wait(ctx); w.job != nil {
 			l.serve(ctx, w.job)

@@ -62,6 +62,10 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	undoable(&change, r.graph, r.changes)
 	undoable(&change, r.pruning.graph, r.removals)
 	change.Keys = slices.Concat(change.Keys, links, trees)
+	if change.Awaits, err = r.awaits(); err != nil {
+		return nil, ctx, err
+	}
+	change.Reboot = mayReboot(r.desired.Node)
 	return p.take(ctx, h, r, change)
 }
 

@@ -127,6 +127,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	out := r.report(report.Planned)
+	out.Await(awaiting(view))
 	r.tell(p, out, view)
 	p.foretell(out, r, d, view)
 	out.Notes = append(out.Notes, undo...)
@@ -233,7 +234,11 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 	if err := p.finishUndo(ctx, h, led); err != nil {
 		return nil, err
 	}
+	if err := p.firstBoot(ctx, h, led); err != nil {
+		return nil, err
+	}
 	out, err := do(h, led)
+	out.Await(awaiting(h))
 	p.Hooks.enter("record")
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))

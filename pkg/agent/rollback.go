@@ -24,7 +24,10 @@ type History struct {
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
 	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
 	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
-	Damage    []string          `json:"damage,omitempty"`
+	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has proved yet.
+	Boots        []ledger.Boot `json:"boots,omitempty"`
+	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
+	Damage       []string      `json:"damage,omitempty"`
 }
 
 // History reads the revisions that are kept. It writes nothing.
@@ -50,6 +53,10 @@ func (p Pass) History() (*History, error) {
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
+	if h.Boots, err = ledger.ReadBoots(files); err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	h.AwaitingBoot = awaiting(files)
 	return h, nil
 }
 

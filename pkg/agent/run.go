@@ -103,6 +103,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	}
 	r.trials = p.trials(v)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
+	maps.Copy(r.refused, r.custody.failedBoots(v, time.Now()))
 	r.custody.drift = newDrift(r.custody, v, r.desired.Node, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)
@@ -110,7 +111,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && failure(r.rep) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, nil, nil, r.ahead()...)
+		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
 		r.removals.prove(ctx, r.pruning.graph, v, r.desired.Node)
 	}
 	return nil

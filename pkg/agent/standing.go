@@ -36,7 +36,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	if p := out.plan; p != nil {
 		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
-		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.Held, next.Owed, next.Notes, next.AwaitingBoot = p.Held, p.Owed, p.Notes, p.AwaitingBoot
 		next.Keys = keysOf(p, next.Keys, time.Now())
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
