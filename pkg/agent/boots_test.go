@@ -99,6 +99,9 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		if !errors.As(err, &failed) || !strings.Contains(said(plan), "the first boot with it failed (no way out)") {
 			t.Fatalf("%v\n%s", err, said(plan))
 		}
+		if !prepared(plan) {
+			t.Errorf("kubelet is held back by what it never had:\n%s", said(plan))
+		}
 		if read(t, root, boots) != "1" || there(root, "/etc/new") || read(t, root, motd) != "2" || !there(root, "/etc/more") {
 			t.Errorf("%s is %q, %s is %q\n%s", boots, read(t, root, boots), motd, read(t, root, motd), said(plan))
 		}

@@ -37,13 +37,18 @@ func moments(p *report.Plan) (list []time.Time) {
 }
 
 // prepared says that all of the first gate is right. What waits there (a pod
-// CIDR that only a running kubelet brings) does not hold kubelet back.
+// CIDR that only a running kubelet brings) does not hold kubelet back, nor does
+// what a boot failed with: kubelet ran before without it.
 func prepared(p *report.Plan) bool {
 	if p == nil {
 		return false
 	}
+	refused := map[string]bool{}
 	for _, s := range p.Steps {
-		if s.Gate == gateName(0) && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
+		refused[s.Key] = s.Refused
+	}
+	for _, s := range p.Steps {
+		if s.Gate == gateName(0) && !s.Refused && !refused[s.Because] && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
 			return false
 		}
 	}

@@ -137,7 +137,8 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 			s.State, s.Message = report.NotHere, c.NotHere
 		}
 	case graph.Failed:
-		s.State = report.Failed
+		var refused *BootFailedError
+		s.State, s.Refused = report.Failed, errors.As(res.Err, &refused)
 		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		s.State = report.Waits

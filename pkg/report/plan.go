@@ -106,6 +106,8 @@ type Step struct {
 	Writer string `json:"writer,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
+	// Refused says of a step that failed that its change was taken back before: the node is as it was without it.
+	Refused bool `json:"refused,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.
 	Because string `json:"because,omitempty"`
 }
