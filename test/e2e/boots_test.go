@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// reached says that somebody outside of a node reaches it.
+func reached(f *node.Fabric, address string) bool {
+	return exec.Command("nsenter", "--net="+f.Netns(), "--", "ping", "-c1", "-W1", address).Run() == nil
+}
+
+// witnessed waits until somebody outside reaches a node, or does not.
+func witnessed(t *testing.T, f *node.Fabric, address string, want bool) {
+	t.Helper()
+	end := time.Now().Add(time.Minute) // it only ends what hangs
+	for reached(f, address) != want {
+		if time.Now().After(end) {
+			t.Fatalf("reached from outside: %v", !want)
+		}
+	}
+}
+
+// bootFile is the good cluster's document with a file, and more of spec.update.
+func bootFile(good, update, path, content string) string {
+	files := "  fileAssets:\n" + assetFile(path, content)
+	return strings.Replace(strings.Replace(good, "splay: 0s", "splay: 0s"+update, 1), "  networking:", files+"  networking:", 1)
+}
+
+// confirmed makes a pass with another document, which is confirmed: nothing acts on it before the
+// next boot, and status and history say so.
+func confirmed(t *testing.T, n *node.Node, document, awaits string) {
+	t.Helper()
+	ctx := t.Context()
+	n.Write("/etc/netwright/agent.yaml", agentFile("3s"), 0o644)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", document, 0o644)
+	out := n.Must(ctx, "netwright", "--once")
+	for _, said := range []string{out, n.Must(ctx, "netwright", "history")} {
+		_, names, _ := strings.Cut(said, "awaiting boot: ") // with those of the first configuration
+		if names, _, _ = strings.Cut(names, "\n"); !strings.HasSuffix(names, awaits) {
+			t.Errorf("it does not say what awaits the boot:\n%s", said)
+		}
+	}
+}
+
+// A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted on
+// it; the boot brings it back, and everything else of the generation goes on. A witness outside of the
+// node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await; firstboot.go, FirstBoot;
+// pkg/agent/daemon.go, Run (FirstBoot); pkg/agent/boots.go, failedBoots.
+func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
+	t.Parallel() // it waits for its windows
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("1m"),
+	}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	const path = "/usr/local/lib/systemd/network/05-bad.network"
+	confirmed(t, n, bootFile(good, "", path, "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n"), path)
+	witnessed(t, f, n.Address(), true)
+	n.Must(ctx, "systemctl", "enable", "netwright-agent")
+	n.Reboot(ctx) // the node is up when the agent is prepared
+	witnessed(t, f, n.Address(), true)
+
+	if res := n.Run(ctx, "test", "-e", path); res.Code == 0 {
+		t.Error("the file is still there")
+	}
+	n.Must(ctx, "ip", "link", "show", "cbr0") // the pods' network is of the same generation
+	out := n.Must(ctx, "netwright", "history")
+	if !strings.Contains(out, "bad ") || !strings.Contains(out, path+": address:host0/10.77.0.11/24 (no link that is up has it)") || strings.Contains(out, "awaiting") {
+		t.Errorf("history:\n%s", out)
+	}
+	until(t, n, "the daemon says what it does not make", "systemctl show -p StatusText netwright-agent | grep -q 'the first boot with it failed'")
+	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-agent"); strings.Count(log, "they are brought back") != 1 {
+		t.Errorf("it was not judged once:\n%s", log)
+	}
+
+	// Another boot has nothing to judge, and documents without the file have nothing to refuse.
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+	n.Reboot(ctx)
+	witnessed(t, f, n.Address(), true)
+	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
+}
+
+// A file with which the node is reached is confirmed by the boot, also where the store is gone.
+// The line that keeps it: pkg/checkpoint/reach.go, amiss.
+func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
+	t.Parallel() // it waits for its windows
+	rerun.Never(t, "it takes the store away")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("1m"),
+	}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	const path = "/etc/sysctl.d/zz-boot.conf"
+	confirmed(t, n, bootFile(good, "", path, "net.ipv4.conf.all.arp_announce = 1\n"), path)
+	n.Must(ctx, "systemctl", "enable", "netwright-agent")
+	n.Must(ctx, "mv", "/srv/netwright", "/srv/gone")
+	n.Reboot(ctx)
+	witnessed(t, f, n.Address(), true)
+	out := n.Must(ctx, "netwright", "history")
+	if !strings.Contains(out, "confirmed ") || !strings.Contains(out, path) || strings.Contains(out, "awaiting") {
+		t.Errorf("history:\n%s", out)
+	}
+	if got := n.Must(ctx, "sysctl", "-n", "net.ipv4.conf.all.arp_announce"); got != "1\n" {
+		t.Errorf("the boot did not read the file: %s", got)
+	}
+	n.Must(ctx, "test", "!", "-e", "/var/lib/netwright/awaiting")
+}
+
+// Where nobody acts on a file that came back before the next boot, the node boots once more, since
+// the documents say so, and not again. The lines that keep it: pkg/checkpoint/firstboot.go, FirstBoot
+// (Reboot, Restored); pkg/host/units_reboot.go.
+func TestABootIsFollowedByOneMore(t *testing.T) {
+	t.Parallel() // it waits for its windows
+	rerun.Never(t, "it cuts the node off")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("1m"),
+	}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	const path = "/etc/lab-network" // a unit of the node reads it once
+	before := n.Read(path)
+	confirmed(t, n, bootFile(good, ", bootUndo: reboot", path, "link set host0 up\naddr add 192.0.2.7/24 dev host0\n"), path)
+	n.Reboot(ctx)
+	witnessed(t, f, n.Address(), false)
+
+	leader := n.Path("/")
+	n.Start(ctx, "judging", "netwright", "--once")
+	end := time.Now().Add(2 * time.Minute) // it only ends what hangs
+	for {
+		if _, err := os.Stat(leader); err != nil {
+			break // the node has shut itself down; who runs it boots it again
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no reboot:\n%s", n.Run(ctx, "journalctl", "-b", "--no-pager", "-u", "judging").Stdout)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	n.Kill()
+	n.Boot(ctx)
+	witnessed(t, f, n.Address(), true)
+	if now := n.Read(path); now != before {
+		t.Errorf("the file is %q, want %q", now, before)
+	}
+	res := n.Run(ctx, "netwright", "--once")
+	if res.Code != 1 || !strings.Contains(res.Stdout, "the first boot with it failed") {
+		t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	out := n.Must(ctx, "netwright", "history")
+	if !strings.Contains(out, "bad ") || strings.Contains(out, "awaiting") {
+		t.Errorf("history:\n%s", out)
+	}
+	witnessed(t, f, n.Address(), true)
+}
