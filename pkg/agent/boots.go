@@ -79,9 +79,9 @@ func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 	return ledger.NoteBoot(ctx, h, note)
 }
 
-// awaits are the keys that changes of this pass make act at the next boot, with what the ledger
+// atBoot are the keys that changes of this pass make act at the next boot, with what the ledger
 // says of them.
-func (r *run) awaits() (list []checkpoint.Await, err error) {
+func (r *run) atBoot() (list []checkpoint.Await, err error) {
 	for _, of := range []struct {
 		graph   *graph.Graph[tasks.Task]
 		changes *changes
@@ -93,7 +93,7 @@ func (r *run) awaits() (list []checkpoint.Await, err error) {
 				continue
 			}
 			for _, it := range c.Items {
-				if list, err = r.await(list, t, it.Key); err != nil {
+				if list, err = r.addAtBoot(list, t, it.Key); err != nil {
 					return nil, err
 				}
 			}
@@ -102,8 +102,8 @@ func (r *run) awaits() (list []checkpoint.Await, err error) {
 	return list, nil
 }
 
-// await adds a key, if anything of it acts at the next boot.
-func (r *run) await(list []checkpoint.Await, t tasks.Task, key graph.Key) ([]checkpoint.Await, error) {
+// addAtBoot adds a key, if anything of it acts at the next boot.
+func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([]checkpoint.Await, error) {
 	files, units := tasks.AwaitsBoot(t, key)
 	if len(files)+len(units) == 0 {
 		return list, nil

@@ -33,7 +33,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaits, err := r.awaits()
+	awaits, err := r.atBoot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (e *AwaitsError) Error() string {
 
 // awaits says which change awaits its confirmation; nil: none does.
 func awaits(r checkpoint.Reader) *report.Awaits {
-	j, err := checkpoint.Awaiting(r)
+	j, err := checkpoint.Unconfirmed(r)
 	if err != nil || j == nil {
 		return nil // what is damaged is said by the pass that would undo it
 	}
@@ -160,7 +160,7 @@ func (p Pass) MayConfirm(ctx context.Context) error {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
-	j, err := checkpoint.Awaiting(view)
+	j, err := checkpoint.Unconfirmed(view)
 	if err != nil {
 		return err
 	}

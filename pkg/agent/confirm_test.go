@@ -19,7 +19,7 @@ import (
 
 // awaiting leaves below a root what a pass does whose change awaits its confirmation: the set is made,
 // its revision is prepared, and the journal is there.
-func awaiting(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
+func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
 	led, err := onRoot(root).loadLedger()
@@ -71,7 +71,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
-	awaiting(t, root, time.Minute, file("/etc/a", "2"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
 	put(t, root, "/etc/a", "somebody's")
 	was := tree(t, root)
 
@@ -122,7 +122,7 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"), file("/etc/gone", "1"))
 	list := []tasks.Task{file("/etc/a", "2"), file("/etc/new", "2")}
-	awaiting(t, root, time.Minute, list...)
+	unconfirmedChange(t, root, time.Minute, list...)
 	kept, err := onRoot(root).Confirm(t.Context())
 	if err != nil || kept != "generation 7 is confirmed, and stays" {
 		t.Fatalf("%q, %v", kept, err)
@@ -148,7 +148,7 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 	if err := onRoot(root).MayConfirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
 		t.Errorf("without a change: %v", err)
 	}
-	awaiting(t, root, 0, file("/etc/a", "2"))
+	unconfirmedChange(t, root, 0, file("/etc/a", "2"))
 	if err := onRoot(root).MayConfirm(t.Context()); err == nil || !strings.Contains(err.Error(), "login") {
 		t.Errorf("a login from before the change: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
-	awaiting(t, root, time.Minute, file("/etc/a", "2"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
 	data, err := os.ReadFile(filepath.Join(root, checkpoint.JournalFile))
 	var j checkpoint.Journal
 	if err == nil {

@@ -62,7 +62,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	undoable(&change, r.graph, r.changes)
 	undoable(&change, r.pruning.graph, r.removals)
 	change.Keys = slices.Concat(change.Keys, links, trees)
-	if change.Awaits, err = r.awaits(); err != nil {
+	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
 	change.Reboot = mayReboot(r.desired.Node)
@@ -265,7 +265,7 @@ func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 	undo := checkpoint.UndoDue
 	if !p.live() {
 		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
-			return checkpoint.Awaiting(h)
+			return checkpoint.Unconfirmed(h)
 		}
 	}
 	j, err := undo(ctx, h, settings)

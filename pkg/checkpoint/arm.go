@@ -46,8 +46,8 @@ type Change struct {
 	Memory json.RawMessage
 	// Watch is for how long the gateway and the store are watched once the change was good, if it starts or stops programs. 0: not at all.
 	Watch time.Duration
-	// Awaits are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
-	Awaits []Await
+	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
+	AtBoot []Await
 	Reboot bool
 }
 

@@ -89,7 +89,7 @@ func (a *Awaiting) Names() (names []string) {
 // await writes down, before the change, what of it acts at the next boot. What an older record
 // has of a path stays: that one is older than every change that no boot has proved.
 func (c *Checkpoint) await(ctx context.Context) error {
-	if len(c.change.Awaits) == 0 {
+	if len(c.change.AtBoot) == 0 {
 		return nil
 	}
 	h, j := c.host, c.journal
@@ -112,7 +112,7 @@ func (c *Checkpoint) await(ctx context.Context) error {
 	for _, f := range j.Files {
 		was[f.Path] = f
 	}
-	for _, await := range c.change.Awaits {
+	for _, await := range c.change.AtBoot {
 		if !known[string(await.Key)] {
 			a.Keys = append(a.Keys, await)
 		}
@@ -176,7 +176,7 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 		return nil // a damaged one is said where it is read at the boot
 	}
 	a := was
-	if len(c.change.Awaits) > 0 { // else what awaits is of an earlier change
+	if len(c.change.AtBoot) > 0 { // else what awaits is of an earlier change
 		a = c.awaiting()
 		a.Keys, a.Files, a.Units = was.Keys, was.Files, was.Units
 	}

@@ -47,7 +47,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	for _, file := range files {
 		key := tasks.FileKey(file)
 		c.Keys = append(c.Keys, key)
-		c.Awaits = append(c.Awaits, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
+		c.AtBoot = append(c.AtBoot, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
 		Probes: []Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,

@@ -39,9 +39,9 @@ const unconfirmedTimer = TimerName + "-unconfirmed"
 // of a neither Up nor At counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
-// await leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins
+// awaitConfirmation leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins
 // anew.
-func (c *Checkpoint) await(ctx context.Context) error {
+func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	j, h, a := c.journal, c.host, c.awaits
 	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
 	j.Awaits = a
@@ -63,9 +63,9 @@ func (c *Checkpoint) await(ctx context.Context) error {
 	return nil
 }
 
-// Awaiting returns the journal of a change that may still be confirmed, nil if there is none: it
+// Unconfirmed returns the journal of a change that may still be confirmed, nil if there is none: it
 // was confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
-func Awaiting(r Reader) (*Journal, error) {
+func Unconfirmed(r Reader) (*Journal, error) {
 	j, err := Pending(r)
 	if err != nil || !j.mayBeConfirmed(r) {
 		return nil, err
@@ -80,7 +80,7 @@ var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent histo
 // pass. Killed before it ends, the change is kept if the journal is gone, and the next pass does
 // the rest.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
-	j, err := Awaiting(h)
+	j, err := Unconfirmed(h)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	}
 
 	made(time.Hour)
-	if j, err := Awaiting(h); err != nil || j == nil || j.Generation != 7 {
+	if j, err := Unconfirmed(h); err != nil || j == nil || j.Generation != 7 {
 		t.Errorf("awaiting: %v, %v", j, err)
 	}
 	undo("before it is due", VerdictFile)
@@ -58,7 +58,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if err := save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := Awaiting(h); err != nil || j != nil {
+	if j, err := Unconfirmed(h); err != nil || j != nil {
 		t.Errorf("a change awaits its confirmation when its undo is due: %v, %v", j, err)
 	}
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {

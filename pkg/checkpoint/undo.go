@@ -47,7 +47,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
 	if len(failed) == 0 && run == nil && c.awaits != nil {
-		if run = c.await(ctx); run == nil {
+		if run = c.awaitConfirmation(ctx); run == nil {
 			return nil
 		}
 	}

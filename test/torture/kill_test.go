@@ -75,8 +75,8 @@ func TestKillMatrixOfWays(t *testing.T) {
 }
 
 func scenarios(t testing.TB) []scenario {
-	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+harmless("one", "128"))
-	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+harmless("two", "256"))
+	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+harmlessExtras("one", "128"))
+	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+harmlessExtras("two", "256"))
 	ca := pki.New(t, "etcd")
 	calico := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))
 	other := pki.New(t, "etcd two")
@@ -94,8 +94,8 @@ const calicoDir = "/srv/kubernetes/calico/"
 // certificates are Calico's, which belong together.
 var certificates = [][]string{{calicoDir + "ca.pem", calicoDir + "calico-client.pem", calicoDir + "calico-client-key.pem"}}
 
-// harmless are files and a sysctl that the user wants besides, which take no checkpoint.
-func harmless(word, backlog string) string {
+// harmlessExtras are files and a sysctl that the user wants besides, which take no checkpoint.
+func harmlessExtras(word, backlog string) string {
 	return fmt.Sprintf(`  sysctlParameters: [net.core.somaxconn=%s]
   fileAssets:
   - {name: motd, path: /etc/motd.d/cluster, content: %q, mode: "0640"}
@@ -105,7 +105,7 @@ func harmless(word, backlog string) string {
 
 // extras have a hook, too: what changes it takes a checkpoint. It is not watched: what is kept for that goes by itself, minutes later.
 func extras(word, backlog string) string {
-	return harmless(word, backlog) + fmt.Sprintf(`  update: {watch: 0s}
+	return harmlessExtras(word, backlog) + fmt.Sprintf(`  update: {watch: 0s}
   hooks:
   - name: settle.service
     manifest: |

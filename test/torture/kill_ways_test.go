@@ -20,7 +20,7 @@ import (
 // goes last, and what it owes is done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
 func ways(t testing.TB) []scenario {
 	spec := func(word, more string) documents {
-		return nodeDocuments(t, "v1", baseSpec+more+harmless(word, "128"))
+		return nodeDocuments(t, "v1", baseSpec+more+harmlessExtras(word, "128"))
 	}
 	bridge := spec("one", "  networking:\n    bridge: {}\n")
 	moved := spec("two", "  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n")
