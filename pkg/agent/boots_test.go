@@ -145,7 +145,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A record is of a live node's pass: what is baked into an image has none, and asks for no reboot.
+// The line that keeps it: boots.go, mayReboot.
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
 	for undo, want := range map[string]bool{"": false, config.BootUndoFiles: false, config.BootUndoReboot: true} {
 		if got := mayReboot(&config.Node{Update: config.Update{BootUndo: undo}}); got != want {
