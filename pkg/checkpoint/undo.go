@@ -46,13 +46,13 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
+	if len(failed) == 0 && run == nil {
+		run = c.prove(ctx)
+	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {
 			return nil
 		}
-	}
-	if len(failed) == 0 && run == nil {
-		run = c.prove(ctx)
 	}
 	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
