@@ -12,7 +12,7 @@ import (
 func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	b := newBox(t)
 	b.write(t, "cluster.yaml", read(t, b.store, "/demo/cluster.yaml")+`
-  sysctlParameters: ["net.ipv4.tcp_rmem=4096 87380 16777216", vm.swappiness=10, net.ipv4.conf.all.rp_filter=1]
+  sysctlParameters: [net.ipv4.tcp_fin_timeout=10, vm.swappiness=10, net.ipv4.conf.all.rp_filter=1]
   hooks: [{name: x.service, manifest: "ExecStart=/bin/true"}]
   fileAssets: [{name: a, path: /etc/hosts, content: a}, {name: b, path: /etc/motd, content: b}, {name: c, path: /etc/systemd/network/c.network, content: c}]
 `)
@@ -26,8 +26,8 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 		t.Fatalf("%s: %q", n.Error, n.Notes)
 	}
 	for word, want := range map[string]bool{
-		"sysctl:net.ipv4.tcp_rmem": true, "unit:x.service": true, "file:/etc/hosts": true, "cluster.yaml:": true,
-		"vm.swappiness": false, "rp_filter": false, "/etc/motd": false, "c.network": false, "tcp_wmem": false,
+		"sysctl:net.ipv4.tcp_fin_timeout": true, "unit:x.service": true, "file:/etc/hosts": true, "cluster.yaml:": true,
+		"vm.swappiness": false, "rp_filter": false, "/etc/motd": false, "c.network": false,
 	} {
 		if strings.Contains(said, word) != want {
 			t.Errorf("%s is named %v, want %v: %s", word, !want, want, said)

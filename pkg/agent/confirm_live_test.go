@@ -60,7 +60,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if _, err := asked.Converge(t.Context(), second); !errors.As(err, &awaits) {
 		t.Errorf("another run: %v", err)
 	}
-	if err := plain.Undo(t.Context()); err != nil {
+	if err := plain.Undo(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	now, headNow, _ := entriesOf(t, "/")
@@ -95,7 +95,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, third); p.Awaits == nil {
 		t.Errorf("a change that is proved harmless does not await its confirmation:\n%s", said(p))
 	}
-	if err := plain.Undo(t.Context()); err != nil || read(t, "/", "/etc/kubernetes/new") != "2" {
+	if err := plain.Undo(t.Context(), false); err != nil || read(t, "/", "/etc/kubernetes/new") != "2" {
 		t.Errorf("its undo: %v", err)
 	}
 }

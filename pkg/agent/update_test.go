@@ -247,17 +247,17 @@ func TestFreeze(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		publish(t, "{splay: 0s, freeze: true}", "three")
 		later(11 * time.Minute)
-		if u := b.waits(t); u == nil || read(t, b.root, "/etc/hello") != "one" {
+		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("it was taken: %+v", u)
 		}
-		put(t, b.root, "/etc/hello", "by hand")
+		put(t, b.root, "/etc/motd", "by hand")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("a repair waited: %q", got)
 		}
 		publish(t, "{splay: 0s}", "three")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "three" {
+		if got := read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken when the freeze was over: %q", got)
 		}
 	})
