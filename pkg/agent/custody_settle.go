@@ -95,7 +95,7 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 			e.Last = live
 		}
 		c.describe(&e, t, key)
-		e.Pending, e.Again, e.Released = false, false, false
+		e.Pending, e.Again, e.Untried, e.Released = false, false, false, false
 		c.drift.nameIn(&e)
 		if tasks.GoneAfterBoot(t, key) {
 			e.Boot = c.led.Boot()

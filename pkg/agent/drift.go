@@ -111,6 +111,7 @@ func (d *drift) mark(e *ledger.Entry) {
 			now := *note // who else writes it is not known yet
 			e.Drift, e.Again = &now, true
 		}
+		e.Untried = e.Untried && e.Again
 	}
 }
 
@@ -134,6 +135,7 @@ func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 		return
 	}
 	if was := e; c.drift.nameIn(&e) || !e.Again {
+		e.Untried = e.Untried || !e.Again
 		e.Again = true
 		if !sameEntry(was, e) {
 			b.Put = append(b.Put, e)

@@ -43,6 +43,8 @@ type Entry struct {
 	Pending bool `json:"pending,omitempty"`
 	// Again says of a change that is pending, or failed, that the key was right before, or made so, for this very task: it is a repair.
 	Again bool `json:"again,omitempty"`
+	// Untried says of such a change that the key was never found right: what the node is like with it, nothing has shown.
+	Untried bool `json:"untried,omitempty"`
 	// Boot is the boot in which a key that does not outlive one was last made right; see [Head.Boot].
 	Boot string `json:"boot,omitempty"`
 	// Drift is set once others have changed the key.
