@@ -107,8 +107,9 @@ const mostNamed = 10
 // be proved harmless (docs/adr/0005); "" if that is nothing.
 func notLive(list []tasks.Task, facts *host.Facts) string {
 	var names []string
+	read := tasks.ReadByUnits(list)
 	for _, t := range list {
-		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && tasks.NotLive(t, facts) {
+		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && tasks.NotLive(t, facts, read) {
 			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], t.Origin()))
 		}
 	}

@@ -13,8 +13,8 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	b := newBox(t)
 	b.write(t, "cluster.yaml", read(t, b.store, "/demo/cluster.yaml")+`
   sysctlParameters: [net.ipv4.tcp_fin_timeout=10, vm.swappiness=10, net.ipv4.conf.all.rp_filter=1]
-  hooks: [{name: x.service, manifest: "ExecStart=/bin/true"}]
-  fileAssets: [{name: a, path: /etc/hosts, content: a}, {name: b, path: /etc/motd, content: b}, {name: c, path: /etc/systemd/network/c.network, content: c}]
+  hooks: [{name: x.service, manifest: "ExecStart=/bin/cat /etc/motd.d/d"}]
+  fileAssets: [{name: d, path: /etc/motd.d/d, content: d}, {name: a, path: /etc/hosts, content: a}, {name: b, path: /etc/motd, content: b}, {name: c, path: /etc/systemd/network/c.network, content: c}]
 `)
 	store, err := statestore.Open(b.store, "demo", statestore.Options{})
 	if err != nil {
@@ -26,8 +26,8 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 		t.Fatalf("%s: %q", n.Error, n.Notes)
 	}
 	for word, want := range map[string]bool{
-		"sysctl:net.ipv4.tcp_fin_timeout": true, "unit:x.service": true, "file:/etc/hosts": true, "cluster.yaml:": true,
-		"vm.swappiness": false, "rp_filter": false, "/etc/motd": false, "c.network": false,
+		"sysctl:net.ipv4.tcp_fin_timeout": true, "unit:x.service": true, "file:/etc/hosts": true, "file:/etc/motd.d/d": true, "cluster.yaml:": true,
+		"vm.swappiness": false, "rp_filter": false, "file:/etc/motd ": false, "c.network": false,
 	} {
 		if strings.Contains(said, word) != want {
 			t.Errorf("%s is named %v, want %v: %s", word, !want, want, said)

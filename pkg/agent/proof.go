@@ -15,30 +15,34 @@ import (
 // pass, without what the plan will have done: what was there must go on as it did.
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
-// a change it costs nothing.
+// a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
 func (c *changes) prove(ctx context.Context, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
-	on := tasks.Ground{View: v, Pods: podRanges(node)}
+	if len(c.byKey) == 0 {
+		return
+	}
+	on := tasks.Ground{View: v, Pods: podRanges(node), Read: tasks.ReadByUnits(g.Order())}
 	for key, change := range c.byKey {
 		t, known := g.Find(key)
 		if !known || change.NotHere != "" {
 			continue
 		}
 		switch {
-		case tasks.Harmless(ctx, t, change, on):
-			change.Proof = tasks.ProvedHarmless
 		case c.drift.provedBefore(t):
 			change.Proof = tasks.ProvedBefore
+		case tasks.Harmless(ctx, t, change, on):
+			change.Proof = tasks.ProvedHarmless
 		}
 	}
 	for key, change := range c.byKey {
-		if !effectual(key) && change.Proof == tasks.Unproved && c.follows(g, key) {
+		if !effectual(key) && change.Proof == tasks.Unproved && c.follows(key) {
 			change.Proof = tasks.ProvedBefore
 		}
 	}
 }
 
-// follows says that an effect only follows from changes of this pass that are proved.
-func (c *changes) follows(g *graph.Graph[tasks.Task], effect graph.Key) bool {
+// follows says that an effect only follows from changes of this pass that are proved before. That a
+// change of a file is harmless says nothing of what reads it.
+func (c *changes) follows(effect graph.Key) bool {
 	if c.drift == nil {
 		return false
 	}
@@ -47,7 +51,7 @@ func (c *changes) follows(g *graph.Graph[tasks.Task], effect graph.Key) bool {
 		if change.NotHere != "" || !slices.Contains(change.Asks, effect) {
 			continue
 		}
-		if t, known := g.Find(by); !known || change.Proof == tasks.Unproved || tasks.Anew(t) {
+		if change.Proof != tasks.ProvedBefore {
 			return false
 		}
 		asking = append(asking, by)
@@ -66,7 +70,7 @@ func (d *drift) provedBefore(t tasks.Task) bool {
 		return false
 	}
 	e, known := d.custody.led.Entries()[t.Owns()[0]]
-	return known && d.sameTask(e)
+	return known && d.sameTask(e) && !e.Untried
 }
 
 // podRanges are those of pods that the documents state.

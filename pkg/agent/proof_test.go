@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -55,17 +56,52 @@ func TestWhatWasProvedBefore(t *testing.T) {
 	}
 }
 
-// An effect is proved if all are that ask for it. What is done for a hook is not: what its program
-// does now is not what it did. The line that keeps it: proof.go, follows.
+// A change that was made and was gone when it was looked at was never right: to make it again is a
+// repair, and needs its checkpoint. The lines that keep it: drift.go, undid and mark.
+func TestWhatWasNeverRightIsNotProved(t *testing.T) {
+	root, hosts := t.TempDir(), file("/etc/hosts", "1")
+	mustConverge(t, root, hosts)
+	for _, c := range []struct {
+		repair bool
+		class  string
+	}{{true, "live"}, {false, "reload"}, {true, "reload"}} { // the last repairs what was never right
+		h, err := host.Open(t.Context(), host.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		led := ledger.Load(h)
+		custody := &custody{led: led, drift: &drift{repairs: map[graph.Key]*ledger.Drift{}}}
+		e := led.Entries()["file:/etc/hosts"]
+		if c.repair {
+			custody.drift.repairs[e.Key] = &ledger.Drift{Repairs: 1}
+		}
+		custody.drift.mark(&e)
+		e.Pending = true
+		if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
+			t.Fatal(err)
+		}
+		b := ledger.Batch{Head: led.Head()}
+		custody.undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &NotConvergedError{Key: e.Key}}, &b)
+		if err := led.Commit(t.Context(), h, b); err != nil {
+			t.Fatal(err)
+		}
+		h.Close() // all was committed
+		put(t, root, "/etc/hosts", "theirs")
+		if got := classOf(t, root, hosts); got != c.class {
+			t.Errorf("repair %v: %s, want %s", c.repair, got, c.class)
+		}
+	}
+	mustConverge(t, root, hosts)
+	if e := entryOf(t, root, "file:/etc/hosts"); e.Pending || e.Untried {
+		t.Errorf("it was right since: %+v", e)
+	}
+}
+
+// An effect is proved if all that ask for it bring back what was. What a file is harmless by says
+// nothing of it, and what is done for a hook is never what was done. The line that keeps it:
+// proof.go, follows.
 func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	restart := tasks.Restart("systemd-networkd.service")
-	one, two := file("/etc/a", "1"), file("/etc/b", "1")
-	hook := tasks.Unit{Name: "x.service"}
-	reload := tasks.Effect{Action: tasks.ActionDaemonReload}
-	g, err := graph.New([]tasks.Task{one, two, hook, reload}, graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Asks: []graph.Key{restart}, Proof: p} }
 	for name, c := range map[string]struct {
 		by   map[graph.Key]*tasks.Change
@@ -75,7 +111,7 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 		"nobody asks":             {},
 		"one is proved":           {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, want: true},
 		"another is not":          {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore), "file:/etc/b": asks(tasks.Unproved)}},
-		"a hook":                  {by: map[graph.Key]*tasks.Change{hook.Owns()[0]: asks(tasks.ProvedBefore)}},
+		"one is harmless":         {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedHarmless)}},
 		"it is owed for another":  {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/c"}},
 		"it is owed for the same": {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/a"}, want: true},
 	} {
@@ -84,7 +120,7 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 			led.Owe(string(restart), by)
 		}
 		ch := &changes{byKey: c.by, drift: &drift{custody: &custody{led: led}}}
-		if got := ch.follows(g, restart); got != c.want {
+		if got := ch.follows(restart); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

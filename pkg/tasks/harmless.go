@@ -23,8 +23,9 @@ const (
 
 // Ground is what a proof goes by.
 type Ground struct {
-	View host.View      // the host before the change
-	Pods []netip.Prefix // the ranges of the pods, as the documents state them
+	View host.View          // the host before the change
+	Pods []netip.Prefix     // the ranges of the pods, as the documents state them
+	Read map[graph.Key]bool // the files that units of the documents read, wherever they are
 }
 
 // proof proves that a change of a kind cannot cost the node anything. What it cannot prove, or
@@ -34,7 +35,25 @@ type proof func(ctx context.Context, t Task, c *Change, on Ground) bool
 // Harmless says that the kind of a task proves a change of it harmless: nothing that the node's own
 // network, its boot, its units or its accounts go by changes. What pods lose is no question of it.
 func Harmless(ctx context.Context, t Task, c *Change, on Ground) bool {
-	return kinds[t.row()].proof(ctx, t, c, on)
+	read := slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return on.Read[key] })
+	return !read && kinds[t.row()].proof(ctx, t, c, on)
+}
+
+// ReadByUnits are the files, by their keys, that units of the documents read: what such a unit does
+// with one, at its next start, nobody can say.
+func ReadByUnits(list []Task) map[graph.Key]bool {
+	out := map[graph.Key]bool{}
+	for _, t := range list {
+		if t.row() != rowUnitState {
+			continue
+		}
+		for _, key := range t.Needs() {
+			if key.Kind() == KindFile {
+				out[key] = true
+			}
+		}
+	}
+	return out
 }
 
 // never is of kinds of which no change can be proved: what a program does that is started, or what
@@ -89,7 +108,7 @@ func places(facts *host.Facts) []string {
 		return out
 	}
 	for _, dir := range append(slices.Clone(facts.Runtime.BinDirs), facts.Runtime.ConfDir) {
-		if strings.Contains(dir, "/cni") { // a runtime that runs plugins from /usr/bin shares it
+		if strings.Contains(dir+"/", "/cni/") { // a runtime that runs plugins from /usr/bin shares it
 			out = append(out, dir)
 		}
 	}
@@ -167,12 +186,15 @@ func bareLines(content []byte) (out []string) {
 	return out
 }
 
-// dirHarmless is the proof of a directory. An empty one says nothing to anybody, but below
-// /etc/netwright, where a name alone switches the agent off.
+// dirHarmless is the proof of a directory: by its place, or since it is the one of our settings and
+// new. Elsewhere a name alone may say something, as those of /etc/nologin and /etc/netwright/disabled do.
 func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 	made := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
-	return made && !strings.HasPrefix(t.Path, "/etc/netwright/") || inPlace(ctx, t, c, on)
+	return made && t.Path == ownSettings || inPlace(ctx, t, c, on)
 }
+
+// ownSettings is where the agent's own settings are, which no document writes.
+const ownSettings = "/etc/netwright"
 
 // runtimeUnits run pods, and are not what the node is reached by. Pods go on while they restart.
 var runtimeUnits = map[string]bool{"kubelet.service": true, "containerd.service": true, "crio.service": true}
@@ -205,12 +227,28 @@ func moduleKindHarmless(ctx context.Context, t Module, _ *Change, on Ground) boo
 	return moduleHarmless(ctx, t.Name, on)
 }
 
-// moduleHarmless says that to load a module costs nothing. Such a module only offers what somebody
-// must ask for. But br_netfilter hands what bridges pass on to the firewall at once: where the node
-// itself is behind a bridge, those are its own packets.
-// https://docs.kernel.org/networking/ip-sysctl.html (bridge-nf-call-iptables)
+// harmlessModules only offer what somebody must ask for: a file system, a kind of link, a match or a
+// target of a rule. They are those that networks name, and their kin; a name that ends in _ stands
+// for all that begin so. No driver, and nothing that takes packets as soon as it is there.
+var harmlessModules = []string{
+	"overlay", "bridge", "veth", "dummy", "ifb", "macvlan", "ipvlan", "8021q", "tun", "openvswitch", "vport_", // kinds of links
+	"vxlan", "geneve", "ipip", "ip_gre", "ip6_gre", "ip6_tunnel", "sit", "fou", "fou6", "wireguard", "esp4", "esp6", "xfrm_", // tunnels
+	"nf_conntrack", "nf_tables", "nfnetlink_", "nft_", "ip_tables", "ip6_tables", "iptable_", "ip6table_", "ipt_", "ip6t_", "ebtable_", "xt_", "ip_set", "ip_set_", // rules
+	"ip_vs", "ip_vs_", "sch_", "cls_", "act_", // services, queues
+	"vfio_pci", "uio_pci_generic", // devices are handed to them by name
+}
+
+// moduleHarmless says that to load a module costs nothing. br_netfilter is one of a kind: it hands
+// what bridges pass on to the firewall at once. Where the node itself is behind a bridge, those are
+// its own packets. https://docs.kernel.org/networking/ip-sysctl.html (bridge-nf-call-iptables)
 func moduleHarmless(ctx context.Context, name string, on Ground) bool {
-	return ModuleKey(name) != ModuleKey("br_netfilter") || !behindBridge(ctx, on)
+	name = ModuleKey(name).Name()
+	if name == "br_netfilter" {
+		return !behindBridge(ctx, on)
+	}
+	return slices.ContainsFunc(harmlessModules, func(known string) bool {
+		return name == known || strings.HasSuffix(known, "_") && strings.HasPrefix(name, known)
+	})
 }
 
 // behindBridge says that the node may be reached over a bridge. What cannot be read is taken for one.
@@ -237,8 +275,8 @@ func removalHarmless(ctx context.Context, t Removal, c *Change, on Ground) bool 
 
 // NotLive says that a task which documents ask for was class live before changes had to be proved
 // harmless, and is reload since: a sysctl, a file, the unit of a hook. It goes by the task and the
-// facts alone, and not by what a host has.
-func NotLive(t Task, facts *host.Facts) bool {
+// facts alone, and not by what a host has. read is [ReadByUnits] of all tasks.
+func NotLive(t Task, facts *host.Facts, read map[graph.Key]bool) bool {
 	switch t := t.(type) {
 	case Sysctl:
 		key := SysctlKey(t.Key).Name()
@@ -248,7 +286,7 @@ func NotLive(t Task, facts *host.Facts) bool {
 		}
 		return sysctlDisruption(key, t.Value) == NoDisruption && !inRange(key, t.Value, "")
 	case File:
-		return !NetworkFile(t.Path) && !HarmlessPlace(t.Path, facts) && !bootOnlyFile(t.Path)
+		return !NetworkFile(t.Path) && (!HarmlessPlace(t.Path, facts) || read[FileKey(t.Path)]) && !bootOnlyFile(t.Path)
 	case UnitState:
 		return !networkUnits[t.Name]
 	}

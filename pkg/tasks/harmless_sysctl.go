@@ -18,12 +18,17 @@ type span struct {
 
 // holds says that a value is in the span. have is what the kernel has, "" if that is not known.
 func (s span) holds(value, have string) bool {
-	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	n, err := kernelNumber(value)
 	if err != nil || n < s.from || n > s.to {
 		return false
 	}
-	was, err := strconv.ParseInt(strings.TrimSpace(have), 10, 64)
+	was, err := kernelNumber(have)
 	return !s.raise || err != nil || n >= was
+}
+
+// kernelNumber reads a number as the kernel does: 010 is eight, 0x10 sixteen.
+func kernelNumber(text string) (int64, error) {
+	return strconv.ParseInt(strings.TrimSpace(text), 0, 64)
 }
 
 func only1() span                { return span{from: 1, to: 1} }
@@ -120,7 +125,7 @@ func buffersHold(value string, begin int64) bool {
 	const page, most = 4096, 1 << 28
 	var sizes []int64
 	for field := range strings.FieldsSeq(value) {
-		n, err := strconv.ParseInt(field, 10, 64)
+		n, err := kernelNumber(field)
 		if err != nil {
 			return false
 		}

@@ -38,6 +38,8 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 			{"net.core.somaxconn", "128", "4096", true},
 			{"net.core.somaxconn", "127", "4096", false},
 			{"net.core.somaxconn", "65536", "4096", false},
+			{"net.core.somaxconn", "0177", "4096", false}, // the kernel reads 127
+			{"net.core.somaxconn", "0x80", "4096", true},
 			{"net.core.rmem_max", "212992", "212992", true},
 			{"net.core.rmem_max", "212991", "212992", false},
 			{"net.core.netdev_max_backlog", "999", "1000", false},
@@ -47,6 +49,7 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 			{"net.ipv4.tcp_rmem", "4096 87380 80000", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_rmem", "4096 87380 268435457", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_rmem", "87380", "4096 131072 6291456", false},
+			{"net.ipv4.tcp_rmem", "4096 0250000 16777216", "4096 131072 6291456", false}, // 86016
 			{"net.ipv4.tcp_wmem", "4096 16384 4194304", "4096 16384 4194304", true},
 			{"net.ipv4.tcp_rmem", "1 1 1", "4096 131072 6291456", false},
 			{"net.ipv4.tcp_retries2", "0", "15", false},
@@ -95,6 +98,34 @@ func TestBehindABridge(t *testing.T) {
 			t.Error("another module is not")
 		}
 	})
+}
+
+// A module that the documents name may be a driver, or take packets as soon as it is there. The line
+// that keeps it: harmless.go, harmlessModules.
+func TestModulesProvedHarmless(t *testing.T) {
+	h, _ := onDisk(t)
+	for name, want := range map[string]bool{
+		"overlay": true, "vxlan": true, "ip-set": true, "ip_set_hash_net": true, "xt_socket": true, "ip_vs_rr": true,
+		"bonding": false, "e1000e": false, "softdog": false, "vrouter": false, "xt": false, "vxlan2": false,
+	} {
+		if got := proved(t, h, Module{Name: name}, &Change{}); got != want {
+			t.Errorf("%s: proved harmless %v, want %v", name, got, want)
+		}
+	}
+}
+
+// What a unit of the documents reads is not harmless wherever it is. The line that keeps it:
+// harmless.go, Harmless.
+func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
+	h, _ := onDisk(t)
+	rules, other := File{Path: "/srv/kubernetes/rules", Content: []byte("x"), Mode: 0o644}, File{Path: "/srv/kubernetes/other", Content: []byte("x"), Mode: 0o644}
+	on := Ground{View: h, Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{After: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
+	if Harmless(t.Context(), rules, plan(t, rules, h), on) {
+		t.Error("a file that a hook reads is proved harmless")
+	}
+	if !Harmless(t.Context(), other, plan(t, other, h), on) {
+		t.Error("one beside it is not")
+	}
 }
 
 // What is not named by a place takes a checkpoint. The line that keeps it: harmless.go, HarmlessPlace.
@@ -155,6 +186,8 @@ func TestRoutesProvedHarmless(t *testing.T) {
 		{"link", "add", "eth0", "type", "veth", "peer", "name", "eth1"}, {"address", "add", "192.0.2.2/24", "dev", "eth0"}, {"link", "set", "eth0", "up"},
 		{"route", "add", "default", "via", "192.0.2.1"}, {"route", "add", "100.97.0.0/16", "via", "192.0.2.9"},
 		{"route", "add", "100.98.3.0/24", "via", "192.0.2.7", "protocol", "110"},
+		{"route", "add", "100.99.0.0/16", "via", "192.0.2.9", "table", "100"},
+		{"route", "add", "default", "via", "192.0.2.9", "table", "100"},
 	} {
 		ns.Run("ip", words...)
 	}
@@ -164,6 +197,7 @@ func TestRoutesProvedHarmless(t *testing.T) {
 			"100.97.2.0/24": false, // a longer prefix of what another route leads
 			"100.98.0.0/16": false, // a shorter one
 			"100.98.3.0/24": false, // another next hop for a known peer
+			"100.99.2.0/24": false, // another table may lead there after the main one
 			"10.9.0.0/16":   false, // outside of the stated ranges
 			"100.0.0.0/8":   false,
 			"192.0.2.0/25":  false,
@@ -249,8 +283,10 @@ func TestKindsProvedHarmless(t *testing.T) {
 		{"bpffs that is mounted anew", Mount{Type: "bpf", Where: "/sys/fs/bpf"}, Update, false},
 		{"a disk", Mount{Type: "ext4", Where: "/run/x"}, Create, false},
 		{"what hides something", Mount{Type: "bpf", Where: "/etc"}, Create, false},
-		{"a directory", Directory{Path: "/var/lib/calico"}, Create, true},
-		{"a directory's mode", Directory{Path: "/var/lib/calico"}, Update, false},
+		{"a directory of confs", Directory{Path: "/etc/cni/net.d"}, Create, true},
+		{"a directory whose name says something", Directory{Path: "/etc/nologin"}, Create, false},
+		{"that of our settings", Directory{Path: "/etc/netwright"}, Create, true},
+		{"its mode", Directory{Path: "/etc/netwright"}, Update, false},
 		{"a directory that switches us off", Directory{Path: "/etc/netwright/disabled"}, Create, false},
 		{"plugins", Archive{Dir: "/opt/cni/bin", Members: []string{"bridge"}}, Create, true},
 		{"programs elsewhere", Archive{Dir: "/usr/bin", Members: []string{"ip"}}, Create, false},

@@ -72,6 +72,17 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 		once(t, n)
 	}
 
+	// What a hook reads is the hook's, wherever it is: with it nobody knows what comes at the next boot.
+	for _, word := range []string{"one", "two"} {
+		n.Write(document, strings.Replace(good, "  networking:", "  fileAssets: [{name: x, path: /srv/kubernetes/rules, content: "+word+"}]\n"+
+			"  hooks: [{name: x.service, manifest: \"Type=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/cat /srv/kubernetes/rules\"}]\n  networking:", 1), 0o644)
+		if got := once(t, n); got != 1 {
+			t.Errorf("a hook with a file that says %s: %d checkpoints", word, got)
+		}
+	}
+	n.Write(document, good, 0o644)
+	once(t, n)
+
 	// By hand, and by a boot: what was right comes back at no cost.
 	n.Shell(ctx, "sysctl -qw net.ipv4.ip_forward=0 net.ipv4.tcp_rmem='4096 8192 16384'; ip link del cbr0; rm /etc/sysctl.d/99-netwright.conf")
 	if got := once(t, n); got != 0 {
