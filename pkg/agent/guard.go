@@ -181,6 +181,27 @@ func (p Pass) heldBack(r checkpoint.Reader, d *Desired) error {
 	return nil
 }
 
+// refuseUnproved refuses what is not proved, where what holds the generation back came with it later:
+// by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is false where
+// there is no rest, and of a generation that the node never took: half of one is no configuration.
+func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
+	if good, err := ledger.ReadLastGood(h); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
+		return false
+	}
+	for _, c := range []*changes{r.changes, r.removals} {
+		for key, change := range c.byKey {
+			switch {
+			case unproved(change):
+				r.refused[key] = why
+				delete(c.byKey, key)
+			case change.NotHere == "":
+				rest = true
+			}
+		}
+	}
+	return rest
+}
+
 // verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who asks for it has it.
 func (p Pass) verdict(r checkpoint.Reader, d *Desired) *checkpoint.HeldError {
 	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())

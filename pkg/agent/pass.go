@@ -191,6 +191,9 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 			}
 			plan, err = p.converge(ctx, d, h, led)
 		}
+		if d != nil && d.undone != nil {
+			err = errors.Join(err, d.undone)
+		}
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
@@ -313,7 +316,11 @@ func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.
 	}
 	if w := d.waiting; w != nil {
 		p.Waiting = w
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest, w.Reason)})
+		text := fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest, w.Reason)
+		if d.undone != nil { // the pass's error: who logs both says it once
+			text = d.undone.Error()
+		}
+		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
 	}
 	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; publish again", end.UTC().Format(time.RFC3339))})

@@ -190,7 +190,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return before, r.sw.failure()
 	}
 	if before.Summary.Changes() > 0 {
-		if why := p.heldBack(h, r.desired); why != nil {
+		if why := p.heldBack(h, r.desired); why != nil && !r.refuseUnproved(h, why) {
 			return notApplied(before, why), why
 		}
 	}

@@ -28,15 +28,19 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 		return d, nil
 	}
 	was, u := p.seen(d, h)
-	if why := p.verdict(h, d); why != nil && why.Unconfirmed {
-		return p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: why.Error()}, h, led)
+	if why := p.verdict(h, d); why != nil {
+		out, err := p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
+		if err == nil && !why.Unconfirmed {
+			out.undone = why
+		}
+		return out, err
 	}
 	switch {
 	case u.LetGo != "":
 		return d, nil
 	case p.TakeNow != "":
 		u.LetGo = p.TakeNow
-	case booting(ctx, h):
+	case booting(ctx, h) && !d.Node.Update.Freeze:
 		u.LetGo = "the boot"
 	}
 	if u.LetGo != "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -259,6 +260,65 @@ func TestFreeze(t *testing.T) {
 		later(11 * time.Minute)
 		if got := read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken when the freeze was over: %q", got)
+		}
+	})
+}
+
+// A generation that was undone holds itself back, and not the one in force: what drifts is repaired, and what a boot took away comes back. Each pass is an error all the same.
+// The lines that keep it: update.go, taking; pass.go, convergeLocked.
+func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 0s}", "two")
+		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		put(t, b.root, "/etc/motd", "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair was held back: %q", got)
+		}
+		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") || s.Waiting == nil {
+			t.Errorf("the status is %s (%s), %+v waits", s.State, s.Reason, s.Waiting)
+		}
+		publish(t, "{splay: 0s}", "four")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "four" {
+			t.Errorf("the next generation was not taken: %q", got)
+		}
+	})
+}
+
+// So it is where the generation in force was undone later, with a hook that ran anew: what is not proved is refused, and nothing else.
+// The line that keeps it: guard.go, refuseUnproved.
+func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	const hook = "/etc/systemd/system/x.service"
+	publish(t, "{splay: 0s}\n  hooks: [{name: x.service, manifest: \"ExecStart=/bin/true\"}]", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		put(t, b.root, "/etc/motd", "by hand")
+		put(t, b.root, hook, "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair was held back: %q", got)
+		}
+		if got := read(t, b.root, hook); got != "by hand" {
+			t.Errorf("the hook was written again: %q", got)
+		}
+		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") {
+			t.Errorf("the status is %s (%s)", s.State, s.Reason)
 		}
 	})
 }

@@ -120,7 +120,7 @@ func (e *events) node(before, after *Status) {
 		e.add(EventConfigured, "", fmt.Sprintf("generation %d (%.12s) is in force", now.Generation, now.Digest))
 	}
 	if w := after.Waiting; w != nil && (before.Waiting == nil || before.Waiting.Digest != w.Digest || before.Waiting.Reason != w.Reason) {
-		e.add(EventWaiting, "", fmt.Sprintf("generation %d (%s): %s", w.Generation, w.Class, w.Reason))
+		e.add(EventWaiting, "", fmt.Sprintf("generation %d%s: %s", w.Generation, w.class(), w.Reason))
 	}
 	if p := after.Paused; p != nil && before.Paused == nil {
 		e.add(EventPaused, "", fmt.Sprintf("until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason))

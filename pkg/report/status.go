@@ -98,9 +98,17 @@ func (c Configuration) Age(now time.Time) time.Duration {
 type Waiting struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
-	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace
+	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace; "": it was undone
 	Reason     string    `json:"reason"`
 	Until      time.Time `json:"until,omitzero"` // zero: until somebody says so
+}
+
+// class is the class for a text, where there is one.
+func (w *Waiting) class() string {
+	if w.Class == "" {
+		return ""
+	}
+	return " (" + w.Class + ")"
 }
 
 // Paused is a node on which nothing is changed for a while.

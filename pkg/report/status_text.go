@@ -119,8 +119,10 @@ func (t *statusText) held(s *Status) {
 		if !w.Until.IsZero() {
 			until = ", until " + stamp(w.Until)
 		}
-		t.say("", yellow, fmt.Sprintf("… generation %d, %.12s, waits (%s): %s%s", w.Generation, w.Digest, w.Class, w.Reason, until))
-		t.do("  ", "`agent resume --apply` lets it go on this node now")
+		t.say("", yellow, fmt.Sprintf("… generation %d, %.12s, waits%s: %s%s", w.Generation, w.Digest, w.class(), w.Reason, until))
+		if w.Class != "" { // of one that was undone its reason says what to do
+			t.do("  ", "`agent resume --apply` lets it go on this node now")
+		}
 	}
 	if s.Held != "" {
 		t.say("", yellow, "! "+s.Held)

@@ -240,7 +240,10 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
 			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-		if left := lasting(before, n.Snapshot()); len(left) > 0 {
+		left := slices.DeleteFunc(lasting(before, n.Snapshot()), func(line string) bool { // networkd sets it back, and what is in force is repaired
+			return c.networkd && strings.Contains(line, "sysctl net.ipv6.conf.host0.accept_ra: 0 → 2")
+		})
+		if len(left) > 0 {
 			t.Errorf("a bad generation was applied again:\n%s", strings.Join(left, "\n"))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 const idleKubelet = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
 // A changed configuration that restarts containerd waits on a node that lives, whoever restarts the agent; what is in force is kept right meanwhile, and not
-// what is new. A person lets it go, and so does a boot, before kubelet runs. A paused node is left alone, and the pause ends by itself.
+// what is new. A person lets it go, and so does a boot, before kubelet runs, unless it is frozen. A paused node is left alone, and the pause ends by itself.
 // The lines that keep it: pkg/agent/update.go, taking, booting and inForce; pass.go, Converge.
 func TestAChangedConfigurationWaits(t *testing.T) {
 	t.Parallel() // most of it is waiting
@@ -33,8 +33,8 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	}))
 	checkBridgeNode(t, n)
 	until(t, n, "kubelet runs", "systemctl is-active -q kubelet")
-	publish := func(dir string) {
-		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(string(plain), "  networking:\n", "  networking:\n    cni: {confDir: "+dir+"}\n", 1), 0o644)
+	publish := func(dir, more string) {
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(string(plain), "  networking:\n", more+"  networking:\n    cni: {confDir: "+dir+"}\n", 1), 0o644)
 	}
 	status := func() report.Status {
 		var st report.Status
@@ -49,7 +49,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	const repaired = "test $(sysctl -n net.ipv4.ip_forward) = 1"
 
 	before := containerd()
-	publish("/etc/cni/new")
+	publish("/etc/cni/new", "")
 	until(t, n, "it waits", waits)
 	n.Shell(ctx, drift)
 	until(t, n, "what is in force is repaired", repaired)
@@ -89,7 +89,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	if st = status(); st.Paused == nil || st.Paused.By != "root" || n.Must(ctx, "sysctl", "-n", "net.ipv4.ip_forward") != "0\n" {
 		t.Errorf("the paused node was changed, or does not say so: %+v", st.Paused)
 	}
-	publish("/etc/cni/newer")
+	publish("/etc/cni/newer", "")
 	n.Reboot(ctx)
 	until(t, n, "it is paused after the boot", "systemctl show -p StatusText netwright-agent | grep -q 'paused until'")
 	until(t, n, "kubelet is not held back", "systemctl is-active -q kubelet")
@@ -97,7 +97,12 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 	until(t, n, "it ends by itself", repaired)
 	until(t, n, "what came in the pause waits, for kubelet runs", waits)
 
-	// A boot is no update.
+	// A boot is no update; but a freeze is what it says.
+	publish("/etc/cni/newer", "  update: {freeze: true}\n")
+	n.Reboot(ctx)
+	until(t, n, "the freeze holds it", waits)
+	until(t, n, "kubelet runs with what is in force", "systemctl is-active -q kubelet && ! grep -rq /etc/cni/newer /etc/containerd")
+	publish("/etc/cni/newer", "")
 	n.Reboot(ctx)
 	until(t, n, "the boot takes it", "grep -rq /etc/cni/newer /etc/containerd && systemctl is-active -q kubelet")
 	if st = status(); st.Waiting != nil {
