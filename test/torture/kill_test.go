@@ -76,7 +76,7 @@ func TestKillMatrixOfWays(t *testing.T) {
 
 func scenarios(t testing.TB) []scenario {
 	bridge := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {}\n"+harmlessExtras("one", "128"))
-	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n    cni: {confDir: /etc/cni/conf.d}\n"+harmlessExtras("two", "256"))
+	changed := nodeDocuments(t, "v2", baseSpec+"  networking:\n    bridge: {}\n    cni: {confDir: /etc/cni/conf.d}\n"+harmlessExtras("two", "256"))
 	ca := pki.New(t, "etcd")
 	calico := calicoDocuments(t, "v1", ca.PEM, ca.Client("calico-client"))
 	other := pki.New(t, "etcd two")
