@@ -148,6 +148,13 @@ func (g *guard) before(ctx context.Context, c *tasks.Change) error {
 	return g.err
 }
 
+// waitFor has the change settled only when nothing starts any more: see [checkpoint.Checkpoint.WaitFor].
+func (g *guard) waitFor(starting func(context.Context) bool) {
+	if g != nil {
+		g.point.WaitFor(starting)
+	}
+}
+
 // settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun is of no use as it is.
 func (g *guard) settle(ctx context.Context, unfinished error) error {
 	if g == nil {

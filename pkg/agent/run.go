@@ -240,6 +240,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		late = r.sw.arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
+	guard.waitFor(r.starting(ctx, p, h))
 	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return notApplied(before, err), errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}

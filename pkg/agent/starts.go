@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -121,9 +122,8 @@ func (p Pass) bide(ctx context.Context, h *host.Host) bide {
 	return b
 }
 
-// awaitStarts looks at the units whose start this pass asked for, or found under way, and tells of each what became of it; false: there are none.
-func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
-	var list []*graph.Result[tasks.Task]
+// started are the units whose start this pass asked for, or found under way.
+func (r *run) started() (list []*graph.Result[tasks.Task]) {
 	for i := range r.rep.Results {
 		res := &r.rep.Results[i]
 		c := r.changes.get(res.Node.Owns()[0])
@@ -132,6 +132,32 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 			list = append(list, res)
 		}
 	}
+	return list
+}
+
+// starting says that one of them is not up yet, for a checkpoint: what a hook does on its way may cost the node, and is to be seen by the probes.
+// Before READY nothing is waited for that kubelet does not wait for, or that may wait for the agent. nil: nothing starts.
+func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.Context) bool {
+	list := r.started()
+	if len(list) == 0 {
+		return nil
+	}
+	how := p.bide(ctx, h)
+	return func(ctx context.Context) bool {
+		return slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
+			if !how.all && !how.behind && res.Node.Gate() != graph.BeforeKubelet {
+				return false
+			}
+			u, _ := startOf(res.Node)
+			now, _, v, err := lookAtStart(ctx, h, u.Name)
+			return err == nil && now.Active != "active" && (v == comingUp || v == queued && how.behind)
+		})
+	}
+}
+
+// awaitStarts looks at the units that were started, and tells of each what became of it; false: there are none.
+func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
+	list := r.started()
 	how, begun := bide{}, time.Now()
 	if len(list) > 0 {
 		how = p.bide(ctx, h)
@@ -156,24 +182,18 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 // awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError] when it failed. What takes longer than it may is stopped.
 func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time.Time, waits, behind bool) error {
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		now, err := h.Unit(ctx, u.Name)
+		now, kind, v, err := lookAtStart(ctx, h, u.Name)
 		switch {
 		case errors.Is(err, host.ErrNotHere):
 			return nil
 		case err != nil:
 			return err
 		}
-		kind, restarts := "", 0
-		if now.Active == "active" {
-			kind = h.UnitType(ctx, u.Name)
-		} else if now.Sub == "auto-restart" {
-			restarts = h.UnitRestarts(ctx, u.Name)
-		}
 		took := time.Since(begun)
 		if now.Active == "activating" && now.StartedUS > 0 {
 			took = max(took, time.Duration(host.ClockUS()-now.StartedUS)*time.Microsecond)
 		}
-		switch v := judgeStart(now, kind, restarts, host.ClockUS()); {
+		switch {
 		case v == isUp:
 			return nil
 		case v == isDown:
@@ -189,6 +209,20 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
+func lookAtStart(ctx context.Context, h *host.Host, unit string) (now host.UnitState, kind string, v verdict, err error) {
+	if now, err = h.Unit(ctx, unit); err != nil {
+		return now, "", comingUp, err
+	}
+	restarts := 0
+	if now.Active == "active" {
+		kind = h.UnitType(ctx, unit)
+	} else if now.Sub == "auto-restart" {
+		restarts = h.UnitRestarts(ctx, unit)
+	}
+	return now, kind, judgeStart(now, kind, restarts, host.ClockUS()), nil
 }
 
 // tooLate stops what has not started in time.

@@ -57,8 +57,9 @@ type Checkpoint struct {
 	settings Settings
 	journal  *Journal
 	change   Change
-	program  string  // that undoes when this process is gone
-	awaits   *Awaits // nil: what passes its probes stays
+	program  string                     // that undoes when this process is gone
+	awaits   *Awaits                    // nil: what passes its probes stays
+	starting func(context.Context) bool // see WaitFor
 }
 
 // How many windows each part may take: the change, once it began to be able

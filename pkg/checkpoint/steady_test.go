@@ -1,7 +1,11 @@
 package checkpoint
 
 import (
+	"context"
+	"errors"
+	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,5 +31,38 @@ func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 		if got := c.j.steady(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// What a hook breaks on its way is seen: the probes must pass after it is up. Within the window, that is: a hook that takes longer holds nobody up, and is
+// watched. The line that keeps it: undo.go, hold.
+func TestWhatStartsIsWaitedFor(t *testing.T) {
+	const window, never = 30 * time.Second, time.Hour
+	for name, c := range map[string]struct {
+		up, cut time.Duration // after the change
+		failed  bool
+		took    time.Duration
+	}{
+		"it comes up well":             {10 * time.Second, never, false, 10*time.Second + hookSteady},
+		"it cuts off as it comes up":   {10 * time.Second, 10 * time.Second, true, window},
+		"it cuts off, and never is up": {never, 5 * time.Second, true, window},
+		"it takes its time":            {never, never, false, window},
+		"nothing starts":               {0, never, false, hookSteady},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			means := Means{Ping: func(context.Context, netip.Addr) error {
+				if time.Since(begun) >= c.cut {
+					return errors.New("cut off")
+				}
+				return nil
+			}}
+			point := &Checkpoint{settings: Settings{Means: means}, journal: &Journal{Window: window, Probes: []Probe{"ping:10.0.0.1"}, Units: []Unit{{Name: "hook.service"}}}}
+			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
+			failed := point.hold(t.Context())
+			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+2*probePause {
+				t.Errorf("%s: failed %v after %s, want %s", name, failed, took, c.took)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	if still == nil || still.Process != j.Process {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
-	failed := hold(ctx, func(ctx context.Context) failures { return j.attempt(ctx, h, s.Means) }, j.Window, j.steady())
+	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
 		run = c.prove(ctx)
 	}
@@ -71,6 +72,26 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	v, err := j.undo(ctx, h, s, failed, why)
 	return errors.Join(&UndoneError{Verdict: v}, err)
+}
+
+// WaitFor has [Checkpoint.Settle] see the probes pass after all has started that the change starts: starting says
+// that something still does. The window bounds that, too: what takes longer is left to the watch. Called before Settle.
+func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
+
+// errStarting stands for a probe that was not asked yet.
+var errStarting = errors.New("something that the change starts is not up yet")
+
+// hold tries the probes after the change, with what it starts.
+func (c *Checkpoint) hold(ctx context.Context) failures {
+	j := c.journal
+	failed := hold(ctx, func(ctx context.Context) failures {
+		failed := j.attempt(ctx, c.host, c.settings.Means)
+		if len(failed) == 0 && c.starting != nil && c.starting(ctx) {
+			failed = failures{{err: errStarting}}
+		}
+		return failed
+	}, j.Window, j.steady())
+	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
 }
 
 // confirm ends the checkpoint of a good change, or has it watched.
