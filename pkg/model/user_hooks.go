@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,20 +21,25 @@ func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
 		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
 		state := tasks.UnitState{Meta: meta, Name: h.Name, Enabled: &h.Enabled, Active: &h.Enabled, NoBlock: true}
-		if h.Enabled {
-			state.Within = cmp.Or(time.Duration(h.Timeout), hookTimeout)
-			if !beforeKubelet(h) {
-				state.At = graph.AfterKubelet
-			}
+		if !h.Enabled {
+			b.add(state)
+			continue
 		}
-		if !h.Manifest.IsZero() && h.Enabled {
-			unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
-			unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
-			state.After = append(state.After, tasks.Restart(h.Name))
-			state.After = append(state.After, b.readBy(h.Name, unit.Content)...)
-			unit.Secret = true // Environment= may hold what nobody should read in a plan
-			b.add(unit)
+		state.Within = cmp.Or(time.Duration(h.Timeout), hookTimeout)
+		if !beforeKubelet(h) {
+			state.At = graph.AfterKubelet
 		}
+		if h.Manifest.IsZero() {
+			state.After = b.readBy(h.Name, nil)
+			b.add(state)
+			continue
+		}
+		unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
+		unit.After = b.readBy(h.Name, unit.Content)
+		unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
+		unit.Secret = true                                   // Environment= may hold what nobody should read in a plan
+		state.After = append(slices.Clone(unit.After), tasks.Restart(h.Name))
+		b.add(unit)
 		b.add(state)
 	}
 	return nil
@@ -53,16 +59,21 @@ func beforeKubelet(h config.Hook) bool {
 	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
 
-// readBy are the files of the documents that a unit's text names, wherever it does (ExecStart=, EnvironmentFile=, LoadCredential= …), and its drop-ins.
+// readBy are the files of the documents that a unit's text names, or that are in a directory which it names, wherever it does (ExecStart=, EnvironmentFile=,
+// LoadCredential= …), and its drop-ins. What a unit reads that the documents do not bring, nobody here knows: it may be any of them.
 func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	named := map[string]bool{}
-	for _, path := range absolutePath.FindAllSubmatch(text, -1) {
-		named[string(path[1])] = true
+	for _, found := range absolutePath.FindAllSubmatch(text, -1) {
+		named[path.Clean(string(found[1]))] = true
 	}
 	for i := range b.in.Node.FileAssets {
-		path := b.in.Node.FileAssets[i].Path
-		if named[path] || strings.HasPrefix(path, "/etc/systemd/system/"+unit+".d/") {
-			out = append(out, tasks.FileKey(path))
+		file := b.in.Node.FileAssets[i].Path
+		reads := text == nil || strings.HasPrefix(file, "/etc/systemd/system/"+unit+".d/")
+		for at := file; !reads && at != "/"; at = path.Dir(at) {
+			reads = named[at]
+		}
+		if reads {
+			out = append(out, tasks.FileKey(file))
 		}
 	}
 	return out

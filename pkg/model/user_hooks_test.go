@@ -1,0 +1,58 @@
+package model
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// What a hook reads of the documents is there when it starts: what its text names, what is below a directory that it names, and its drop-ins; of a unit whose
+// text nobody knows here any file may be. The lines that keep it: user_hooks.go, readBy.
+func TestHooksComeAfterWhatTheyRead(t *testing.T) {
+	files := []string{"/etc/motd", "/srv/lab/run", "/srv/lab.d/10-a", "/srv/lab.d/more/b", "/etc/systemd/system/own.service.d/x.conf", "/etc/own.conf"}
+	in := of(t, "{bridge: {}}", func(_ *host.Facts, n *config.Node) {
+		for _, path := range files {
+			n.FileAssets = append(n.FileAssets, config.FileAsset{Path: path, Mode: 0o644})
+		}
+		n.Hooks = []config.Hook{
+			{Name: "own.service", Enabled: true, Manifest: secret.New("ExecStart=/srv/lab/run --with=/srv/lab.d/")},
+			{Name: "theirs.service", Enabled: true},
+			{Name: "off.service"},
+		}
+	})
+	list, _, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := graph.New(list, graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := func(key graph.Key, file string) bool {
+		t.Helper()
+		task, ok := g.Find(key)
+		if !ok {
+			t.Fatalf("there is no %s", key)
+		}
+		return slices.Contains(task.Needs(), tasks.FileKey(file))
+	}
+	for unit, want := range map[string][]string{
+		"own.service": files[1:5], "theirs.service": files, "off.service": nil,
+	} {
+		for _, file := range files {
+			if got := needs(graph.MakeKey(tasks.KindUnit, unit), file); got != slices.Contains(want, file) {
+				t.Errorf("%s needs %s: %v", unit, file, got)
+			}
+		}
+	}
+	for _, file := range files[1:5] { // a restart from the new text comes after it
+		if !needs(tasks.UnitFileKey("own.service"), file) {
+			t.Errorf("the unit's file does not need %s", file)
+		}
+	}
+}
