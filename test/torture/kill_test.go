@@ -177,7 +177,7 @@ func (b *bench) live(t testing.TB) string {
 	b.idle(t)
 	out := b.shell(t, `ip -o addr show | grep -v ' fe80' | sed 's/^[0-9]*: //'; ip route show table all | grep -v fe80; ip rule; nft list ruleset;
 		for k in ip_forward conf/all/forwarding conf/all/rp_filter conf/host0/arp_announce tcp_max_syn_backlog; do cat /proc/sys/net/ipv4/$k; done; cat /proc/sys/net/core/somaxconn
-		systemctl is-active settle.service netwright-undo-now.timer netwright-undo-now.service || true`)
+		systemctl is-active settle.service netwright-undo-now.timer netwright-undo-now.service netwright-watch.timer netwright-watch.service || true`)
 	var lines []string
 	for line := range strings.Lines(out) {
 		if !strings.Contains(line, "fe80") && !strings.Contains(line, "ff00") {
@@ -194,7 +194,8 @@ func (b *bench) wipe(t testing.TB) {
 	b.idle(t)
 	b.shell(t, `cmp -s /root/config.toml /etc/containerd/config.toml || { cat /root/config.toml >/etc/containerd/config.toml; systemctl restart containerd; }
 		systemctl disable -q --now settle.service netwright-agent.service 2>/dev/null || true
-		systemctl stop netwright-undo-now.timer 2>/dev/null || true
+		systemctl stop netwright-undo-now.timer netwright-watch.timer netwright-watch.service 2>/dev/null || true
+		ip -force -batch /etc/lab-network 2>/dev/null || true
 		rm -rf /opt/cni /etc/cni /etc/motd.d /srv/kubernetes/lab.d /var/lib/netwright /srv/kubernetes /etc/sysctl.d/99-netwright.conf /etc/modules-load.d/netwright.conf \
 			/etc/systemd/system/settle.service /etc/systemd/system/netwright-undo.service /etc/systemd/system/sysinit.target.wants/netwright-undo.service /run/netwright /var/lib/calico /var/run/calico /etc/calico
 		find /etc -name '.netwright-*' -delete

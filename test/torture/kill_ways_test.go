@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,6 +33,8 @@ func ways(t testing.TB) []scenario {
 	allowed["cluster.yaml"] = strings.Replace(allowed["cluster.yaml"], "    cni: {}\n", "    cni: {}\n    switch: {allow: true}\n", 1)
 	risky := nodeDocuments(t, "v1", baseSpec+"  networking:\n    bridge: {mtu: 1400}\n"+extras("two", "128"))
 	risky["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "sysctlParameters: [", "sysctlParameters: [net.ipv4.conf.host0.arp_announce=1, ", 1)
+	watched := maps.Clone(risky)
+	watched["cluster.yaml"] = strings.Replace(risky["cluster.yaml"], "watch: 0s", "watch: 1h", 1)
 	// containerd makes the directory of its confs when it starts, if nobody has.
 	theirs := map[string]string{"/etc/cni/net.d/README": "a person's\n", "/etc/motd.d/cluster": "a person's\n", "/etc/sysctl.d/99-netwright.conf": "# a person's\n"}
 	return []scenario{
@@ -42,6 +45,8 @@ func ways(t testing.TB) []scenario {
 		{name: "reset", theirs: theirs, from: []documents{moved}, store: moved, begin: (*bench).enable, args: []string{"reset"}, after: "config.toml", fresh: true, ready: (*bench).restarted},
 		{name: "change under a checkpoint", from: []documents{bridge}, store: risky, alone: []string{"--once"}, clear: (*bench).acquit},
 		{name: "undo", from: []documents{bridge}, store: risky, begin: (*bench).unconfirmed, args: []string{"undo"},
+			ready: func(b *bench, t testing.TB) string { return b.quietWith(t, bridge) }},
+		{name: "watched undo", from: []documents{bridge}, store: watched, begin: (*bench).lose, args: []string{"undo", "--watch"},
 			ready: func(b *bench, t testing.TB) string { return b.quietWith(t, bridge) }},
 	}
 }
@@ -85,6 +90,25 @@ func (b *bench) unconfirmed(t testing.TB) {
 	if !o.Killed {
 		t.Fatalf("no change was made under a checkpoint: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 	}
+}
+
+// each is how often a watch looks.
+var each = regexp.MustCompile(`"each":\d+`)
+
+// lose leaves a good change that is watched, of which the hook cuts the node off: who watches is to be killed, and looks more often than it would.
+func (b *bench) lose(t testing.TB) {
+	t.Helper()
+	if o := b.run(t, nil, pass); o.Code != 0 {
+		t.Fatalf("the change that is watched: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
+	}
+	b.shell(t, "systemctl stop netwright-watch.timer netwright-watch.service")
+	const file = "/var/lib/netwright/checkpoint/watch.json"
+	text := b.n.Read(file)
+	if !each.MatchString(text) {
+		t.Fatalf("it is not watched: %s", text)
+	}
+	b.n.Write(file, each.ReplaceAllString(text, `"each":100000000`), 0o600)
+	b.shell(t, "ip link set host0 down")
 }
 
 // quietWith: with the documents from before the change all is right, and stays as it is.
