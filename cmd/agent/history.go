@@ -35,6 +35,10 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 			if h.Awaits != nil {
 				fmt.Fprintf(s.out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
 			}
+			if !h.WatchedUntil.IsZero() {
+				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if that costs the node its gateway and its store\n",
+					h.Watched, h.WatchedUntil.Format(time.RFC3339))
+			}
 			if h.Held != nil {
 				fmt.Fprintf(s.out, "held at %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
 			}

@@ -36,9 +36,6 @@ var errTooLong = errors.New("the change did not come to its end in time")
 // guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
-	if err := p.endWatch(ctx, h, r); err != nil {
-		return nil, ctx, err
-	}
 	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
 		return nil, ctx, nil
 	}
@@ -67,14 +64,6 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	}
 	change.Reboot = mayReboot(r.desired.Node)
 	return p.take(ctx, h, r, change)
-}
-
-// endWatch ends the watch of a hook of another generation: what was before that is not what is wanted back.
-func (p Pass) endWatch(ctx context.Context, h *host.Host, r *run) error {
-	if !p.live() {
-		return nil
-	}
-	return checkpoint.EndWatch(ctx, h, r.desired.Snapshot.Digest)
 }
 
 // take takes a checkpoint, where there is something to be cut off from.

@@ -54,7 +54,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
 		}
-		if err := checkpoint.EndWatch(ctx, h, ""); err != nil { // it would bring things back
+		if err := checkpoint.EndWatch(ctx, h); err != nil { // it would bring things back
 			return nil, err
 		}
 		guard, guarded, err := p.guardReset(ctx, h, r)

@@ -24,6 +24,9 @@ type History struct {
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
 	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
 	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
+	// Watched is the generation that is undone until then if its hook costs the node its network; no time: none is.
+	Watched      int64     `json:"watched,omitempty"`
+	WatchedUntil time.Time `json:"watchedUntil,omitzero"`
 	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
 	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
@@ -50,6 +53,7 @@ func (p Pass) History() (*History, error) {
 		h.Damage = append(h.Damage, err.Error())
 	}
 	h.Repaired, h.Awaits = repaired(led), awaits(files)
+	h.Watched, h.WatchedUntil = checkpoint.Watched(files)
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}

@@ -58,6 +58,7 @@ type Checkpoint struct {
 	journal  *Journal
 	change   Change
 	program  string                     // that undoes when this process is gone
+	watched  int                        // how many of the journal's Kept are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
 }
@@ -72,16 +73,21 @@ const (
 // Limit is how long the change may take once the checkpoint is armed.
 func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
 
-// Take keeps in memory how everything is that a change names, and ends the watch of an earlier one. It writes nothing, but that large files get another name;
-// [Checkpoint.Drop] takes it away.
+// Take keeps in memory how everything is that a change names. It writes nothing, but that large files get another name; [Checkpoint.Drop] takes it away. Where
+// an earlier change is watched, this one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	if err := EndWatch(ctx, h, ""); err != nil {
-		return nil, refused(err)
-	}
 	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
+	if w := watching(h); w == nil || w.over(h) || change.Digest == "" {
+		if err := EndWatch(ctx, h); err != nil {
+			return nil, refused(err)
+		}
+	} else {
+		j.WatchUS, j.Kept = w.UntilUS, standing(h).Kept
+	}
+	watched := len(j.Kept)
 	if err := j.capture(ctx, h, change); err != nil {
 		return nil, refused(err)
 	}
@@ -91,15 +97,31 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
 		return nil, refused(err)
 	}
-	return &Checkpoint{host: h, settings: s, journal: j, change: change}, nil
+	return &Checkpoint{host: h, settings: s, journal: j, change: change, watched: watched}, nil
 }
 
 // Drop ends a checkpoint that was never armed.
 func (c *Checkpoint) Drop(ctx context.Context) error {
-	if len(c.journal.Kept) == 0 {
+	if len(c.journal.Kept) == c.watched {
 		return nil
 	}
-	return c.journal.dismantle(ctx, c.host)
+	return c.abandon(ctx)
+}
+
+// abandon takes away what stands of a checkpoint without a journal, but what a watch needs.
+func (c *Checkpoint) abandon(ctx context.Context) error {
+	s, h := &c.journal.scaffold, c.host
+	if c.journal.WatchUS == 0 {
+		return s.dismantle(ctx, h)
+	}
+	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
+	for _, file := range s.Kept[c.watched:] {
+		errs = append(errs, h.Remove(file))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
 }
 
 // RefusedError says that a change is not made, for it could not be taken back.
@@ -117,8 +139,27 @@ func refused(err error) error { return &RefusedError{err} }
 // and has the undo run by a timer and by the next boot. On an error nothing
 // is armed and nothing may be changed. Without systemd only this process undoes.
 func (c *Checkpoint) Arm(ctx context.Context) error {
-	if err := c.arm(ctx); err != nil {
+	err := c.mayArm(ctx)
+	if err == nil {
+		err = c.arm(ctx)
+	}
+	if err != nil {
 		return refused(err)
+	}
+	return nil
+}
+
+// mayArm refuses while a change that is watched seems to cost the node its network: that is taken back first. What nobody answers now no probe would miss.
+func (c *Checkpoint) mayArm(ctx context.Context) error {
+	if c.journal.WatchUS == 0 {
+		return nil
+	}
+	w := watching(c.host)
+	if w == nil || w.over(c.host) {
+		return nil
+	}
+	if failed := w.lost(ctx, c.host, c.settings.Means); len(failed) > 0 {
+		return fmt.Errorf("generation %d started or stopped a hook and is watched, and since then nobody answers: %s. It is taken back if that lasts; nothing is changed meanwhile", w.Journal.Generation, failed)
 	}
 	return nil
 }
@@ -149,12 +190,14 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err == nil {
 		c.program, err = rehearse(ctx, h)
 	}
-	if err != nil {
-		return errors.Join(err, j.disarm(ctx, h), settleAwaiting(ctx, h))
+	if err == nil {
+		err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, c.program, "undo")
 	}
-	err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, c.program, "undo")
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
-		return errors.Join(err, j.disarm(ctx, h), settleAwaiting(ctx, h))
+	if err == nil || errors.Is(err, host.ErrNotHere) {
+		err = endWatch(ctx, h)
+	}
+	if err != nil {
+		return errors.Join(err, h.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))

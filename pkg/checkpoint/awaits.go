@@ -23,6 +23,8 @@ type Awaits struct {
 	Set int `json:"set,omitempty"`
 	// New says that this revision was written for it, and goes with an undo.
 	New bool `json:"new,omitempty"`
+	// WatchUS is until when it is watched once it is confirmed: as [Journal.WatchUS] counts.
+	WatchUS uint64 `json:"watchUS,omitempty"`
 }
 
 // Until is when it is undone.
@@ -36,7 +38,7 @@ func (a *Awaits) due() bool { return host.Uptime() >= a.Up+a.For }
 const unconfirmedTimer = TimerName + "-unconfirmed"
 
 // Await has [Checkpoint.Settle] keep the change only if somebody confirms it. Called before Settle;
-// of a neither Up nor At counts.
+// of a neither Up, At nor WatchUS counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
 // awaitConfirmation leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins
@@ -44,6 +46,7 @@ func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	j, h, a := c.journal, c.host, c.awaits
 	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
+	a.WatchUS = c.watchUntil()
 	j.Awaits = a
 	err := j.write(ctx, h)
 	if err == nil {
@@ -87,10 +90,9 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	if j == nil {
 		return nil, ErrNothingAwaits
 	}
-	if err := j.disarm(ctx, h); err != nil {
+	if err := j.keepChange(ctx, h, j.Awaits.WatchUS, "", nil); err != nil {
 		return nil, err
 	}
-	_ = h.Remove(VerdictFile) // as in Settle
 	return j, nil
 }
 

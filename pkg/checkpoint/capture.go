@@ -20,9 +20,8 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
 	}
 	sysctls := confKeys(h)
-	programs := false
 	for _, key := range change.Keys {
-		programs = programs || tasks.RunsPrograms(change.Tasks[key], key)
+		j.programs = j.programs || tasks.RunsPrograms(change.Tasks[key], key)
 		before := tasks.BeforeOf(change.Tasks[key], key)
 		for _, name := range before.Sysctls {
 			sysctls = append([]string{name}, sysctls...)
@@ -42,7 +41,7 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 		return fmt.Errorf("write down how the network is: %w", err)
 	}
 	j.Net = &state
-	if programs {
+	if j.programs || j.WatchUS > 0 { // also what an earlier one does is taken back
 		return j.captureAround(ctx, h)
 	}
 	return nil

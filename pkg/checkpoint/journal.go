@@ -38,8 +38,11 @@ type Journal struct {
 	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
 	// Watched says that the change was good, and is undone for what a hook did later: see [Watch].
 	Watched bool `json:"watched,omitempty"`
+	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in microseconds; 0: none was.
+	WatchUS uint64 `json:"watchUS,omitempty"`
 
 	scaffold
+	programs bool     // the change starts or stops some of which nobody knows what they do
 	contents int64    // bytes of Files
 	left     []string // what an undo could not bring back of Around
 

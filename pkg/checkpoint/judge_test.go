@@ -31,7 +31,7 @@ func onRoot(t *testing.T) (*host.Host, string) {
 	return h, root
 }
 
-// Bad is only what the probes say after the undo; a store alone says it the second time. An undo that is done again is the same try.
+// Bad is only what the probes say after the undo; a store alone, and what is lost some time after the change, say it the second time. An undo that is done again is the same try.
 // The lines that keep it: verdict.go, judge (v.Bad, same).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
@@ -43,6 +43,7 @@ func TestJudge(t *testing.T) {
 		bad       bool
 		tries     int
 	}
+	const late = "while it was watched"
 	for name, undos := range map[string][]undo{
 		"the probes pass again":                  {{1, failures{other}, true, true, 1}},
 		"they do not":                            {{1, failures{other}, false, false, 1}, {2, failures{other}, false, false, 2}, {3, failures{other}, true, true, 3}},
@@ -51,15 +52,16 @@ func TestJudge(t *testing.T) {
 		"the store alone, twice":                 {{1, failures{store}, true, false, 1}, {2, failures{store}, true, true, 2}},
 		"the store and another":                  {{1, failures{store, other}, true, true, 1}},
 		"nobody looked":                          {{1, nil, false, false, 1}},
+		late:                                     {{1, failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, failures{other}, true, true, 2}},
 		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
 		"killed and done again, nothing fails":   {{1, failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := onRoot(t)
 			for i, u := range undos {
-				j := &Journal{Digest: "d", Generation: 3, Process: host.Process{PID: u.pid, Started: 1}}
+				j := &Journal{Digest: "d", Generation: 3, Process: host.Process{PID: u.pid, Started: 1}, Watched: name == late}
 				v, err := j.judge(t.Context(), h, u.failed, u.recovered, u.failed.String())
-				if err != nil || v.Bad != u.bad || v.Tries != u.tries {
+				if err != nil || v.Bad != u.bad || v.Tries != u.tries || name == late && v.Why == "" {
 					t.Errorf("undo %d: %v, bad %v after %d tries, want %v after %d", i+1, err, v.Bad, v.Tries, u.bad, u.tries)
 				}
 			}

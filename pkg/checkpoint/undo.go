@@ -57,10 +57,9 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	}
 	if len(failed) == 0 && run == nil {
 		j.keepsCopy = s.KeepsCopy
-		if err := c.confirm(ctx); err != nil {
+		if err := j.keepChange(ctx, h, c.watchUntil(), c.program, s.Log); err != nil {
 			return err
 		}
-		_ = h.Remove(VerdictFile) // of an earlier generation; it names a digest, and harms nobody
 		if s.Log != nil {
 			s.Log.Info("checkpoint passed", zap.Any("probes", j.Probes))
 		}
@@ -94,18 +93,30 @@ func (c *Checkpoint) hold(ctx context.Context) failures {
 	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
 }
 
-// confirm ends the checkpoint of a good change, or has it watched.
-func (c *Checkpoint) confirm(ctx context.Context) error {
-	w, err := c.journal.watched(ctx, c.host, c.change.Watch)
+// keepChange ends the checkpoint of a good change, or has it watched.
+func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {
+	watched, err := j.leave(ctx, h, untilUS, program, log)
+	if err == nil && !watched {
+		_ = h.Remove(VerdictFile) // of an earlier generation or try; it names a digest, and harms nobody
+	}
+	return err
+}
+
+// leave ends the checkpoint, or has the node watched with it until then. program is "" for whoever does not know which runs.
+func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) (watched bool, err error) {
+	w, err := j.watched(ctx, h, untilUS)
+	if err == nil && w != nil && program == "" {
+		program, err = rehearse(ctx, h)
+	}
 	if err == nil && w != nil {
-		if err = w.begin(ctx, c.host, c.program); err == nil {
-			return nil
+		if err = w.begin(ctx, h, program); err == nil {
+			return true, nil
 		}
 	}
-	if err != nil && !errors.Is(err, host.ErrNotHere) && c.settings.Log != nil {
-		c.settings.Log.Warn("the change is good, and is not watched", zap.Error(err))
+	if err != nil && !errors.Is(err, host.ErrNotHere) && log != nil {
+		log.Warn("nobody watches what hooks do from now on", zap.Error(err))
 	}
-	return c.journal.disarm(ctx, c.host)
+	return false, j.disarm(ctx, h)
 }
 
 // steady is how long the probes must pass without a break. Units act when we have long gone on: those
@@ -171,12 +182,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 		return nil, err
 	}
 	if s.Lock != nil {
-		unlock, err := s.Lock(ctx)
-		if err != nil && j.Awaits != nil && j.Boot == bootID(h) {
-			if err = h.EndProcess(ctx, j.Process); err == nil {
-				unlock, err = s.Lock(ctx)
-			}
-		}
+		unlock, err := j.lock(ctx, h, s)
 		if err != nil {
 			return nil, err
 		}
@@ -203,6 +209,18 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 	return &v, err
 }
 
+// lock takes the lock, from the process that made the change too, should that keep it: it waits for what cannot end, such as a hook without a network.
+func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
+	unlock, err = s.Lock(ctx)
+	if err == nil || j.Boot != bootID(h) {
+		return unlock, err
+	}
+	if err := h.EndProcess(ctx, j.Process); err != nil {
+		return nil, err
+	}
+	return s.Lock(ctx)
+}
+
 // endMaker ends the process that makes the change still.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 	if j.Boot != bootID(h) || j.Awaits != nil {
@@ -214,6 +232,11 @@ func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 // undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is
 // done again from the start. What could not be restored keeps the checkpoint, for another attempt.
 func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
+	if j.Watched {
+		if err := h.Remove(WatchFile); err != nil {
+			return Verdict{}, err
+		}
+	}
 	if err := j.restore(ctx, h); err != nil {
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
@@ -229,8 +252,12 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 	if err == nil {
 		err = settleAwaiting(ctx, h)
 	}
+	until := j.WatchUS // what an earlier hook does is watched on
+	if len(failed) > 0 && !recovered {
+		until = 0 // there is nothing to be lost
+	}
 	if err == nil {
-		err = j.disarm(ctx, h)
+		_, err = j.leave(ctx, h, until, "", s.Log)
 	}
 	if s.Log != nil {
 		s.Log.Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad), zap.String("why", why), zap.Error(err))

@@ -102,12 +102,13 @@ func lastVerdict(r Reader) *Verdict {
 // failed after the change, nil if nobody looked; recovered says that they pass after the undo.
 //
 // A store that failed alone may have had its own outage and come back just
-// then: that bans a generation only the second time.
+// then, and so may the network some time after the change: that bans a generation only the second time.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process; {
-		case same && last.Bad:
+		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
+			last.Awaits = j.Awaits
 			return *last, nil
 		case same:
 			v.Tries = last.Tries
@@ -122,6 +123,8 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 		v.Unsure = "nobody looked what still answered"
 	case !recovered:
 		v.Unsure = "the probes do not pass without it either"
+	case j.Watched && v.Tries == 1:
+		v.Unsure = "they were lost some time after it, which may have been an outage that ended just then"
 	case failed.beyondStore() || v.Tries > 1:
 		v.Bad = true
 	default:

@@ -17,9 +17,9 @@ import (
 
 // A hook that came up may break the network a minute later. So a good change that started or stopped
 // one is watched for a while, by a process of its own: a transient service, which needs neither the
-// agent nor its documents, and ends with the machine. What the undo needs is kept that long. The watch ends with its time, with
-// the next boot, and with whatever is changed next under a checkpoint or by another generation:
-// what was before it is not what should come back then.
+// agent nor its documents, and ends with the machine. What the undo needs is kept that long. The watch ends with its time and with
+// the next boot. A change that comes into it under a checkpoint is watched in its place, for what is left of the time: how the
+// node was before the last change is what should come back.
 
 // WatchFile says that a good change is watched.
 const WatchFile = Dir + "/watch.json"
@@ -36,19 +36,32 @@ const (
 
 // watch is a good change that is watched.
 type watch struct {
-	UntilUS  uint64        `json:"untilUS"` // CLOCK_MONOTONIC of the journal's boot, microseconds
+	UntilUS  uint64        `json:"untilUS"`        // CLOCK_MONOTONIC of the journal's boot, microseconds
+	Until    time.Time     `json:"until,omitzero"` // the same by the clock on the wall: for people
 	Each     time.Duration `json:"each"`
 	Gateways []Probe       `json:"gateways"`
 	Store    Probe         `json:"store,omitempty"` // "": none that says anything of the network
 	Journal  *Journal      `json:"journal"`
 }
 
-// watched is what to watch after a good change, nil for nothing.
-func (j *Journal) watched(ctx context.Context, h *host.Host, length time.Duration) (*watch, error) {
-	if j.Around == nil || length <= 0 {
+// watchUntil is until when the change is watched if it is good: as long as its documents say from now on, or as an earlier one was to be.
+func (c *Checkpoint) watchUntil() uint64 {
+	until := c.journal.WatchUS
+	if c.journal.programs {
+		until = max(until, host.ClockUS()+uint64(max(c.change.Watch, 0)/time.Microsecond))
+	}
+	return until
+}
+
+// watched is what to watch with the journal's checkpoint until then, nil for nothing.
+func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
+	now := host.ClockUS()
+	if j.Around == nil || untilUS <= now || j.Boot != bootID(h) {
 		return nil, nil
 	}
-	w := &watch{UntilUS: host.ClockUS() + uint64(length/time.Microsecond), Each: min(watchEach, length/watchPart), Journal: j}
+	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
+	kept.Awaits = nil // whoever keeps it has confirmed it
+	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second), Each: min(watchEach, left/watchPart), Journal: &kept}
 	hops, err := j.newHops(ctx, h)
 	if err != nil {
 		return nil, err
@@ -58,7 +71,7 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, length time.Duratio
 		switch kind, what, _ := strings.Cut(string(p), ":"); {
 		case kind == storeProbe && strings.Contains(what, "://"):
 			w.Store = p
-		case kind == storeProbe: // a directory of the node's own
+		case kind == storeProbe, kind == managedProbe: // a directory of the node's own; what says nothing of who answers
 		case kind == neighbourProbe, kind == pingProbe:
 			w.Gateways = append(w.Gateways, p)
 		default:
@@ -76,6 +89,9 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, length time.Duratio
 
 // begin has the change watched: from here on it is not undone by whoever finds a journal. A boot ends the watch: its unit goes.
 func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
+	if err := endWatch(ctx, h); err != nil {
+		return err
+	}
 	if err := save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
@@ -84,7 +100,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 		err = h.RemoveDurably(JournalFile)
 	}
 	if err == nil {
-		err = h.StopTimer(ctx, TimerName)
+		err = errors.Join(h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer))
 	}
 	s := w.Journal.scaffold
 	if err == nil {
@@ -123,23 +139,41 @@ func (w *watch) over(r Reader) bool {
 	return w.Journal.Boot != bootID(r) || host.ClockUS() >= w.UntilUS
 }
 
-// EndWatch ends a watch, if one is on of another generation than that of a digest. Without one it costs
-// one failed open. The caller has the lock.
-func EndWatch(ctx context.Context, h *host.Host, digest string) error {
-	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
-		return nil
+// Watched says which generation's change is watched, and until when; a time that is zero: none is.
+func Watched(r Reader) (generation int64, until time.Time) {
+	w := watching(r)
+	if w == nil || w.over(r) {
+		return 0, time.Time{}
 	}
-	w := watching(h)
-	if w != nil && w.Journal.Digest == digest && digest != "" && !w.over(h) {
+	return w.Journal.Generation, w.Until
+}
+
+// EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one failed open. The caller has the lock.
+func EndWatch(ctx context.Context, h *host.Host) error {
+	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
 	s := standing(h)
 	s.keepsCopy = true // for the next one
-	err := h.StopUnit(ctx, watchName+".service", true)
+	if err := endWatch(ctx, h); err != nil {
+		return err
+	}
+	return s.dismantle(ctx, h)
+}
+
+// endWatch ends a watch for a checkpoint that stands in its place.
+func endWatch(ctx context.Context, h *host.Host) error {
+	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	err := h.StopTimer(ctx, watchName)
+	if err == nil {
+		err = h.StopUnit(ctx, watchName+".service", true)
+	}
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("end the watch of an earlier change: %w", err)
 	}
-	return s.dismantle(ctx, h)
+	return h.RemoveDurably(WatchFile)
 }
 
 // Watch watches until the watch is over, or undoes its change when it costs the node its gateway
@@ -193,13 +227,13 @@ func (w *watch) lost(ctx context.Context, h *host.Host, m Means) failures {
 // undo takes the change back, unless somebody ended the watch meanwhile, or all is well again.
 func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool, err error) {
 	if s.Lock != nil {
-		unlock, err := s.Lock(ctx)
+		unlock, err := w.Journal.lock(ctx, h, s)
 		if err != nil {
 			return false, err
 		}
 		defer unlock()
 	}
-	if now := watching(h); now == nil || now.UntilUS != w.UntilUS {
+	if !w.stands(h) {
 		return false, nil
 	}
 	failed := w.lost(ctx, h, s.Means)
@@ -207,7 +241,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 		return false, nil
 	}
 	j := w.Journal
-	j.Process, j.Watched = host.Self(), true // the process that made the change did so to its end
+	j.Process, j.Watched, j.WatchUS = host.Self(), true, 0 // nothing is watched then; the process that made the change did so to its end
 	if err := w.rearm(ctx, h); err != nil {
 		return false, err
 	}
@@ -246,8 +280,18 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 		}
 		defer unlock()
 	}
-	if now := watching(h); now == nil || now.UntilUS != w.UntilUS {
+	if !w.stands(h) {
 		return nil // another one by now
 	}
+	if v := lastVerdict(h); v != nil && v.Process != w.Journal.Process { // of an earlier try, or of another generation
+		_ = h.Remove(VerdictFile)
+	}
 	return standing(h).dismantle(ctx, h)
+}
+
+// stands says that the watch is still the one that is on, and that nothing else is due to be undone.
+func (w *watch) stands(h *host.Host) bool {
+	now := watching(h)
+	j, err := Pending(h)
+	return now != nil && now.UntilUS == w.UntilUS && now.Journal.Process == w.Journal.Process && j == nil && err == nil
 }

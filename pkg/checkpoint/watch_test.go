@@ -4,33 +4,42 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
 
-// watchedHook is a good change with a hook that is watched for a time, as from a process that ended since.
-func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration) *watch {
+// watchedHook is a good change with a hook, and with more keys, that is watched for a time, as from a process that ended since.
+func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, more ...graph.Key) *watch {
 	t.Helper()
-	c, err := Take(t.Context(), h, hook(t), s)
+	change := hook(t)
+	change.Keys = append(change.Keys, more...)
+	c, err := Take(t.Context(), h, change, s)
 	if err == nil {
 		err = c.Arm(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.journal.watched(t.Context(), h, length)
+	w, err := c.journal.watched(t.Context(), h, host.ClockUS()+uint64(length/time.Microsecond))
 	if err != nil || w == nil {
 		t.Fatalf("nothing to watch: %v", err)
 	}
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNotHere) { // no systemd runs here
 		t.Fatal(err)
 	}
-	if err := h.RemoveDurably(JournalFile); err != nil {
+	if err := errors.Join(h.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -44,6 +53,7 @@ func TestWatch(t *testing.T) {
 		return
 	}
 	h, was := onNode(t)
+	const killed, hangs = "both, and killed in the middle", "both, and a pass keeps the lock"
 	good, cut := "ip route replace default via 10.0.0.1", "ip route replace default via 10.0.0.66"
 	for _, c := range []struct {
 		name, does   string
@@ -55,7 +65,8 @@ func TestWatch(t *testing.T) {
 		{"the gateway alone", cut, func() error { return nil }, 2 * time.Second, false},
 		{"the store alone", "", func() error { return errors.New("no store") }, 2 * time.Second, false},
 		{"both", cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
-		{"both, and killed in the middle", cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
+		{killed, cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
+		{hangs, cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
 	} {
 		s, broken := settings(), false
 		s.Store = StoreProbe("https://store", "c")
@@ -65,22 +76,35 @@ func TestWatch(t *testing.T) {
 			}
 			return c.storeAnswers()
 		}
-		watchedHook(t, h, s, c.length)
+		w := watchedHook(t, h, s, c.length)
+		if c.name == hangs {
+			pass := keeper(t)
+			w.Journal.Process = pass
+			s.Lock = func(context.Context) (func(), error) {
+				if alive(pass) {
+					return nil, errors.New("another run holds the lock")
+				}
+				return func() {}, nil
+			}
+			if err := save(t.Context(), h, WatchFile, w); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if c.does != "" {
 			sh(t, c.does)
 		}
 		broken = true
-		if c.name == "both, and killed in the middle" {
-			killed := s
-			killed.Record = func(context.Context, *host.Host, json.RawMessage, Verdict) error { return errors.New("killed") }
-			if err := Watch(t.Context(), h, killed); err == nil {
+		if c.name == killed {
+			dies := s
+			dies.Record = func(context.Context, *host.Host, json.RawMessage, Verdict) error { return errors.New("killed") }
+			if err := Watch(t.Context(), h, dies); err == nil {
 				t.Error("not killed")
 			}
 		}
 		if err := Watch(t.Context(), h, s); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if v := lastVerdict(h); (v != nil && v.Bad) != c.undone {
+		if v := lastVerdict(h); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
 			t.Errorf("%s: verdict %+v", c.name, v)
 		}
 		left := []string{VerdictFile}
@@ -93,44 +117,133 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Other passes leave a watch alone; a change by another generation, a checkpoint and a boot end it.
-// The lines that keep it: watch.go, EndWatch and over; arm.go, sweep and Take.
+// keeper is a process that waits for what never comes.
+func keeper(t *testing.T) host.Process {
+	t.Helper()
+	cmd := exec.Command("sleep", "infinity")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := strconv.ParseUint(strings.Fields(string(stat))[21], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host.Process{PID: cmd.Process.Pid, Started: started}
+}
+
+func alive(p host.Process) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	return err == nil && strings.Fields(string(stat))[2] != "Z"
+}
+
+// Other passes leave a watch alone; its end, a boot and a reset end it.
+// The lines that keep it: watch.go, EndWatch and over; arm.go, sweep.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
 	h, was := onNode(t)
-	there := func() bool { _, err := os.Stat(WatchFile); return err == nil }
 	for _, c := range []struct {
-		name string
-		does func() error
-		ends bool
+		name   string
+		length time.Duration
+		does   func() error
+		ends   bool
 	}{
-		{"the next pass", func() error { _, err := Undo(t.Context(), h, settings()); return err }, false},
-		{"the same generation", func() error { return EndWatch(t.Context(), h, "d7") }, false},
-		{"another generation", func() error { return EndWatch(t.Context(), h, "d8") }, true},
-		{"another checkpoint", func() error {
-			_, err := Take(t.Context(), h, Change{Digest: "d7", Keys: changed[:1]}, settings())
-			return err
-		}, true},
-		{"its end", func() error { return Watch(t.Context(), h, settings()) }, true},
-		{"a boot", func() error {
+		{"the next pass", time.Minute, func() error { _, err := Undo(t.Context(), h, settings()); return err }, false},
+		{"a reset", time.Minute, func() error { return EndWatch(t.Context(), h) }, true},
+		{"its end", time.Second, func() error { return Watch(t.Context(), h, settings()) }, true},
+		{"a boot", time.Hour, func() error {
 			w := watching(h)
-			w.Journal.Boot, w.UntilUS = "another", w.UntilUS+uint64(time.Hour/time.Microsecond)
+			w.Journal.Boot = "another"
 			return errors.Join(save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
 		}, true},
 	} {
-		watchedHook(t, h, settings(), time.Second)
-		if c.name != "its end" && c.name != "a boot" {
-			watchedHook(t, h, settings(), time.Minute)
+		watchedHook(t, h, settings(), c.length)
+		if generation, until := Watched(h); c.length > time.Second && (generation != 7 || until.IsZero() || time.Until(until) > c.length+time.Second) {
+			t.Errorf("%s: generation %d is watched until %s", c.name, generation, until)
 		}
-		if err := c.does(); err != nil || there() == c.ends {
-			t.Errorf("%s: %v; the watch is there: %v", c.name, err, there())
+		err := c.does()
+		if _, until := Watched(h); err != nil || until.IsZero() != c.ends {
+			t.Errorf("%s: %v; it is watched until %s", c.name, err, until)
 		}
-		if err := EndWatch(t.Context(), h, ""); err != nil {
+		if err := EndWatch(t.Context(), h); err != nil {
 			t.Error(err)
 		}
 		sh(t, "rm -rf "+Dir+"/agent")
 		unchanged(t, was)
 	}
+}
+
+// A change that comes into a watch is watched in its place, for what is left of the time, whether it stays or is undone: what the hook does later is taken
+// back. One that is not made leaves the watch alone, and none is made while the node seems to be lost.
+// The lines that keep it: arm.go, Take, Drop and mayArm; undo.go, leave; watch.go, watchUntil.
+func TestAChangeComesIntoAWatch(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, was := onNode(t)
+	const length = time.Hour
+	first := watchedHook(t, h, settings(), length, tasks.FileKey("/etc/nw/large"))
+	standsAlone := func(when string) {
+		t.Helper()
+		if w := watching(h); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
+			t.Errorf("%s the watch is %+v", when, w)
+		}
+		if got := sh(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
+			t.Errorf("%s there is\n%s", when, got)
+		}
+	}
+	standsAlone("at first")
+	next := Change{Generation: 8, Digest: "d8", Keys: changed}
+
+	c, err := Take(t.Context(), h, next, settings())
+	if err == nil {
+		err = c.Drop(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	standsAlone("after a change that was not begun,")
+
+	sh(t, "ip route replace default via 10.0.0.66")
+	if c, err = Take(t.Context(), h, next, settings()); err == nil {
+		err = c.Arm(t.Context())
+	}
+	var refusal *RefusedError
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "generation 7 started or stopped a hook and is watched") {
+		t.Errorf("while the gateway is lost: %v", err)
+	}
+	if c != nil {
+		if err := c.Drop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sh(t, "ip route replace default via 10.0.0.1")
+	standsAlone("after a change that was refused,")
+
+	if c, err = Take(t.Context(), h, next, settings()); err == nil {
+		err = c.Arm(t.Context())
+	}
+	if err != nil || watching(h) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Kept, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
+		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h), c.journal.Kept)
+	}
+	for way, until := range map[string]uint64{"stays": c.watchUntil(), "is undone": c.journal.WatchUS} {
+		w, err := c.journal.watched(t.Context(), h, until)
+		if err != nil || w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 8 {
+			t.Errorf("a change that %s is watched: %+v, %v", way, w, err)
+		}
+	}
+	c.change.Watch, c.journal.programs = 2*length, true
+	if got := c.watchUntil(); got <= first.UntilUS {
+		t.Errorf("a change with a hook is watched until %d, the earlier one until %d", got, first.UntilUS)
+	}
+	if err := c.Settle(t.Context(), nil); err != nil { // no systemd runs here, that would watch
+		t.Fatal(err)
+	}
+	unchanged(t, was)
 }

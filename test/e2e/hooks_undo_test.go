@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,11 @@ func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publis
 	}
 }
 
+// slowHook runs it, and is up when it has ended.
+func slowHook(name string) string {
+	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      Type=oneshot\n      RemainAfterExit=yes\n      ExecStart=/bin/sh -e /srv/lab-does\n", name)
+}
+
 // hookThat runs a script that is in the node, and stays.
 func hookThat(name string) string {
 	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      ExecStart=/bin/sh -c \"/bin/sh -e /srv/lab-does && exec sleep infinity\"\n", name)
@@ -80,7 +86,7 @@ func hookThat(name string) string {
 // What a hook does to the node's network and units, and no document names, is taken back with the hook.
 // The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/around.go; pkg/host/ruleset_restore.go, netstate_came.go, units_all.go.
+// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold); pkg/host/ruleset_restore.go, netstate_came.go, units_all.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -93,8 +99,9 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	units := func() string {
 		return n.Shell(ctx, "systemctl is-active lab-a lab-b lab-c@x; systemctl is-enabled lab-a lab-b")
 	}
-	const cutsOff = "\nip link set host0 down\n"
+	const cutsOff, slow = "\nip link set host0 down\n", "on its way up, later than probes are asked of others"
 	for i, c := range []struct{ name, does string }{
+		{slow, "sleep 4; ip link set host0 down"},
 		{"the uplink goes down", "ip link set host0 down"},
 		{"the addresses go", "ip addr flush dev host0"},
 		{"an address of the server's", "ip addr add " + serverAddress + "/32 dev lo"},
@@ -110,7 +117,11 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n.Write("/srv/lab-does", c.does+"\n", 0o755)
 			before, running := n.Snapshot(), units()
-			publish("watch: 0s", hookThat(fmt.Sprintf("lab-hook%d", i)))
+			hook := hookThat
+			if c.name == slow {
+				hook = slowHook
+			}
+			publish("watch: 0s", hook(fmt.Sprintf("lab-hook%d", i)))
 			res := n.Run(ctx, "netwright", "--once")
 			verdict := n.Shell(ctx, "cat /var/lib/netwright/checkpoint/verdict.json || true")
 			if res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || strings.Contains(verdict, `"left"`) {
@@ -131,25 +142,29 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	}
 }
 
-// A hook that breaks the network when its change was found good long ago is taken back too, while it is
-// watched: by a process of its own, for a run that has ended. Nothing is left of a watch that is over.
+// A hook that breaks the network when its change was found good long ago is taken back too, while it is watched: by a process of its own, for a run that has
+// ended, for a daemon that was killed, for a change that somebody confirmed, and when another change came meanwhile. The first time that may have been an outage, the second time it is bad. Nothing is
+// left of a watch that is over.
 //
-// The lines that keep it: pkg/checkpoint/watch.go; pkg/agent/guard.go, Undo.
+// The lines that keep it: pkg/checkpoint/watch.go, all of it; arm.go, Take (WatchUS); verdict.go, judge (Watched); pkg/agent/guard.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f, n, publish := hookNode(t, "9s")
 	reaches := witness(t, f, n)
-	const kept = "ls /var/lib/netwright/checkpoint; systemctl list-units --all --plain --no-legend 'netwright-watch*' 'netwright-undo-now*'"
-
+	const (
+		dir  = "/var/lib/netwright/checkpoint/"
+		kept = "ls " + dir + "; systemctl list-units --all --plain --no-legend 'netwright-watch*' 'netwright-undo-now*'"
+		late = "{ until test -e /run/lab-go; do sleep 0.2; done; nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'; touch /run/lab-cut; } &\n"
+	)
 	n.Write("/srv/lab-does", "true\n", 0o755)
 	publish("watch: 6s", hookThat("lab-quiet"))
 	n.Must(ctx, "netwright", "--once")
 	if got := n.Shell(ctx, kept); !strings.Contains(got, "watch.json") || strings.Contains(got, "journal.json") {
 		t.Errorf("it is not watched: %s", got)
 	}
-	until(t, n, "the watch is over", "test ! -e /var/lib/netwright/checkpoint/watch.json && ! systemctl is-active -q netwright-watch.service")
+	until(t, n, "the watch is over", "test ! -e "+dir+"watch.json && ! systemctl is-active -q netwright-watch.service")
 	if got := n.Shell(ctx, kept); got != "" {
 		t.Errorf("left of the watch: %s", got)
 	}
@@ -159,40 +174,100 @@ func TestAHookIsWatched(t *testing.T) {
 		t.Errorf("it is watched: %s", got)
 	}
 
-	for _, fate := range []string{"alive", "killed"} {
+	n.Write("/srv/lab-does", late, 0o755)
+	const forgotten = `sed -i 's/"at":"[^"]*"/"at":"2020-01-01T00:00:00Z"/' ` + dir + "verdict.json" // the pause is over
+	for _, c := range []struct {
+		name  string
+		begin func()
+		then  func() // while it is watched
+		bad   bool
+	}{
+		{"first", func() {
+			publish("watch: 1m", hookThat("lab-late"))
+			n.Must(ctx, "netwright", "--once")
+		}, func() {
+			if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "is watched until ") {
+				t.Errorf("history:\n%s", out)
+			}
+		}, false},
+		{"again, and the watch is killed", func() {
+			if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "is tried again after") {
+				t.Errorf("at once: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+			}
+			n.Shell(ctx, forgotten)
+			n.Must(ctx, "netwright", "--once")
+		}, func() {
+			until(t, n, "the watch runs", "systemctl is-active -q netwright-watch.service")
+			n.Shell(ctx, "systemctl kill --signal=KILL netwright-watch.service")
+		}, true},
+		{"a daemon that is killed", func() {
+			publish("watch: 1m", hookThat("lab-daemon"))
+			n.Must(ctx, "systemctl", "start", "netwright-agent")
+			until(t, n, "it is watched", "test -e "+dir+"watch.json && netwright history | grep -q 'is watched until'")
+		}, func() {
+			n.Shell(ctx, "systemctl kill --signal=KILL netwright-agent; systemctl stop netwright-agent")
+		}, false},
+		{"a change that somebody confirmed", func() {
+			publish("watch: 1m", hookThat("lab-confirmed"))
+			n.Must(ctx, "netwright", "--once", "--confirm", "10m")
+			n.Must(ctx, "systemd-run", "--quiet", "--scope", "--unit=session-7.scope", "netwright", "confirm")
+		}, func() {
+			if got := n.Shell(ctx, kept); !strings.Contains(got, "watch.json") || strings.Contains(got, "journal.json") || strings.Contains(got, "unconfirmed") {
+				t.Errorf("it is not watched: %s", got)
+			}
+		}, false},
+		{"another change comes meanwhile", func() {
+			publish("watch: 1m", hookThat("lab-more"))
+			n.Must(ctx, "netwright", "--once")
+		}, nil, false},
+	} {
 		before := n.Snapshot()
-		n.Write("/srv/lab-does", "{ sleep 20; nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'; touch /run/lab-cut; } &\n", 0o755)
-		publish("watch: 1m", hookThat("lab-late-"+fate))
-		n.Must(ctx, "netwright", "--once")
-		if err := reaches(); err != nil {
-			t.Fatalf("it was cut off before: %v", err)
+		c.begin()
+		if c.then == nil {
+			before = n.Snapshot()
+			was := n.Read(dir + "watch.json")
+			publish("watch: 1m", hookThat("lab-more")+"  fileAssets:\n"+assetFile("/etc/lab-more", "more\n"))
+			n.Must(ctx, "netwright", "--once")
+			if now := n.Read(dir + "watch.json"); now == was || untilUS.FindString(now) != untilUS.FindString(was) || untilUS.FindString(was) == "" {
+				t.Errorf("%s: it was watched:\n%s\nand is:\n%s", c.name, untilUS.FindString(was), untilUS.FindString(now))
+			}
+		} else {
+			c.then()
 		}
+		if err := reaches(); err != nil {
+			t.Fatalf("%s: it was cut off before: %v", c.name, err)
+		}
+		n.Shell(ctx, "touch /run/lab-go")
 		until(t, n, "the hook acts", "test -e /run/lab-cut")
 		if err := reaches(); err == nil {
-			t.Error("the node can be reached")
+			t.Errorf("%s: the node can be reached", c.name)
 		}
-		if fate == "killed" {
-			n.Shell(ctx, "systemctl kill --signal=KILL netwright-watch.service")
-		}
-		until(t, n, "it is undone", "test -e /var/lib/netwright/checkpoint/verdict.json && test ! -e /var/lib/netwright/checkpoint/journal.json")
+		until(t, n, "it is undone", "grep -q '\"tries\":[1-9]' "+dir+"verdict.json && test ! -e "+dir+"journal.json && test ! -e "+dir+"watch.json")
 		until(t, n, "nobody watches", "! systemctl is-active -q netwright-watch.service")
 		idle(t, n)
 		if err := reaches(); err != nil {
-			t.Errorf("%s: the fabric does not reach the node: %v", fate, err)
+			t.Errorf("%s: the fabric does not reach the node: %v", c.name, err)
 		}
-		verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
-		if !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, "ping:"+node.Gateway6) {
-			t.Errorf("%s: verdict %s", fate, verdict)
+		verdict := n.Read(dir + "verdict.json")
+		if strings.Contains(verdict, `"bad":true`) != c.bad || !strings.Contains(verdict, "ping:"+node.Gateway6) {
+			t.Errorf("%s: verdict %s", c.name, verdict)
 		}
 		if left := lasting(before, n.Snapshot()); len(left) > 0 {
-			t.Errorf("%s: not as before:\n%s", fate, strings.Join(left, "\n"))
+			t.Errorf("%s: not as before:\n%s", c.name, strings.Join(left, "\n"))
 		}
-		if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: ") {
-			t.Errorf("history:\n%s", out)
+		if out := n.Must(ctx, "netwright", "history"); strings.Contains(out, "undone: bad: ") != c.bad || strings.Contains(out, "is watched until ") {
+			t.Errorf("%s: history:\n%s", c.name, out)
+		}
+		n.Shell(ctx, "rm -f /run/lab-cut /run/lab-go")
+		if !c.bad {
+			continue
 		}
 		if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
 			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-		n.Shell(ctx, "rm -f /run/lab-cut /var/lib/netwright/checkpoint/verdict.json")
+		n.Shell(ctx, "rm -f "+dir+"verdict.json /var/lib/netwright/undone.json")
 	}
 }
+
+// untilUS is when a watch ends.
+var untilUS = regexp.MustCompile(`"untilUS":\d+`)
