@@ -23,7 +23,7 @@ type heldSet struct {
 
 // target is what a pass works towards: what the store wants, or the revision that the node is held at. d may be nil
 // when it is held.
-func (p Pass) target(d *Desired, led *ledger.Ledger, r ledger.Reader) (*Desired, error) {
+func (p Pass) target(d *Desired, led *ledger.Ledger, v host.View) (*Desired, error) {
 	pin := led.Head().Held
 	switch {
 	case pin == nil && d == nil:
@@ -31,14 +31,15 @@ func (p Pass) target(d *Desired, led *ledger.Ledger, r ledger.Reader) (*Desired,
 	case pin == nil:
 		return d, nil
 	}
-	rev, err := ledger.ReadRevision(r, pin.Revision)
+	rev, err := ledger.ReadRevision(v, pin.Revision)
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; or let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
 	}
-	out, err := p.again(rev, r)
+	out, err := p.again(rev, v)
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
 	}
+	out.held.renew(v, led)
 	if d != nil {
 		out.Node.Drift = d.Node.Drift
 	}

@@ -153,9 +153,7 @@ func (c *custody) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool 
 	if e.Key.Kind() != tasks.KindFile || e.Parent {
 		return true
 	}
-	if e.Of != "" {
-		e.Task = c.led.Entries()[e.Of].Task
-	}
+	e.Task = c.taskOf(e)
 	t, err := rebuildEntry(v, e)
 	if err != nil || t == nil {
 		return false

@@ -133,7 +133,10 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 		return ledger.ReadRevision(r, number)
 	}
 	head := led.Head()
-	if head.Held == nil && head.Former != 0 && head.Former != head.Current { // a held node goes on backwards, and not to what it was rolled back from
+	switch {
+	case head.Held != nil: // it goes on backwards; what it has may be numbered anew, with what was rotated since
+		head.Current = min(head.Current, head.Held.Revision)
+	case head.Former != 0 && head.Former != head.Current:
 		if rev, err := ledger.ReadRevision(r, head.Former); err == nil {
 			return rev, nil
 		}

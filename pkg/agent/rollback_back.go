@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
@@ -42,10 +42,8 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	if c.held == 0 || !e.Released {
 		return c.held != 0
 	}
-	if e.Of != "" {
-		e.Task = c.led.Entries()[e.Of].Task
-	}
-	if e.Task == nil {
+	task := c.taskOf(e)
+	if task == nil {
 		return false
 	}
 	if c.later == nil {
@@ -53,7 +51,7 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.held })
 	}
 	return slices.ContainsFunc(c.later, func(rev ledger.Revision) bool {
-		return slices.ContainsFunc(rev.Tasks, e.Task.Same)
+		return slices.ContainsFunc(rev.Tasks, task.Same)
 	})
 }
 
@@ -73,7 +71,7 @@ func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledge
 		return true, nil
 	}
 	back, err := restoration(v, e, restorer)
-	why := staysInRollback(v, e)
+	why := staysInRollback(v, e.Key, c.taskOf(e))
 	switch {
 	case why != "":
 	case c.altered(ctx, v, e, live):
@@ -97,26 +95,71 @@ func noBaseline(e ledger.Entry) bool {
 	return e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == ""
 }
 
+// taskOf is the task that looks after a key, as it is recorded; nil: it is not.
+func (c *custody) taskOf(e ledger.Entry) *tasks.Recorded {
+	if e.Of != "" {
+		return c.led.Entries()[e.Of].Task
+	}
+	return e.Task
+}
+
 // staysInRollback says why a rollback leaves a key although there was something else before; "": it
 // does not.
-func staysInRollback(v host.View, e ledger.Entry) string {
+func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	confs, programs := model.CNIDirs(&config.Node{}, v.Facts())
 	dirs := append([]string{confs, "/etc/cni/net.d", "/opt/cni/bin"}, programs...)
 	var recorded struct{ Secret bool }
 	kind := ""
-	if e.Task != nil {
-		kind = e.Task.Kind
-		_ = json.Unmarshal(e.Task.Params, &recorded) // kinds without the field have no secret
+	if task != nil {
+		kind = task.Kind
+		_ = json.Unmarshal(task.Params, &recorded) // kinds without the field have no secret
+	}
+	file := tasks.FileOf(key)
+	in := func(dir string) bool { // "": the runtime names none
+		return dir != "" && (file == dir || strings.HasPrefix(file, dir+"/"))
 	}
 	switch {
-	case tasks.Shared(e.Key):
+	case tasks.Shared(key):
 		return "others may rely on it"
-	case kind == tasks.KindArchive, slices.Contains(dirs, path.Dir(tasks.FileOf(e.Key))):
+	case kind == tasks.KindArchive, slices.ContainsFunc(dirs, in):
 		return "pods that live may need it, and what was in its place may no longer fit them"
-	case kind == tasks.KindCertificates, recorded.Secret:
+	case kind == tasks.KindCertificates, recorded.Secret && token(file, v):
 		return "it is renewed, and what was in its place may be good for nothing by now"
 	}
 	return ""
+}
+
+// token says of a secret file that Kubernetes' own programs read it: what is in it is rotated. Other
+// files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
+func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
+
+// renew puts what was rotated since into the set of a revision: certificates and tokens as the node
+// has them now. An old one may be good for nothing.
+func (s *heldSet) renew(v host.View, led *ledger.Ledger) {
+	for i, t := range s.recorded {
+		e, known := led.Entries()[t.Owns()[0]]
+		if !known || e.Released {
+			continue
+		}
+		now, err := rebuildEntry(v, e)
+		if err != nil {
+			continue // what the revision has is all that there is
+		}
+		switch was := t.(type) {
+		case tasks.CertificateSet:
+			now, ok := now.(tasks.CertificateSet)
+			same := ok && was.Source == now.Source && was.CommonName == now.CommonName
+			if same && was.Source == "" && slices.Equal(was.Owns(), now.Owns()) { // else see current
+				was.CA.PEM, was.Cert.PEM, was.Key.PEM = now.CA.PEM, now.Cert.PEM, now.Key.PEM
+				s.recorded[i] = was
+			}
+		case tasks.File:
+			if now, ok := now.(tasks.File); ok && was.Secret && now.Secret && token(was.Path, v) {
+				was.Content, was.Stored = now.Content, now.Stored
+				s.recorded[i] = was
+			}
+		}
+	}
 }
 
 // tasksBack are the restorations, in the order in which things were set.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
+	"github.com/netwright/netwright/test/pki"
 )
 
 // A rollback gives back what its revision did not have and a later one took: a file that was there
@@ -86,6 +88,94 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	}
 	if got := read(t, root, "/etc/hosts"); got != was["/etc/hosts"] {
 		t.Errorf("after a rollback to the revision that the node is at /etc/hosts is %q", got)
+	}
+}
+
+// What is renewed stays in a rollback, each file of a set, and so does what lies deeper in the
+// directory of CNI confs. The line that keeps it: rollback_back.go, taskOf and staysInRollback.
+func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	const kubeconfig, deep = "/etc/kubernetes/app.conf", "/etc/cni/net.d/multus.d/multus.kubeconfig"
+	ca := pki.New(t, "ca")
+	client := ca.Client("app")
+	set := tasks.CertificateSet{
+		Meta: tasks.Meta{From: "test", Secret: true}, Dir: "/etc/kubernetes/app",
+		CA:   tasks.CertFile{Name: "ca.crt", PEM: []byte(ca.PEM), Mode: 0o644},
+		Cert: tasks.CertFile{Name: "app.crt", PEM: []byte(client.Cert), Mode: 0o644},
+		Key:  tasks.CertFile{Name: "app.key", PEM: []byte(client.Key), Mode: 0o600},
+	}
+	token := file(kubeconfig, "token 2")
+	token.Secret = true
+	want := map[string]string{
+		set.Dir + "/ca.crt": ca.PEM, set.Dir + "/app.crt": client.Cert, set.Dir + "/app.key": client.Key,
+		kubeconfig: "token 2", deep: "ours",
+	}
+	for path := range want {
+		put(t, root, path, "old")
+	}
+	a := file("/etc/a", "1")
+	mustConverge(t, root, a)
+	mustConverge(t, root, a, set, token, file(deep, "ours"))
+	p, err := onRoot(root).Rollback(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range want {
+		if got := read(t, root, path); got != content {
+			t.Errorf("%s is %q, want %q", path, got, content)
+		}
+		if !strings.Contains(said(p), "file:"+path+" is not brought back: ") {
+			t.Errorf("it is not said of %s:\n%s", path, said(p))
+		}
+	}
+}
+
+// Nor does a rollback bring back an older certificate or token that its revision had: the node keeps
+// what it has. A file that is secret for another reason comes back, and so does a unit's.
+// The line that keeps it: rollback_back.go, renew and token; rollback.go, rollbackTo.
+func TestARollbackKeepsWhatWasRotated(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	const token, netplan, unit = "/etc/kubernetes/app.conf", "/etc/netplan/50.yaml", "/etc/systemd/system/x.service"
+	was := map[string]string{netplan: "theirs", unit: "theirs"}
+	for path, content := range was {
+		put(t, root, path, content)
+	}
+	set := func(client pki.Pair, ca string) tasks.Task {
+		return tasks.CertificateSet{
+			Meta: tasks.Meta{From: "test", Secret: true}, Dir: "/etc/app", CommonName: "app",
+			CA:   tasks.CertFile{Name: "ca.crt", PEM: []byte(ca), Mode: 0o644},
+			Cert: tasks.CertFile{Name: "app.crt", PEM: []byte(client.Cert), Mode: 0o644},
+			Key:  tasks.CertFile{Name: "app.key", PEM: []byte(client.Key), Mode: 0o600},
+		}
+	}
+	secret := func(path, content string) tasks.Task {
+		f := file(path, content)
+		f.Secret, f.Mode = true, 0o600
+		return f
+	}
+	a, b := pki.New(t, "a"), pki.New(t, "b")
+	first, second := a.Client("app"), b.Client("app")
+	mustConverge(t, root, file("/etc/a", "0"), set(first, a.PEM), secret(token, "1"))
+	mustConverge(t, root, file("/etc/a", "1"), set(first, a.PEM), secret(token, "1"))
+	taken := tasks.Unit{Meta: tasks.Meta{From: "test", Secret: true}, Name: "x.service", Content: []byte("ours")}
+	mustConverge(t, root, file("/etc/a", "2"), set(second, b.PEM), secret(token, "2"), secret(netplan, "ours"), taken, tasks.EffectOf(tasks.DaemonReload))
+	want := map[string]string{"/etc/app/ca.crt": b.PEM, "/etc/app/app.crt": second.Cert, "/etc/app/app.key": second.Key, token: "2"}
+	maps.Copy(want, was)
+	for n, content := range []string{"1", "0"} { // twice: a held node goes on backwards
+		want["/etc/a"] = content
+		if _, err := onRoot(root).Rollback(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		for path, content := range want {
+			if got := read(t, root, path); got != content {
+				t.Errorf("after rollback %d %s is %q, want %q", n+1, path, got, content)
+			}
+		}
+		if p, err := onRoot(root).Converge(t.Context(), nil); err != nil || p.Summary.Changes() > 0 {
+			t.Errorf("the pass after rollback %d: %v\n%s", n+1, err, said(p))
+		}
 	}
 }
 
