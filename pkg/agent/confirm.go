@@ -184,16 +184,16 @@ func (p Pass) MayConfirm(ctx context.Context) error {
 }
 
 // Confirm keeps the change that awaits it, for whom [Pass.MayConfirm] lets. It says what is kept.
-// That the pass cannot be brought to its end then is no error: the next one goes on with it.
+// That not all of the pass can be brought to its end then is no error: the next one goes on with it.
 func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 	p.confirms = true
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		j, err := checkpoint.Confirm(ctx, h)
-		if err != nil {
+		if j == nil {
 			return nil, err
 		}
 		kept = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation)
-		if err := p.complete(ctx, j.Awaits.Set, h, led); err != nil {
+		if err := errors.Join(err, p.complete(ctx, j.Awaits.Set, h, led)); err != nil {
 			kept += "; the next pass goes on: " + oneLine(err)
 		}
 		return nil, nil

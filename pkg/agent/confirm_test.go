@@ -140,6 +140,24 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 	}
 }
 
+// What cannot be taken away around a change that was confirmed takes nothing back: it is kept, and
+// that is what its person hears. The lines that keep it: awaits.go, Confirm; confirm.go, Confirm.
+func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
+	inTheWay := checkpoint.Dir + "/agent/x" // where the copy of the program was
+	put(t, root, inTheWay, "")
+	kept, err := onRoot(root).Confirm(t.Context())
+	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
+		t.Errorf("%q, %v", kept, err)
+	}
+	if h, err := onRoot(root).History(); err != nil || h.Awaits != nil || h.Current != 2 || read(t, root, "/etc/a") != "2" {
+		t.Errorf("history: %v, %+v", err, h)
+	}
+}
+
 // Only who came in after the change may confirm it. The line that keeps it: confirm.go, MayConfirm.
 func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root

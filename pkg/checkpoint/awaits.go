@@ -80,8 +80,8 @@ func Unconfirmed(r Reader) (*Journal, error) {
 var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent history` lists what was undone")
 
 // Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a
-// pass. Killed before it ends, the change is kept if the journal is gone, and the next pass does
-// the rest.
+// pass. The change is kept once the journal is gone; what stands around it the next pass takes away,
+// should this one be killed or fail. Such an error comes with the journal.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	j, err := Unconfirmed(h)
 	if err != nil {
@@ -90,10 +90,11 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	if j == nil {
 		return nil, ErrNothingAwaits
 	}
-	if err := j.keepChange(ctx, h, j.Awaits.WatchUS, "", nil); err != nil {
-		return nil, err
+	err = j.keepChange(ctx, h, j.Awaits.WatchUS, "", nil)
+	if still, unread := Pending(h); still != nil || unread != nil {
+		return nil, errors.Join(err, unread)
 	}
-	return j, nil
+	return j, err
 }
 
 // mayBeConfirmed says that nobody undoes the change yet.
