@@ -114,7 +114,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}
-	if err := a.hooks.guard.before(ctx, c); err != nil {
+	if err := a.hooks.guard.before(ctx, t, c); err != nil {
 		return graph.Permanent(err)
 	}
 	a.done.put(key, c)

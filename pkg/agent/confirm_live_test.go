@@ -98,4 +98,12 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if err := plain.Undo(t.Context(), false); err != nil || read(t, "/", "/etc/kubernetes/new") != "2" {
 		t.Errorf("its undo: %v", err)
 	}
+
+	// What no undo takes back, members of an archive, is nothing to confirm: guard.go, before.
+	tools := archiveOf(&oneShelf{body: tarOf(t, "tool", "one")})
+	tools.Dir = "/var/lib/kubelet/tools"
+	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
+		!strings.Contains(said(p), "there is nothing to confirm") || read(t, "/", tools.Dir+"/tool") != "one" {
+		t.Errorf("members of an archive:\n%s", said(p))
+	}
 }

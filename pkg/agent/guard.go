@@ -124,8 +124,8 @@ func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err er
 
 // before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
-func (g *guard) before(ctx context.Context, c *tasks.Change) error {
-	if g == nil || !g.all && !unproved(c) {
+func (g *guard) before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
+	if g == nil || !unproved(c) && !(g.all && undone(t, c)) {
 		return nil
 	}
 	g.once.Do(func() {
