@@ -19,11 +19,11 @@ import (
 // cordonTime bounds what cordon and uncordon may take: an API that does not answer does not hold a switch up.
 const cordonTime = 10 * time.Second
 
-// cordon makes the node unschedulable before pods lose their network, if the API lets us: its error is a note of the plan, and the switch goes
-// on. That the node is owed an uncordon is written down first.
-func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) error {
+// cordon makes the node unschedulable before pods lose their network, if the API lets us: an error is a note of the plan, and the switch goes
+// on. That the node is owed an uncordon is written down first. It is called once, when the switch begins.
+func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 	if p.API == nil || !p.live() || r.desired.Node.Name == "" || !r.sw.begins() || r.sw.Safe {
-		return nil
+		return
 	}
 	learnt := r.learnt
 	if learnt.Node != r.desired.Node.Name {
@@ -45,7 +45,6 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) error {
 			p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
 		}
 	}
-	return err
 }
 
 // uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed. What fails is tried again in the next pass.

@@ -23,6 +23,7 @@ type guard struct {
 	point *checkpoint.Checkpoint
 	all   bool                    // also of changes that are proved harmless
 	end   context.CancelCauseFunc // of the run
+	begun func()                  // hears that it is armed, before the first change; nil: nobody does
 
 	once  sync.Once
 	armed bool
@@ -131,6 +132,9 @@ func (g *guard) before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 	g.once.Do(func() {
 		if g.err = g.point.Arm(ctx); g.err == nil {
 			g.armed = true
+			if g.begun != nil {
+				g.begun()
+			}
 			g.limit = time.AfterFunc(g.point.Limit(), func() { g.end(errTooLong) })
 		}
 	})

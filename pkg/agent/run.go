@@ -194,9 +194,6 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 			return notApplied(before, why), why
 		}
 	}
-	if p.cordon(ctx, h, r) != nil {
-		before = r.report(report.Planned) // it says so
-	}
 	if p.Hooks.OnPlan != nil {
 		p.Hooks.OnPlan(before)
 	}
@@ -210,6 +207,9 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		return before, err
 	}
 	p.Hooks.guard = guard
+	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
+		guard.begun = func() { p.cordon(whole, h, r) }
+	}
 	if err := r.custody.intend(ctx, h, r.changes, r.removals.any()); err != nil {
 		return before, errors.Join(err, guard.settle(ctx, nil))
 	}
