@@ -44,7 +44,11 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 		u.LetGo = "the boot"
 	}
 	if u.LetGo != "" {
-		return d, ledger.SaveUpdate(ctx, h, &u)
+		err := ledger.SaveUpdate(ctx, h, &u)
+		if err != nil && p.TakeNow == "" {
+			return p.inForce(ctx, d, good, unnoted(&u, err), h, led)
+		}
+		return d, err
 	}
 	d.planned(h, p.mayIssue())
 	r, err := p.begin(ctx, d, h, led)
@@ -54,13 +58,18 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	w := r.weigh(&u, time.Now())
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
 		if err := ledger.SaveUpdate(ctx, h, &u); err != nil {
-			return nil, err
+			w = unnoted(&u, err)
 		}
 	}
 	if w == nil {
 		return d, nil
 	}
 	return p.inForce(ctx, d, good, w, h, led)
+}
+
+// unnoted is why a configuration waits of which cannot be written down that it is taken, or waits: for want of room. What is in force is kept right meanwhile.
+func unnoted(u *ledger.Update, err error) *report.Waiting {
+	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + oneLine(err)}
 }
 
 // waitAgain takes back that a person let a configuration go, since his pass ended with an error: what it did not do is not done later without him.

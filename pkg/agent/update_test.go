@@ -105,6 +105,50 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	})
 }
 
+// A configuration of which cannot be written down that it is taken holds nothing up: what is in force
+// is kept right, READY is said, and a person's word for it is an error without a later effect.
+// The lines that keep it: update.go, taking and unnoted.
+func TestWhatCannotBeNotedWaits(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {})
+	publish(t, "{splay: 0s}", "two")
+	put(t, b.root, ledger.Dir+"/update.json/in/the-way", "")
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		if n := b.manager.count("ready"); n != 1 {
+			t.Errorf("READY was said %d times, want once", n)
+		}
+		put(t, b.root, "/etc/motd", "somebody's")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("what is in force is not kept right: %q", got)
+		}
+		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "it cannot be noted on this node: ") {
+			t.Errorf("the status says that %+v waits", w)
+		}
+		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := b.daemon.Pass
+		pass.TakeNow = "alice"
+		if _, err := pass.Converge(t.Context(), d); err == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Errorf("a person's word: %v", err)
+		}
+		if err := os.RemoveAll(filepath.Join(b.root, ledger.Dir, "update.json")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
+			t.Errorf("when it can be noted it is not taken: %q", got)
+		}
+	})
+}
+
 // A dry run shows what waits, and how the daemon sees it. It writes nothing.
 func TestADryRunForetellsTheWait(t *testing.T) {
 	b, publish := fleetNode(t)

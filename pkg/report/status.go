@@ -98,7 +98,7 @@ func (c Configuration) Age(now time.Time) time.Duration {
 type Waiting struct {
 	Generation int64     `json:"generation"`
 	Digest     string    `json:"digest"`
-	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace; "": it was undone
+	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace; "": it was undone, or not planned
 	Reason     string    `json:"reason"`
 	Until      time.Time `json:"until,omitzero"` // zero: until somebody says so
 }
