@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,9 @@ type progress struct {
 	live        bool
 	mu          sync.Mutex
 	since       map[graph.Key]time.Time
-	shown       bool // the plan was printed, or need not be
-	line        bool // a progress line stands on the terminal
+	shown       bool          // the plan was printed, or need not be
+	notes       []report.Note // those that were printed with it; nil: it was not
+	line        bool          // a progress line stands on the terminal
 	stop        chan struct{}
 	ended       chan struct{} // closed by the goroutine that draws
 	waited      string
@@ -39,7 +41,7 @@ func (p *progress) hooks() agent.Hooks {
 		OnPlan: func(plan *report.Plan) {
 			if p.f.text() && plan.Summary.Changes() > 0 {
 				_ = report.Text(p.s.out, plan, report.TextOptions{Color: isTerminal(p.s.out), Diffs: true})
-				p.shown = true
+				p.shown, p.notes = true, append([]report.Note{}, plan.Notes...)
 				p.begin()
 			}
 		},
@@ -122,11 +124,14 @@ func (p *progress) waiting(plan *report.Plan) {
 	}
 }
 
-// result prints what became of it: all, or after the plan only what needs a person.
+// result prints what became of it: all, or after the plan only what needs a person and what is new.
 func (p *progress) result(plan *report.Plan) error {
 	if !p.f.text() {
 		return p.f.data(p.s, plan)
 	}
 	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
+	if p.notes != nil {
+		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes), func(n report.Note) bool { return slices.Contains(p.notes, n) })
+	}
 	return report.Text(p.s.out, plan, opt)
 }

@@ -20,6 +20,7 @@ func TestProgress(t *testing.T) {
 		p.live = true // as on a terminal
 		h := p.hooks()
 		plan := &report.Plan{Steps: []report.Step{{Key: "file:/a", State: report.Planned, Items: []report.Item{{Key: "file:/a", Op: "+"}}}}}
+		plan.Notes = []report.Note{{Level: "info", Text: "known before"}}
 		plan.Finish(1)
 		h.OnPlan(plan)
 		h.OnStart("file:/quick")
@@ -32,8 +33,12 @@ func TestProgress(t *testing.T) {
 		if got := errOut.String(); !strings.Contains(got, "… file:/slow (1.5s)") || !strings.HasSuffix(got, "\r\x1b[K  … file:/slow: connection refused; trying again in 200ms\n") || strings.Contains(got, "quick") {
 			t.Errorf("%q", got)
 		}
+		plan.Notes = append(plan.Notes, report.Note{Level: "warning", Text: "it awaits its confirmation"})
 		if err := p.result(plan); err != nil {
 			t.Error(err)
+		}
+		if got := out.String(); strings.Count(got, "known before") != 1 || strings.Count(got, "warning: it awaits its confirmation") != 1 {
+			t.Errorf("a note is to be told once, also one that came with the end: %q", got)
 		}
 		if got := out.String(); strings.Count(got, "file:/a") != 1 || strings.Contains(got, "\x1b") {
 			t.Errorf("the plan is to be told once, and without colour where there is no terminal: %q", got)

@@ -62,7 +62,7 @@ func (t *statusText) troubles(s *Status) {
 		}
 	}
 	t.owed(s.Owed)
-	t.notes(&Plan{Notes: s.Notes})
+	t.notes(s.Notes)
 	t.gap()
 }
 

@@ -14,6 +14,8 @@ type TextOptions struct {
 	// Quiet leaves out what the plan before the run has said: the head, the
 	// changes, notes. What waits, what failed and the summary stay.
 	Quiet bool
+	// News are the notes that came since that plan, which Quiet does not leave out.
+	News []Note
 	// NoHeader leaves out which documents and which network it is about, where it is about none.
 	NoHeader bool
 }
@@ -41,7 +43,9 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 		t.changes(p)
 		t.groups(p, NotHere, dim)
 		t.groups(p, Ignored, dim)
-		t.notes(p)
+		t.notes(p.Notes)
+	} else {
+		t.notes(opt.News)
 	}
 	t.waits(p)
 	if len(p.AwaitingBoot) > 0 {
@@ -117,8 +121,8 @@ func (t *text) header(p *Plan) {
 }
 
 // notes writes what a person should know and that is no change.
-func (t *text) notes(p *Plan) {
-	for _, n := range p.Notes {
+func (t *text) notes(list []Note) {
+	for _, n := range list {
 		color, word := dim, "note"
 		switch n.Level {
 		case "warning":
