@@ -253,7 +253,8 @@ func isNoUnit(err error) bool {
 	switch e.Name {
 	case "org.freedesktop.systemd1.NoSuchUnit",
 		"org.freedesktop.DBus.Error.FileNotFound",
-		"System.Error.ENOENT":
+		"System.Error.ENOENT",
+		"System.Error.ELOOP": // its name is a symlink that leads in a circle
 		return true
 	}
 	return false
@@ -265,9 +266,10 @@ func explainUnit(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	switch e.Name {
-	case "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.DBus.Error.FileNotFound", "System.Error.ENOENT":
+	if isNoUnit(err) {
 		return fmt.Errorf("%w: %w", e, ErrNotExist)
+	}
+	switch e.Name {
 	case "org.freedesktop.systemd1.UnitMasked":
 		return fmt.Errorf("%w: unmask it first, `systemctl unmask`", e)
 	case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired":
