@@ -8,16 +8,18 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent left. Where that cannot be run either, the change is not made.
-// The lines that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService.
+// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent left, by the timer and at the boot. Where that cannot be run
+// either, the change is not made.
+// The lines that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService; systemd/netwright-undo.service, both lines of ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	t.Parallel() // it waits for the timer
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
 	s, good := goodStore(t)
-	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("3s")}}))
-	n.Shell(ctx, "mkdir -p /var/lib/netwright; mount -t tmpfs -o noexec,mode=700 x /var/lib/netwright; netwright --once || netwright --once")
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{
+		"/etc/netwright/agent.yaml": agentFile("3s"), "/etc/fstab": "/var/lib/netwright /var/lib/netwright none bind,noexec 0 0\n"}}))
+	n.Shell(ctx, "netwright --once || netwright --once; cp /bin/true /var/lib/netwright/true; ! /var/lib/netwright/true; rm /var/lib/netwright/true")
 	routes := n.Shell(ctx, "ip route; ip -6 route")
 	bad, made := badRoute(good)
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", bad, 0o644)
@@ -40,5 +42,16 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	idle(t, n)
 	if now := n.Shell(ctx, "ip route; ip -6 route"); now != routes {
 		t.Errorf("not as before:\n%s\nbefore:\n%s", now, routes)
+	}
+
+	n.Shell(ctx, "rm /var/lib/netwright/checkpoint/verdict.json")
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(bad, "  networking:", "  fileAssets:\n"+assetFile("/etc/late", "1\n")+"  networking:", 1), 0o644)
+	n.Start(ctx, "cutting", "netwright", "--once")
+	until(t, n, "the change is made again", made+" && test -e /etc/late && systemctl kill --signal=KILL cutting")
+	n.Kill()
+	n.Boot(ctx)
+	until(t, n, "the boot has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && test ! -e /etc/late")
+	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo"); !strings.Contains(log, "Failed at step EXEC") || strings.Count(log, "the change was undone") != 1 {
+		t.Errorf("who undid it at the boot:\n%s", log)
 	}
 }

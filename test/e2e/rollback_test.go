@@ -21,7 +21,8 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	n.Shell(ctx, "mkdir -p /var/lib/netwright; mount -t tmpfs -o size=160m,mode=700 x /var/lib/netwright; netwright --once || netwright --once")
 	const look = "cat /etc/hosts /proc/sys/net/ipv4/ip_default_ttl; stat -c '%a %U' /etc/hosts"
 	was := n.Shell(ctx, look)
-	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:",
+	const document = "/srv/netwright/" + cluster + "/cluster.yaml"
+	n.Write(document, strings.Replace(good, "  networking:",
 		"  sysctlParameters: [net.ipv4.ip_default_ttl=77]\n  fileAssets:\n"+assetFile("/etc/hosts", "127.0.0.1 localhost\n")+"  networking:", 1), 0o644)
 	n.Must(ctx, "netwright", "--once")
 	bad := n.Shell(ctx, look)
@@ -33,6 +34,13 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	if res := n.Run(ctx, "netwright", "rollback", "1"); res.Code != 1 {
 		t.Errorf("a rollback without room: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
+	// A newer generation that cannot be noted is said and left; kubelet may start: pkg/agent/update.go, unnoted.
+	second := n.Read(document)
+	n.Write(document, strings.Replace(second, "ttl=77", "ttl=78", 1), 0o644)
+	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*it cannot be noted on this node: .*no space'")
+	n.Must(ctx, "timeout", "60", "systemctl", "restart", "netwright-agent") // until READY
+	until(t, n, "the next daemon says so, too", "netwright status | grep -q 'it cannot be noted'")
+	n.Write(document, second, 0o644)
 	n.Shell(ctx, "rm /var/lib/netwright/full")
 	time.Sleep(3 * 5 * time.Second) // passes
 	if now, history := n.Shell(ctx, look), n.Must(ctx, "netwright", "history"); now != bad || strings.Contains(history, "held at") {
