@@ -79,7 +79,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
+	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
 	if w := watching(h); w == nil || w.over(h) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)

@@ -37,8 +37,9 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	}
 	undo := func(when, file string) {
 		t.Helper()
+		begun := time.Now()
 		v, err := Undo(t.Context(), h, settings())
-		if err != nil || v == nil || !v.Unconfirmed || v.Why != "nobody confirmed it within 1h0m0s" {
+		if err != nil || v == nil || !v.Unconfirmed || v.Awaits == nil || v.At.Before(begun) || v.Why != "nobody confirmed it within 1h0m0s" {
 			t.Fatalf("%s: %v, %+v", when, err, v)
 		}
 		if held := Held(h, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {

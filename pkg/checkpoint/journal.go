@@ -19,6 +19,7 @@ type Journal struct {
 	Version    int           `json:"version"`
 	Boot       string        `json:"boot"` // the boot in which the live state below was true
 	Process    host.Process  `json:"process"`
+	Taken      time.Duration `json:"taken,omitempty"` // when, as [host.Uptime] counts; 0: by an agent that did not say
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`

@@ -32,12 +32,12 @@ func onRoot(t *testing.T) (*host.Host, string) {
 }
 
 // Bad is only what the probes say after the undo; a store alone, and what is lost some time after the change, say it the second time. An undo that is done again is the same try.
-// The lines that keep it: verdict.go, judge (v.Bad, same).
+// The lines that keep it: verdict.go, judge (v.Bad, same); arm.go, Take (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
 	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
 	type undo struct {
-		pid       int
+		pid       int // and, in tens, which try of that process
 		failed    failures
 		recovered bool
 		bad       bool
@@ -54,12 +54,13 @@ func TestJudge(t *testing.T) {
 		"nobody looked":                          {{1, nil, false, false, 1}},
 		late:                                     {{1, failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, failures{other}, true, true, 2}},
 		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
+		"a daemon, which makes many tries":       {{1, failures{store}, true, false, 1}, {11, failures{store}, false, false, 2}, {21, failures{store}, true, true, 3}, {31, failures{store}, true, true, 4}},
 		"killed and done again, nothing fails":   {{1, failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := onRoot(t)
 			for i, u := range undos {
-				j := &Journal{Digest: "d", Generation: 3, Process: host.Process{PID: u.pid, Started: 1}, Watched: name == late}
+				j := &Journal{Digest: "d", Generation: 3, Process: host.Process{PID: u.pid % 10, Started: 1}, Taken: time.Duration(u.pid / 10), Watched: name == late}
 				v, err := j.judge(t.Context(), h, u.failed, u.recovered, u.failed.String())
 				if err != nil || v.Bad != u.bad || v.Tries != u.tries || name == late && v.Why == "" {
 					t.Errorf("undo %d: %v, bad %v after %d tries, want %v after %d", i+1, err, v.Bad, v.Tries, u.bad, u.tries)

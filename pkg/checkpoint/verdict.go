@@ -20,8 +20,9 @@ type Verdict struct {
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
 	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
-	// Process made the change: an undo that was killed and is done again is the same try.
-	Process host.Process `json:"process"`
+	// Process made the change, and Taken is when: an undo that was killed and is done again is the same try. A daemon makes many.
+	Process host.Process  `json:"process"`
+	Taken   time.Duration `json:"taken,omitempty"`
 	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as nobody asks for it again.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Awaits is what it awaited then; for who keeps the books.
@@ -104,9 +105,9 @@ func lastVerdict(r Reader) *Verdict {
 // A store that failed alone may have had its own outage and come back just
 // then, and so may the network some time after the change: that bans a generation only the second time.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
-	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process}
+	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process, Taken: j.Taken}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
-		switch same := last.Process == j.Process; {
+		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
 			last.Awaits = j.Awaits
 			return *last, nil
