@@ -27,7 +27,7 @@ const vendorFile = "/sys/class/dmi/id/sys_vendor"
 var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubelet.conf"}
 
 // candidates are the probes that are worth trying where the user names none:
-// the next hops of the default routes, the name servers, the API server and the instance's metadata.
+// the default routes and their next hops, the name servers, the API server and the instance's metadata.
 //
 // Of a route with several next hops (ECMP) each is probed as a single gateway is, and each that answered before must answer after the change: the kernel goes on sending
 // its share of the flows to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off from half of the world.
@@ -44,6 +44,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		}
 	}
 	for _, r := range routes {
+		add(Probe(routeProbe + ":" + r.Dst.String()))
 		if !r.Gateway.IsValid() {
 			continue
 		}

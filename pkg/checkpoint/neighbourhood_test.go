@@ -125,7 +125,7 @@ var echoes = Means{
 
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
 // not each; the gateway, of full size too. The lines that keep it: around.go, askNeighbours, askFull
-// and tryAny; candidates.go, candidates (fullSize).
+// and tryAny; candidates.go, candidates (fullSize and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return
@@ -157,7 +157,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 		t.Fatal(err)
 	}
 	want := []Probe{
-		"neighbour:up0/192.0.2.1", "ping:192.0.2.1", "full:up0/192.0.2.1",
+		"route:0.0.0.0/0", "neighbour:up0/192.0.2.1", "ping:192.0.2.1", "full:up0/192.0.2.1",
 		"any:neighbour:up0/2001:db8::1 neighbour:up0/2001:db8::3", "any:full:up0/2001:db8::1 full:up0/2001:db8::3",
 	}
 	if !slices.Equal(j.Probes, want) {
@@ -173,13 +173,15 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	there.Run("ip", "addr", "del", "2001:db8::1/64", "dev", "gw")
 	after("one of the neighbours went")
 	sh(t, "ip link set up0 mtu 9000") // and nobody else's
-	after("packets are larger than the network carries", want[2], want[4])
+	after("packets are larger than the network carries", want[3], want[5])
 	sh(t, "ip link set up0 mtu 1500")
 	after("they are not any more")
 	sh(t, "ip -6 addr del 2001:db8::2/64 dev up0")
-	after("the address went", want[4])
+	after("the address went", want[5])
 	sh(t, "ip addr add 2001:db8::2/64 dev up0 nodad")
 	after("the address is there")
 	sh(t, "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6")
-	after("the family went", want[3], want[4])
+	after("the family went", want[4], want[5])
+	sh(t, "ip route del default")
+	after("the default route went", want[0], want[4], want[5])
 }

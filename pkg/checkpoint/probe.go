@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 // Probe is one thing that must go on working, as "kind:what":
 //
+//	route:0.0.0.0/0           there is a default route, of the main table
 //	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
 //	ping:10.0.0.1             it answers an ICMP echo
 //	tcp:10.0.0.1:443          it accepts a connection
@@ -33,6 +35,7 @@ type Probe string
 
 // Kinds of probes.
 const (
+	routeProbe     = "route"
 	neighbourProbe = "neighbour"
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
@@ -72,6 +75,8 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 	defer cancel()
 	kind, what, _ := strings.Cut(string(p), ":")
 	switch kind {
+	case routeProbe:
+		return askRoute(ctx, h, what)
 	case neighbourProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
@@ -121,6 +126,15 @@ var (
 	errNoAnswer = errors.New("no answer")
 	errNoMeans  = errors.New("nobody here can try it")
 )
+
+// askRoute passes if there is a default route. Where it is gone the gateway answers as before, and nobody sends it anything.
+func askRoute(ctx context.Context, h *host.Host, dst string) error {
+	routes, err := h.DefaultRoutes(ctx)
+	if err == nil && !slices.ContainsFunc(routes, func(r host.Route) bool { return r.Dst.String() == dst }) {
+		err = errors.New("there is none any more")
+	}
+	return err
+}
 
 // askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever: nothing is told to the server, and what counts is that bytes
 // come through. A handshake alone succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full packets are lost.

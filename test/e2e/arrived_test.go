@@ -8,10 +8,10 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. The old ones go
-// on answering here. ip and cat judge.
+// What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. A default route
+// that was there must be. The old ones go on answering here. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/arrived.go, newHops and newServers.
+// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -26,7 +26,8 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 		"/etc/resolv.conf":          "nameserver " + dnsAddress + "\n",
 	}}))
 	uplink := func(gateway string) string {
-		return networkFile("05-uplink.network", "[Match]\nName=host0\n[Network]\nAddress=10.77.0.11/24\nGateway="+gateway+"\n")
+		return networkFile("05-uplink.network", "[Match]\nName=host0\n[Network]\nIPv6AcceptRA=no\n"+
+			"Address=10.77.0.11/24\nAddress=fd00:77::11/64\nGateway="+node.Gateway6+"\n"+gateway)
 	}
 	servers := func(addresses ...string) string {
 		return "  fileAssets:\n" + assetFile("/etc/resolv.conf", "nameserver "+strings.Join(addresses, "\nnameserver ")+"\n")
@@ -38,12 +39,17 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 		undone      string // by this probe; "": it stays
 		check       func(t *testing.T)
 	}{
-		{name: "a gateway that nobody has", files: uplink("10.77.0.99"), undone: "neighbour:host0/10.77.0.99 (", check: func(t *testing.T) {
+		{name: "a gateway that nobody has", files: uplink("Gateway=10.77.0.99\n"), undone: "neighbour:host0/10.77.0.99 (", check: func(t *testing.T) {
 			if now := gateway(); !strings.Contains(now, "via "+node.Gateway4+" ") || strings.Contains(now, "10.77.0.99") {
 				t.Errorf("after the undo: %s", now)
 			}
 		}},
-		{name: "another gateway that answers", files: uplink(serverAddress), check: func(t *testing.T) {
+		{name: "no gateway any more", files: uplink(""), undone: "route:0.0.0.0/0 (", check: func(t *testing.T) {
+			if now := gateway(); !strings.Contains(now, "via "+node.Gateway4+" ") {
+				t.Errorf("after the undo: %s", now)
+			}
+		}},
+		{name: "another gateway that answers", files: uplink("Gateway=" + serverAddress + "\n"), check: func(t *testing.T) {
 			if now := gateway(); !strings.Contains(now, "via "+serverAddress+" ") {
 				t.Errorf("after the change: %s", now)
 			}

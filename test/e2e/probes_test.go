@@ -98,7 +98,7 @@ func TestDefaultProbes(t *testing.T) {
 		{probe: "tcp:" + serverAddress + ":" + serverPort, edit: evil(serverAddress + "/30")},
 		{probe: "dns:" + dnsAddress, edit: evil(dnsAddress + "/30")},
 		{probe: "ping:" + node.Gateway4, drop: node.Gateway4 + "/32", also: "full:host0/" + node.Gateway4},
-		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}},
+		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, also: "route:::/0"},
 		{probe: "tcp:" + metadataAddress + ":80", drop: metadataAddress + "/32"},
 	} {
 		t.Run(c.probe, func(t *testing.T) {
