@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -48,19 +52,59 @@ func undoCommand(s streams) *cobra.Command {
 	return cmd
 }
 
+// wholeAnswer is how much of an answer has to come through where there is as much, in bytes: more than fits into what either side keeps of a connection that
+// nothing comes through.
+const wholeAnswer = 64 << 10
+
+// askStore reads a snapshot over a new connection, and where that is little, a file besides. Who the node is to a server, and whom it believes, is in
+// the agent's own file, which a probe does not need: a refusal came over the network too.
+func askStore(ctx context.Context, location, cluster string) error {
+	store, err := statestore.Open(location, cluster, statestore.Options{Kubernetes: kubernetes.Options{Options: kube.Options{Alone: true}}})
+	if err != nil {
+		return err
+	}
+	remote := strings.Contains(location, "://")
+	answered := func(err error) error {
+		if remote && !graph.IsTransient(err) {
+			return nil
+		}
+		return err
+	}
+	snap, err := store.Fetch(ctx, statestore.Revision{})
+	if err != nil || !remote || len(snap.Files) == 0 {
+		return answered(err)
+	}
+	left := int64(wholeAnswer)
+	for _, object := range snap.Objects {
+		left -= int64(len(object))
+	}
+	if left <= 0 {
+		return nil
+	}
+	file := slices.MaxFunc(snap.Files, func(a, b host.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
+	read := make(chan error, 1)
+	go func() {
+		_, err := file.Bytes() // within a bound of its own
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		return answered(err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // means are what a checkpoint's probes need of others.
 func means() checkpoint.Means {
 	return checkpoint.Means{
-		Store: func(ctx context.Context, location, cluster string) error {
-			store, err := statestore.Open(location, cluster, statestore.Options{})
+		Store: askStore,
+		API: func(ctx context.Context, kubeconfig string) error {
+			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, Alone: true})
 			if err != nil {
 				return err
 			}
-			// Who the node is to a server, and whom it believes, is in the agent's own file, which a probe does not need: a refusal came over the network too.
-			if _, err = store.Fetch(ctx, statestore.Revision{}); strings.Contains(location, "://") && !graph.IsTransient(err) {
-				return nil
-			}
-			return err
+			return client.Answer(ctx, wholeAnswer)
 		},
 		Ping: func(ctx context.Context, to netip.Addr) error {
 			_, err := verify.Ping(ctx, "", to)

@@ -64,6 +64,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			if address := apiServer(conf); address != "" {
 				add(Probe(tcpProbe + ":" + address))
 				add(Probe(httpsProbe + ":" + address))
+				add(Probe(apiProbe + ":" + path))
 			}
 			break
 		}

@@ -73,3 +73,27 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 		t.Errorf("with one dead from the start %q are held to, and %v fail", before, lost)
 	}
 }
+
+// The API server that kubelet speaks to is asked for a connection, for an answer to anybody, and for one to the node.
+// The lines that keep it: candidates.go, candidates (kubeconfigs) and apiServer.
+func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/var/lib") {
+		return
+	}
+	const kubeconfig = "/etc/kubernetes/kubelet.conf"
+	sh(t, "mkdir /etc/kubernetes; printf 'clusters:\\n- cluster:\\n    server: https://10.0.0.5:6443\\n' >"+kubeconfig)
+	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	all, err := candidates(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Probe{"tcp:10.0.0.5:6443", "https:10.0.0.5:6443", "api:" + kubeconfig} {
+		if !slices.Contains(all, want) {
+			t.Errorf("%q, want %s among them", all, want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ import (
 //	ping:10.0.0.1             it answers an ICMP echo
 //	tcp:10.0.0.1:443          it accepts a connection
 //	https:10.0.0.1:443        it gives a whole answer over a new connection, whatever it says
+//	api:/etc/kubernetes/kubelet.conf   the API server gives a whole answer to who asks by this kubeconfig
 //	dns:10.0.0.2              it answers a question
 //	store:s3://bucket/prefix cluster   the state store answers
 //	full:eth0/10.0.0.1        it answers an echo as large as the link carries, in one piece
@@ -40,6 +41,7 @@ const (
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
 	httpsProbe     = "https"
+	apiProbe       = "api"
 	dnsProbe       = "dns"
 	storeProbe     = "store"
 	fullProbe      = "full"
@@ -50,7 +52,9 @@ const (
 // Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
 type Means struct {
 	Store func(ctx context.Context, location, cluster string) error
-	Ping  func(ctx context.Context, to netip.Addr) error
+	// API reads an answer of the API server over a new connection: 64 KiB of it if there is as much.
+	API  func(ctx context.Context, kubeconfig string) error
+	Ping func(ctx context.Context, to netip.Addr) error
 	// Full sends an echo in a packet of so many bytes, which nobody may break up.
 	Full func(ctx context.Context, to netip.Addr, size int) error
 }
@@ -110,6 +114,11 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		return conn.Close()
 	case httpsProbe:
 		return askHTTPS(ctx, what)
+	case apiProbe:
+		if m.API == nil {
+			return errNoMeans
+		}
+		return m.API(ctx, what)
 	case dnsProbe:
 		return askDNS(ctx, what)
 	case storeProbe:
@@ -149,7 +158,9 @@ func askHTTPS(ctx context.Context, address string) error {
 		return err
 	}
 	defer answer.Body.Close() // nothing is kept
-	_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer))
+	if _, err = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer)); err == nil {
+		err = context.Cause(ctx) // a server may end an answer because its client goes
+	}
 	return err
 }
 

@@ -10,11 +10,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,6 +43,8 @@ type Options struct {
 	// OnlyFiles refuses credentials that a program has to be started for (a kubeconfig's exec), for a dry run.
 	OnlyFiles bool
 	Version   string // of the agent, for the server's audit log
+	// Alone gives the client connections of its own, for a probe; else all clients of one configuration share theirs, as do those whose credentials come from a program.
+	Alone bool
 }
 
 // Bounds of a request, so that a pass never hangs on an API that is gone.
@@ -46,6 +52,7 @@ const (
 	answerTime = 10 * time.Second // with all retries that the server asks for (Retry-After)
 	retries    = 3
 	pageSize   = 500 // objects of a list at a time
+	aloneIdle  = 5 * time.Second
 )
 
 // ErrCredentialProgram says that the credentials come from a program, which a dry run does not start.
@@ -73,7 +80,47 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	how.UserAgent = "netwright/" + o.Version
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
 	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	if o.Alone && how.ExecProvider == nil {
+		if err := alone(how); err != nil {
+			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
+		}
+	}
 	return connect(kubeconfig, how)
+}
+
+// alone makes a transport, which client-go would take from among those that it has.
+func alone(how *rest.Config) error {
+	settings, err := rest.TLSConfigFor(how)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(how.Host, "://") {
+		how.Host = "https://" + how.Host
+	}
+	how.Transport = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableCompression: true, IdleConnTimeout: aloneIdle,
+	}
+	how.TLSClientConfig = rest.TLSClientConfig{}
+	return nil
+}
+
+// description is the API's of itself: some 100 KiB, for everybody who is known to it.
+const description = "/openapi/v3/api/v1"
+
+// Answer reads an answer of the server, up to a limit in bytes. A refusal is an answer too. A checkpoint probes by it, and it may be retried.
+func (c *Client) Answer(ctx context.Context, limit int64) error {
+	body, err := c.core.Get().AbsPath(description).MaxRetries(0).Stream(ctx)
+	if said := apierrors.APIStatus(nil); errors.As(err, &said) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close() // nothing is kept
+	if _, err = io.Copy(io.Discard, io.LimitReader(body, limit)); err == nil {
+		err = context.Cause(ctx) // a server may end an answer because its client goes
+	}
+	return err
 }
 
 func connect(kubeconfig string, how *rest.Config) (*Client, error) {
