@@ -173,6 +173,17 @@ func (g *guard) proofs() []string {
 	return g.point.Proofs()
 }
 
+// warnings are what is amiss with a change that stayed.
+func (g *guard) warnings() (notes []report.Note) {
+	if g == nil {
+		return nil
+	}
+	for _, text := range g.point.Warnings() {
+		notes = append(notes, report.Note{Level: "warning", Text: text})
+	}
+	return notes
+}
+
 // heldBack says why the documents are not applied now, nil if they are.
 func (p Pass) heldBack(r checkpoint.Reader, d *Desired) error {
 	if why := p.verdict(r, d); why != nil {

@@ -25,6 +25,7 @@ type run struct {
 	pruning *pruning
 	notes   []model.Note
 	lives   []report.Note // of certificates that end
+	amiss   []report.Note // with the change, which stayed
 	graph   *graph.Graph[tasks.Task]
 	changes *changes
 	rep     graph.Report[tasks.Task]
@@ -148,7 +149,7 @@ func (r *run) report(changed report.State) *report.Plan {
 		p.Again = time.Now().Add(trialLook)
 	}
 	r.raise(p)
-	p.Notes = append(append(p.Notes, r.lives...), r.pruning.notes...)
+	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.notes)
 	for _, n := range r.trials.notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
@@ -244,6 +245,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return notApplied(before, err), errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}
+	r.amiss = guard.warnings()
 	failed, tried := r.trials.settle(whole, h, led)
 	fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)

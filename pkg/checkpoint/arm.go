@@ -61,6 +61,7 @@ type Checkpoint struct {
 	watched  int                        // how many of the journal's Kept are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
+	warnings []string
 }
 
 // How many windows each part may take: the change, once it began to be able
@@ -215,6 +216,9 @@ func (c *Checkpoint) Proofs() []string {
 	return names
 }
 
+// Warnings are what is amiss with a change that [Checkpoint.Settle] let stay, one line each.
+func (c *Checkpoint) Warnings() []string { return c.warnings }
+
 // ask finds the probes that pass now. The user's list takes the place of those that are found; the
 // store is always asked, and who manages the links.
 func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error) {
@@ -231,10 +235,13 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if err != nil {
 		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
-	j.Probes = passing(ctx, h, s.Means, append(probes, managed(h.Facts(), around.own())...))
+	probes = append(probes, managed(h.Facts(), around.own())...)
+	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
 		j.askNeighbours(ctx, h, s.Means, around.groups())
 	}
+	j.Stated = len(s.Probes) > 0
+	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })
 	return nil
 }
 

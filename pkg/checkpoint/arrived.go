@@ -14,6 +14,9 @@ import (
 // attempt tries what answered before the change, and what the change brought: next hops and name servers that the node did not have before were not there
 // to be asked then. Where the probes are the user's own, only these are asked: nobody knows then what else has to answer.
 func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
+	if j.Stated {
+		return attempt(ctx, h, m, j.Probes)
+	}
 	hops, err := j.newHops(ctx, h)
 	failed := attempt(ctx, h, m, append(slices.Clone(j.Probes), hops...))
 	if err != nil {
@@ -47,7 +50,7 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 }
 
 // newServers are failures if name servers answered before, none of these is named any more, and none of those that are named now answers. One that is
-// dead beside one that answers is no failure: the resolver asks the next (resolv.conf(5)).
+// dead beside one that answers is no failure: the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
 func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failures {
 	answered := func(p Probe) bool { return strings.HasPrefix(string(p), dnsProbe+":") }
 	if !slices.ContainsFunc(j.Probes, answered) {
@@ -64,10 +67,45 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 	if len(servers) == 0 {
 		return failures{{dnsProbe, errors.New("no name server is named any more")}}
 	}
-	if failed := attempt(ctx, h, m, servers); len(failed) == len(servers) {
-		return failed
+	failed := attempt(ctx, h, m, servers)
+	if len(failed) < len(servers) || slices.ContainsFunc(servers, func(p Probe) bool { return p.withKubelet(ctx, h) }) {
+		return nil
 	}
-	return nil
+	return failed
+}
+
+// withKubelet says that a name server is of the cluster, or of the link alone as its cache on each node is, and that kubelet, which starts what answers there, does
+// not run yet.
+func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
+	kubelet, server := h.Facts().Kubelet, p.target()
+	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
+		return false
+	}
+	u, err := h.Unit(ctx, kubelet.Unit)
+	return err != nil || u.Active != "active"
+}
+
+// warn says which name servers do not answer after the change that did not fail before it: since another one answers, or kubelet does not run yet, that is no failure.
+func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []string) {
+	if j.Stated {
+		return nil
+	}
+	var servers []Probe
+	for _, server := range resolvers(h) {
+		if p := Probe(dnsProbe + ":" + server); !slices.Contains(j.Probes, p) && !slices.Contains(j.silent, p) {
+			servers = append(servers, p)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	defer cancel()
+	for _, f := range attempt(ctx, h, m, servers) {
+		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it", f.probe.target(), f.err)
+		if f.probe.withKubelet(ctx, h) {
+			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.probe.target())
+		}
+		warnings = append(warnings, text)
+	}
+	return warnings
 }
 
 // hopProbe asks the next hop of a route.

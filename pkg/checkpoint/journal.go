@@ -41,11 +41,14 @@ type Journal struct {
 	Watched bool `json:"watched,omitempty"`
 	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in microseconds; 0: none was.
 	WatchUS uint64 `json:"watchUS,omitempty"`
+	// Stated says that the probes are the user's own: nobody knows what else has to answer after the change.
+	Stated bool `json:"stated,omitempty"`
 
 	scaffold
 	programs bool     // the change starts or stops some of which nobody knows what they do
 	contents int64    // bytes of Files
 	left     []string // what an undo could not bring back of Around
+	silent   []Probe  // that did not pass before
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }

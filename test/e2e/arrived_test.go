@@ -37,6 +37,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name, files string
 		undone      string // by this probe; "": it stays
+		warns       string // of what is no failure
 		check       func(t *testing.T)
 	}{
 		{name: "a gateway that nobody has", files: uplink("Gateway=10.77.0.99\n"), undone: "neighbour:host0/10.77.0.99 (", check: func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 				t.Errorf("after the undo: %s", now)
 			}
 		}},
-		{name: "a dead name server beside one that answers", files: servers("192.0.2.53", dnsAddress), check: func(t *testing.T) {
+		{name: "a dead name server beside one that answers", files: servers("192.0.2.53", dnsAddress), warns: "name server 192.0.2.53 does not answer", check: func(t *testing.T) {
 			if now := n.Read("/etc/resolv.conf"); !strings.Contains(now, "192.0.2.53") {
 				t.Errorf("after the change: %s", now)
 			}
@@ -72,10 +73,10 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 			}
 			n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
 			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
-			res := n.Run(ctx, "netwright", "--once")
+			res := n.Run(ctx, "netwright", "--once", "-o", "json")
 			switch {
-			case c.undone == "" && res.Code != 0:
-				t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+			case c.undone == "" && (res.Code != 0 || !strings.Contains(res.Stdout, c.warns)):
+				t.Errorf("exit %d, want a warning of %q\n%s%s", res.Code, c.warns, res.Stdout, res.Stderr)
 			case c.undone != "":
 				verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
 				if res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.undone) {
