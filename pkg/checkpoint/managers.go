@@ -23,8 +23,8 @@ func managed(f *host.Facts, own []host.Link) (out []Probe) {
 	return out
 }
 
-// askManager passes if a link's manager is done with it, or leaves it alone: a change may hand the
-// link to another, or take it away.
+// askManager passes if a link's manager is done with it, or leaves it alone as [leftAlone] allows, or
+// the link is gone: a change may take it away.
 func askManager(ctx context.Context, h *host.Host, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
 	setup, err := h.LinkSetup(ctx, manager, link)
@@ -33,10 +33,32 @@ func askManager(ctx context.Context, h *host.Host, what string) error {
 		return nil
 	case err != nil:
 		return err
-	case setup == host.SetupDone || setup == host.SetupNone:
+	case setup == host.SetupDone:
 		return nil
+	case setup == host.SetupNone:
+		return leftAlone(ctx, h, manager, link)
 	}
 	return fmt.Errorf("%s says of link %s: %s", manager, link, setup)
+}
+
+// leftAlone passes if a link that its manager leaves alone has another one, or no address that ends
+// when nobody renews it. Of IPv6 the kernel itself may be who does.
+func leftAlone(ctx context.Context, h *host.Host, manager, link string) error {
+	for _, other := range host.LinkManagers() {
+		if setup, err := h.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
+			return nil
+		}
+	}
+	addresses, err := h.Addresses(ctx, link)
+	if err != nil {
+		return err
+	}
+	for _, a := range addresses {
+		if a.Dynamic && a.Prefix.Addr().Is4() {
+			return fmt.Errorf("%s leaves link %s alone, and nobody renews %s", manager, link, a.Prefix)
+		}
+	}
+	return nil
 }
 
 // setUp has the managers of links set those up again that they are not done with after the undo,

@@ -16,6 +16,9 @@ const (
 	networkManager = "NetworkManager"
 )
 
+// LinkManagers are the programs that [Live.LinkSetup] knows.
+func LinkManagers() []string { return []string{networkd, networkManager} }
+
 // Setup is how far a link's manager says that it is with the link.
 type Setup string
 

@@ -11,7 +11,8 @@ import (
 // An undo leaves a link as its manager had it: networkd calls it configured, and not failed. So the
 // next file is acted on, and judged by what it does. networkctl and ip judge.
 //
-// The lines that keep it: pkg/checkpoint/restore.go, restore (setUp); pkg/host/managers.go, SetUpLink.
+// The lines that keep it: pkg/checkpoint/restore.go, restore (setUp); pkg/checkpoint/managers.go,
+// leftAlone; pkg/host/managers.go, SetUpLink.
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -24,12 +25,16 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	const addresses = "ip -o addr show host0 scope global | awk '{print $4}' | sort"
 	n.Shell(ctx, "netwright --once || netwright --once")
 	cut{networkd: true}.settled(t, n)
-	before := n.Shell(ctx, addresses)
-	for _, c := range []struct{ name, files string }{
-		{"the uplink becomes a port of a bridge", networkFile("05-br.netdev", "[NetDev]\nName=brx\nKind=bridge\n") +
+	for _, c := range []struct{ name, files, first, why string }{
+		{name: "the uplink becomes a port of a bridge", files: networkFile("05-br.netdev", "[NetDev]\nName=brx\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-host0.network", "[Match]\nName=host0\n[Network]\nBridge=brx\n")},
-		{"a wrong address", networkFile("05-host0.network", "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n")},
+		{name: "a wrong address", files: networkFile("05-host0.network", "[Match]\nName=host0\n[Network]\nAddress=192.0.2.7/24\n")},
+		{name: "nobody manages an uplink with a lease", files: networkFile("05-host0.network", "[Match]\nName=host0\n[Link]\nUnmanaged=yes\n"),
+			first: "ip addr add 10.77.0.55/24 dev host0 valid_lft 36000 preferred_lft 36000",
+			why:   "managed:systemd-networkd/host0 (systemd-networkd leaves link host0 alone, and nobody renews 10.77.0.55/24)"},
 	} {
+		n.Shell(ctx, c.first+"\ntrue")
+		before := n.Shell(ctx, addresses)
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
 		res := n.Run(ctx, "netwright", "--once")
 		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); res.Code != 1 || !strings.Contains(verdict, `"bad":true`) {
@@ -41,7 +46,7 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 		if now := n.Shell(ctx, addresses); now != before {
 			t.Errorf("%s: the addresses were %s and are %s", c.name, before, now)
 		}
-		if left := n.Shell(ctx, "ls /etc/systemd/network; ip -o link show type bridge"); strings.Contains(left, "05-") || strings.Contains(left, "brx") {
+		if left := n.Shell(ctx, "ls /etc/systemd/network; ip -o link show type bridge"); strings.Contains(left, "05-br") || strings.Contains(left, "05-host0") || strings.Contains(left, "brx") {
 			t.Errorf("%s: left of it: %s", c.name, left)
 		}
 	}
