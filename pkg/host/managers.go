@@ -118,22 +118,42 @@ func networkManagerSetup(ctx context.Context, link string) (setup Setup, err err
 		if err != nil {
 			return err
 		}
-		var v dbus.Variant
-		var state uint32
-		get := b.call(ctx, managerNM, device, properties+"Get", managerNM+".Device", "State")
-		if err := get.Store(&v); err != nil {
+		var state, flags uint32
+		if err := getNM(ctx, b, device, "Device", "State", &state); err != nil {
 			return err
 		}
-		if err := v.Store(&state); err != nil {
+		if setup = setupNM(state); setup != SetupDone {
+			return nil
+		}
+		var active dbus.ObjectPath
+		if err := getNM(ctx, b, device, "Device", "ActiveConnection", &active); err != nil {
 			return err
 		}
-		setup = setupNM(state)
+		if err := getNM(ctx, b, active, "Connection.Active", "StateFlags", &flags); err != nil {
+			return err
+		}
+		if flags&externalNM != 0 {
+			setup = SetupNone
+		}
 		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("ask NetworkManager of link %s: %w", link, err)
 	}
 	return setup, nil
+}
+
+// externalNM is of a connection that NetworkManager has made up for what others did to a link that
+// it does not set up (NMActivationStateFlags).
+const externalNM = 0x80
+
+// getNM reads a property of one of NetworkManager's objects.
+func getNM(ctx context.Context, b *bus, path dbus.ObjectPath, of, name string, to any) error {
+	var v dbus.Variant
+	if err := b.call(ctx, managerNM, path, properties+"Get", managerNM+"."+of, name).Store(&v); err != nil {
+		return err
+	}
+	return v.Store(to)
 }
 
 // setupNM says what a device's state means (NMDeviceState).

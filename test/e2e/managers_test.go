@@ -37,8 +37,8 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 		before := n.Shell(ctx, addresses)
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
 		res := n.Run(ctx, "netwright", "--once")
-		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); res.Code != 1 || !strings.Contains(verdict, `"bad":true`) {
-			t.Errorf("%s: exit %d, the verdict is %s\n%s%s", c.name, res.Code, verdict, res.Stdout, res.Stderr)
+		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.why) {
+			t.Errorf("%s: exit %d, the verdict is %s, want one with %q\n%s%s", c.name, res.Code, verdict, c.why, res.Stdout, res.Stderr)
 		}
 		if now := n.Must(ctx, "networkctl", "--no-legend", "list", "host0"); !strings.Contains(now, " configured") {
 			t.Errorf("%s: networkd says after the undo: %s", c.name, now)
@@ -74,7 +74,7 @@ func TestAnUndoActsThroughNetworkManager(t *testing.T) {
       ExecStart=/usr/bin/nmcli device disconnect host0
 `), 0o644)
 	res := n.Run(ctx, "netwright", "--once")
-	verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+	verdict := n.Run(ctx, "cat", "/var/lib/netwright/checkpoint/verdict.json").Stdout
 	for _, want := range []string{`"bad":true`, "managed:NetworkManager/host0 ("} {
 		if res.Code != 1 || !strings.Contains(verdict, want) {
 			t.Errorf("exit %d, the verdict is %s, want one with %s\n%s%s", res.Code, verdict, want, res.Stdout, res.Stderr)
