@@ -120,7 +120,7 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 		}
 		errs = append(errs, h.Remove(f.Path))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.SyncDirs(j.directories()...))...)
 }
 
 // directories are those that the files are in.

@@ -15,19 +15,34 @@ func (h *Host) RemoveDurably(name string) error {
 	if err := h.Remove(name); err != nil {
 		return err
 	}
-	name, err := clean("remove", name)
-	if err != nil {
-		return err
+	return h.SyncDirs(path.Dir(path.Clean(name)))
+}
+
+// SyncDirs makes durable what was removed from directories: no power cut brings it back. One that is
+// not there is success. It may be retried.
+func (h *Host) SyncDirs(names ...string) error {
+	var items []syncItem
+	defer func() {
+		for _, it := range items {
+			unix.Close(it.fd)
+		}
+	}()
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		name, err := clean("sync", name)
+		if err != nil {
+			return err
+		}
+		dir, err := h.files.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		switch {
+		case err == unix.ENOENT || err == unix.ENOTDIR:
+		case err != nil:
+			return explain("sync", name, err)
+		default:
+			items = append(items, syncItem{fd: dir, name: name})
+		}
 	}
-	dir, err := h.files.open(path.Dir(name), unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err == unix.ENOENT {
-		return nil
-	}
-	if err != nil {
-		return explain("remove", name, err)
-	}
-	defer unix.Close(dir)
-	return syncAll([]syncItem{{fd: dir, name: path.Dir(name)}})
+	return syncAll(items)
 }
 
 // RemoveTree removes a path with all that is below it, deepest first, and the paths in last after all others beside them; absence is
