@@ -181,22 +181,28 @@ func noteOf(b checkpoint.Boot) ledger.Boot {
 	}
 }
 
-// failedBoots says which tasks are not made, by their first key: a boot failed with them, and the
-// same is wanted still. Removals count too.
+// failedBoots says which tasks are not made, by their first key: a boot failed with them, and all that
+// it failed with is wanted still. Nobody knows which of it was bad, so without one of it the others
+// are made again. Removals count too.
 func (c *custody) failedBoots(v host.View, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	list, err := ledger.ReadBoots(v)
 	if err != nil {
 		return out
 	}
+	differs := func(k ledger.BootKey) bool {
+		rec, wanted := c.record(k.Key)
+		return wanted != (k.Task != nil) || wanted && !rec.Same(*k.Task)
+	}
 	for _, b := range list {
+		why := &BootFailedError{Boot: b}
+		// A clock that was set back must not hold it for years: many a boot has none that is right.
+		over := now.Before(b.Time) || !now.Before(why.retry())
+		if b.Outcome == string(checkpoint.Unsure) && over || slices.ContainsFunc(b.Keys, differs) {
+			continue
+		}
 		for _, k := range b.Keys {
-			rec, wanted := c.record(k.Key)
-			same := !wanted && k.Task == nil || wanted && k.Task != nil && rec.Same(*k.Task)
-			why := &BootFailedError{Boot: b}
-			if same && (b.Outcome != string(checkpoint.Unsure) || now.Before(why.retry())) {
-				out[k.Key] = graph.Permanent(why)
-			}
+			out[k.Key] = graph.Permanent(why)
 		}
 	}
 	return out
@@ -216,5 +222,5 @@ func (e *BootFailedError) Error() string {
 		return fmt.Sprintf("%s; the node was not reached without it either, so it may not have been the change; "+
 			"it is made again after %s", text, e.retry().UTC().Format(time.RFC3339))
 	}
-	return text + "; it is made again when the documents want something else here"
+	return text + "; it is made again when the documents want something else of what that boot had: " + report.Listed(e.Names)
 }

@@ -28,8 +28,8 @@ type Boot struct {
 	Names      []string  `json:"names,omitempty"` // files and units that had awaited it
 	Outcome    string    `json:"outcome"`
 	Why        string    `json:"why,omitempty"`
-	// Keys were brought back, and are not changed to the same again: for good after a bad boot,
-	// for a while where that is not known. Tries is how often that was so.
+	// Keys were brought back, and are not changed to the same again as long as all of them are wanted:
+	// for good after a bad boot, for a while where that is not known. Tries is how often that was so.
 	Keys  []BootKey `json:"keys,omitempty"`
 	Tries int       `json:"tries,omitempty"`
 }
@@ -68,8 +68,8 @@ func ReadBoots(r Reader) ([]Boot, error) {
 	return out, nil
 }
 
-// NoteBoot remembers a boot, durably, in the place of what was said of the same one. What is
-// known of its keys from earlier boots is of no use any more.
+// NoteBoot remembers a boot, durably, in the place of what was said of the same one. What earlier
+// boots failed with is of no use once one of it has met another boot.
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
 	list, _ := ReadBoots(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, b.Same)
@@ -79,9 +79,10 @@ func NoteBoot(ctx context.Context, w Host, b Boot) error {
 				b.Tries = max(b.Tries, list[i].Tries+1)
 			}
 		}
-		list[i].Keys = slices.DeleteFunc(list[i].Keys, func(o BootKey) bool {
-			return slices.Contains(b.Names, cmp.Or(tasks.FileOf(o.Key), o.Key.Name()))
-		})
+		met := func(o BootKey) bool { return slices.Contains(b.Names, cmp.Or(tasks.FileOf(o.Key), o.Key.Name())) }
+		if slices.ContainsFunc(list[i].Keys, met) {
+			list[i].Keys = nil
+		}
 	}
 	list = append(list, b)
 	for free := len(list) - keptBoots; free > 0; free-- {
