@@ -59,7 +59,9 @@ func (p Pass) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 		return firstOfImage(ctx, h, led, log)
 	}
 	p.Hooks.enter("boot")
-	return checkpoint.FirstBoot(ctx, h, log, bootBooks{led}, h.Reboot)
+	settings := p.Checkpoint
+	settings.Log = log
+	return checkpoint.FirstBoot(ctx, h, settings, bootBooks{led}, h.Reboot)
 }
 
 // firstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing

@@ -180,7 +180,7 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 		a = c.awaiting()
 		a.Keys, a.Files, a.Units = was.Keys, was.Files, was.Units
 	}
-	if a.Reach, err = lookReach(ctx, c.host, c.journal.Probes); err != nil {
+	if a.Reach, err = lookReach(ctx, c.host, c.settings.Means, c.journal.Probes); err != nil {
 		return err
 	}
 	return a.settle(ctx, c.host)

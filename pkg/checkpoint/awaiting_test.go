@@ -194,7 +194,7 @@ func TestFirstBoot(t *testing.T) {
 			sh(t, c.boot)
 			books := &shelf{t: t, manager: c.manager}
 			never := func(context.Context) error { t.Error("a reboot, which nobody allows"); return nil }
-			if err := FirstBoot(t.Context(), h, zap.NewNop(), books, never); err != nil {
+			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, never); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(books.said, c.want) {
@@ -244,7 +244,7 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		asked := 0
 		reboot := func(context.Context) error { asked++; return errKilled }
 		for killed := range map[bool]int{true: 2, false: 1}[helps] { // the same boot asks again
-			if err := FirstBoot(t.Context(), h, zap.NewNop(), books, reboot); !errors.Is(err, errKilled) || asked != killed+1 {
+			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); !errors.Is(err, errKilled) || asked != killed+1 {
 				t.Fatalf("no reboot was asked for: %v", err)
 			}
 		}
@@ -254,7 +254,7 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 			sh(t, "ip -n out link set up1 up")
 			want = "bad /etc/nw/a"
 		}
-		if err := FirstBoot(t.Context(), h, zap.NewNop(), books, reboot); err != nil {
+		if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); err != nil {
 			t.Fatal(err)
 		}
 		if last := books.said[len(books.said)-1]; last != want || record(t, h) != nil {
@@ -282,13 +282,52 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	sh(t, "ln -s a /etc/nw/link") // one was back
 	booted(t, h)
 	books := &shelf{t: t}
-	if err := FirstBoot(t.Context(), h, zap.NewNop(), books, h.Reboot); err != nil {
+	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Reboot); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`forget "/etc/nw/a"`, `forget "/etc/nw/link"`, "restored /etc/nw/a /etc/nw/link", "bad /etc/nw/a /etc/nw/link"}
 	if now, err := os.ReadFile("/etc/nw/a"); err != nil || string(now) != "was" || !slices.Equal(books.said, want) {
 		t.Errorf("the file is %q (%v), said %q", now, err, books.said)
 	}
+}
+
+// ARP is not enough: packets must get through as they did. One neighbour who answers no more, where
+// another does, is no evidence. The line that keeps it: reach.go, mute.
+func TestAPacketMustGetThrough(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	sh(t, "ip netns add more; ip link add more0 type veth peer name more1 netns more; ip addr add 10.1.0.2/24 dev more0; ip link set more0 up; "+
+		"ip -n more addr add 10.1.0.1/24 dev more1; ip -n more link set more1 up; ip route del default")
+	silent := map[string]bool{"10.1.0.77": true}
+	m := Means{Ping: func(_ context.Context, to netip.Addr) error {
+		if silent[to.String()] {
+			return errNoAnswer
+		}
+		return nil
+	}}
+	r, err := lookReach(t.Context(), h, m, []Probe{"any:neighbour:up0/10.0.0.1 neighbour:up0/10.0.0.9", "ping:10.0.0.1", "ping:10.1.0.1", "ping:10.1.0.77"})
+	if err != nil || !slices.Equal(r.Echo, []Probe{"ping:10.0.0.1", "ping:10.1.0.1"}) || len(r.Local) != 3 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, c := range []struct{ who, want string }{{"10.0.0.1", ""}, {"10.1.0.1", "ping ping"}} {
+		silent[c.who] = true
+		if got := strings.Join(kinds(r.amiss(t.Context(), h, m)), " "); got != c.want {
+			t.Errorf("when %s is silent, too: %q, want %q", c.who, got, c.want)
+		}
+	}
+	sh(t, "ip -n out link set up1 down; ip -n more link set more1 down")
+	if got := r.mute(t.Context(), h, m); len(got) > 0 {
+		t.Errorf("where nobody is: %v", got)
+	}
+}
+
+func kinds(f failures) (list []string) {
+	for _, p := range f.probes() {
+		list = append(list, p.kind())
+	}
+	return list
 }
 
 // The line that keeps it: reach.go, is.
@@ -331,5 +370,31 @@ func TestADamagedRecordIsSaid(t *testing.T) {
 	}
 	if due, _ := BootDue(files{awaitingFile: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
 		t.Error("it is due in its own boot")
+	}
+}
+
+// A gateway has an outage of its own where somebody else of its family is there, and not where only
+// one of the other is. The line that keeps it: reach.go, silent.
+func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	sh(t, "ip addr add fd00::2/64 dev up0 nodad; ip -n out addr add fd00::9/64 dev up1 nodad; while ip -6 addr show dev up0 | grep -q tentative; do sleep 0.05; done")
+	at, err := lookReach(t.Context(), h, Means{}, []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
+	if err != nil || len(at.Hops) != 1 || len(at.Local) != 2 || len(at.Addresses) != 2 {
+		t.Fatalf("%+v, %v", at, err)
+	}
+	sh(t, "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0")
+	if got := at.amiss(t.Context(), h, Means{}); len(got) > 0 {
+		t.Errorf("a neighbour is there: %v", got)
+	}
+	at.Local = at.Local[1:]
+	if got := at.amiss(t.Context(), h, Means{}); len(got) != 1 || got[0].probe != at.Hops[0] {
+		t.Errorf("none of its family is there: %v", got)
+	}
+	sh(t, "ip -n out addr del fd00::9/64 dev up1; ip neigh flush dev up0; ip -n out addr add 10.0.0.1/24 dev up1")
+	if got := at.amiss(t.Context(), h, Means{}); len(got) > 0 {
+		t.Errorf("the gateway is there: %v", got)
 	}
 }

@@ -63,9 +63,9 @@ func BootDue(r Reader) (bool, error) {
 // managers are started anew, and where that does not help and the documents say so, the machine
 // boots once more. It may be killed at any point and called again. The caller has the lock, and
 // makes no pass before it returns: it does not return before a boot that it asked for ends the
-// process.
+// process. Of the settings it needs Log and Means.
 func FirstBoot(
-	ctx context.Context, h *host.Host, log *zap.Logger, books Books, reboot func(context.Context) error,
+	ctx context.Context, h *host.Host, s Settings, books Books, reboot func(context.Context) error,
 ) error {
 	a, err := ReadAwaiting(h)
 	if a == nil || err != nil {
@@ -76,15 +76,15 @@ func FirstBoot(
 		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
 			return err
 		}
-		amiss, err := a.look(ctx, h)
+		amiss, err := a.look(ctx, h, s.Means)
 		if err != nil {
 			return err
 		}
 		if len(amiss) == 0 {
-			return a.end(ctx, h, log, books, Confirmed)
+			return a.end(ctx, h, s.Log, books, Confirmed)
 		}
 		a.Why = amiss.String()
-		log.Error("the first boot with changed files is not well: they are brought back",
+		s.Log.Error("the first boot with changed files is not well: they are brought back",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
 	now := bootID(h)
@@ -97,14 +97,14 @@ func FirstBoot(
 	if err := a.restore(ctx, h, books); err != nil {
 		return err
 	}
-	amiss, err := a.look(ctx, h)
+	amiss, err := a.look(ctx, h, s.Means)
 	switch {
 	case err != nil:
 		return err
 	case len(amiss) == 0:
-		return a.end(ctx, h, log, books, Bad)
+		return a.end(ctx, h, s.Log, books, Bad)
 	case a.Reboot && a.Restored == now:
-		log.Error("the files that came back do not help without a boot: the machine boots once more")
+		s.Log.Error("the files that came back do not help without a boot: the machine boots once more")
 		err := reboot(ctx)
 		if err == nil {
 			return awaitEnd(ctx)
@@ -113,12 +113,12 @@ func FirstBoot(
 			return err
 		}
 	}
-	return a.end(ctx, h, log, books, Unsure)
+	return a.end(ctx, h, s.Log, books, Unsure)
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
-func (a *Awaiting) look(ctx context.Context, h *host.Host) (failures, error) {
-	try := func(ctx context.Context) failures { return a.Reach.amiss(ctx, h) }
+func (a *Awaiting) look(ctx context.Context, h *host.Host, m Means) (failures, error) {
+	try := func(ctx context.Context) failures { return a.Reach.amiss(ctx, h, m) }
 	amiss := hold(ctx, try, bootWindows*a.Window, 0)
 	return amiss, context.Cause(ctx) // told to end, it knows nothing
 }

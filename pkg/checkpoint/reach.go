@@ -22,6 +22,9 @@ type Reach struct {
 	// gateway that is silent while one of these answers has an outage of its own.
 	Hops  []Probe `json:"hops,omitempty"`
 	Local []Probe `json:"local,omitempty"`
+	// Echo are the echoes that some of these answered, and Managed say who had set the node's links up.
+	Echo    []Probe `json:"echo,omitempty"`
+	Managed []Probe `json:"managed,omitempty"`
 }
 
 // ReachAddress is an address that the node is reached by.
@@ -35,7 +38,7 @@ const maxLocal = 4
 
 // lookReach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
-func lookReach(ctx context.Context, h *host.Host, passed []Probe) (r Reach, err error) {
+func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Reach, err error) {
 	routes, err := h.DefaultRoutes(ctx)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
@@ -52,19 +55,25 @@ func lookReach(ctx context.Context, h *host.Host, passed []Probe) (r Reach, err 
 		}
 	}
 	for _, p := range passed {
-		to := p.target()
-		on := slices.IndexFunc(addresses, func(a host.Address) bool {
-			reached := len(routes) == 0 || links[a.Link]
-			return reached && a.Scope == "global" && a.Prefix.Contains(to) && a.Prefix.Addr() != to
-		})
-		if on < 0 {
-			continue
+		if p.kind() == managedProbe {
+			r.Managed = append(r.Managed, p)
 		}
-		links[addresses[on].Link] = true
-		neighbour := Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, addresses[on].Link, to))
-		known := slices.Contains(r.Hops, neighbour) || slices.Contains(r.Local, neighbour)
-		if !known && len(r.Local) < maxLocal {
-			r.Local = append(r.Local, neighbour)
+		for _, one := range p.each() {
+			to := one.target()
+			on := slices.IndexFunc(addresses, func(a host.Address) bool {
+				reached := len(routes) == 0 || links[a.Link]
+				return reached && a.Scope == "global" && a.Prefix.Contains(to) && a.Prefix.Addr() != to
+			})
+			if on < 0 {
+				continue
+			}
+			links[addresses[on].Link] = true
+			if near := neighbour(addresses[on].Link, to); !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
+				r.Local = append(r.Local, near)
+			}
+			if one.kind() == pingProbe || one.kind() == fullProbe {
+				r.Echo = append(r.Echo, one)
+			}
 		}
 	}
 	for _, a := range addresses {
@@ -76,25 +85,42 @@ func lookReach(ctx context.Context, h *host.Host, passed []Probe) (r Reach, err 
 			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
 		}
 	}
-	r.Hops, r.Local = passing(ctx, h, Means{}, r.Hops), passing(ctx, h, Means{}, r.Local)
+	r.Hops, r.Local, r.Echo = passing(ctx, h, m, r.Hops), passing(ctx, h, m, r.Local), passing(ctx, h, m, r.Echo)
 	return r, nil
 }
 
-// target is the address that a probe asks, invalid for one that names none.
-func (p Probe) target() netip.Addr {
-	if hop, ok := p.hop(); ok {
-		return hop.WithZone("")
+// near are all who answered.
+func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
+
+// kind is what a probe asks.
+func (p Probe) kind() string {
+	kind, _, _ := strings.Cut(string(p), ":")
+	return kind
+}
+
+// each are the probes of which one must pass.
+func (p Probe) each() (list []Probe) {
+	for _, one := range strings.Fields(strings.TrimPrefix(string(p), anyProbe+":")) {
+		list = append(list, Probe(one))
 	}
-	kind, what, _ := strings.Cut(string(p), ":")
-	if kind == tcpProbe || kind == httpsProbe {
+	return list
+}
+
+// target is the address that a probe asks, invalid for one that names none.
+func (p Probe) target() (to netip.Addr) {
+	_, what, _ := strings.Cut(string(p), ":")
+	switch p.kind() {
+	case neighbourProbe, fullProbe:
+		_, what, _ = strings.Cut(what, "/")
+	case tcpProbe, httpsProbe:
 		what, _, _ = net.SplitHostPort(what) // "" has no address either
 	}
-	to, _ := netip.ParseAddr(what)
+	to, _ = netip.ParseAddr(what)
 	return to.WithZone("")
 }
 
 // amiss says what of the reach is not there now; nil if the node is reached as it was.
-func (r Reach) amiss(ctx context.Context, h *host.Host) (failed failures) {
+func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failures) {
 	links, err := h.Links(ctx)
 	if err != nil {
 		return failures{{"links", err}}
@@ -119,7 +145,9 @@ func (r Reach) amiss(ctx context.Context, h *host.Host) (failed failures) {
 			failed = append(failed, failure{p, errors.New("no link that is up has it")})
 		}
 	}
-	return append(failed, r.silent(ctx, h, routes)...)
+	failed = append(failed, attempt(ctx, h, m, r.Managed)...)
+	failed = append(failed, r.silent(ctx, h, routes)...)
+	return append(failed, r.mute(ctx, h, m)...)
 }
 
 // is says that an address is the one that is wanted, on whichever link: a link may have another name
@@ -136,34 +164,58 @@ func (r ReachAddress) is(a host.Address, routes []host.Route) bool {
 // silent are the next hops of default routes that do not answer, of the families of which one
 // answered before; and the neighbours, where there was no such hop and none of them answers.
 func (r Reach) silent(ctx context.Context, h *host.Host, routes []host.Route) (failed failures) {
-	var hops []Probe
 	for _, bits := range []int{32, 128} {
-		if !slices.ContainsFunc(r.Hops, func(p Probe) bool { return p.target().BitLen() == bits }) {
+		other := func(p Probe) bool { return p.target().BitLen() != bits }
+		before := slices.DeleteFunc(slices.Clone(r.Hops), other)
+		local := slices.DeleteFunc(slices.Clone(r.Local), other)
+		if len(before) == 0 && (len(local) == 0 || len(r.Hops) > 0) {
 			continue
 		}
-		before := len(hops)
+		var hops []Probe
 		for _, route := range routes {
-			if route.Gateway.IsValid() && route.Gateway.BitLen() == bits {
+			if len(before) > 0 && route.Gateway.IsValid() && route.Gateway.BitLen() == bits {
 				hops = append(hops, hopProbe(route))
 			}
 		}
-		if len(hops) == before {
+		if len(hops) < min(len(before), 1) {
 			failed = append(failed, failure{neighbourProbe, errors.New("no default route has a gateway any more")})
+			continue
+		}
+		dead := attempt(ctx, h, Means{}, hops)
+		if len(before) > 0 && len(dead) == 0 {
+			continue
+		}
+		quiet := attempt(ctx, h, Means{}, local)
+		switch {
+		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
+			dead = slices.DeleteFunc(dead, func(f failure) bool { return slices.Contains(before, f.probe) })
+		case len(before) == 0:
+			dead = quiet
+		}
+		failed = append(failed, dead...)
+	}
+	return failed
+}
+
+// mute are the echoes that nobody answers any more, of a family and a size that were answered before,
+// while somebody there answers ARP or NDP: no packet gets through.
+func (r Reach) mute(ctx context.Context, h *host.Host, m Means) (failed failures) {
+	for _, kind := range []string{pingProbe, fullProbe} {
+		for _, bits := range []int{32, 128} {
+			var asked []Probe
+			for _, p := range r.Echo {
+				if p.kind() == kind && p.target().BitLen() == bits {
+					asked = append(asked, p)
+				}
+			}
+			there := func(p Probe) bool { return p.target().BitLen() == bits && p.try(ctx, h, m) == nil }
+			dead := attempt(ctx, h, m, asked)
+			if len(asked) > 0 && len(dead) == len(asked) && slices.ContainsFunc(r.near(), there) {
+				failed = append(failed, dead...)
+			}
 		}
 	}
-	dead := attempt(ctx, h, Means{}, hops)
-	if len(r.Local) == 0 || len(r.Hops) > 0 && len(dead) == 0 {
-		return append(failed, dead...)
-	}
-	local := attempt(ctx, h, Means{}, r.Local)
-	switch nobody := len(local) == len(r.Local); {
-	case nobody && len(r.Hops) == 0:
-		return local
-	case !nobody:
-		outage := func(f failure) bool { return slices.Contains(r.Hops, f.probe) }
-		dead = slices.DeleteFunc(dead, outage)
-	}
-	return append(failed, dead...)
+	return failed
 }
 
 // Gateways says which next hops of default routes do not answer, "" if all do: what is known of a
