@@ -298,5 +298,8 @@ func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func()
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
 	h.ClearLeftovers([]string{Dir, path.Dir(bootUnitFile), wantsDir})
+	if err := settleAwaiting(ctx, h); err != nil { // of a change that never began
+		return err
+	}
 	return s.dismantle(ctx, h)
 }

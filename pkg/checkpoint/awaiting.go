@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -45,10 +46,12 @@ type Awaiting struct {
 	Keys       []Await       `json:"keys"`
 	Files      []File        `json:"files,omitempty"`
 	Units      []Unit        `json:"units,omitempty"`
-	// Restored is the boot in which all of it was brought back, or was about to be; Why is for
-	// what.
-	Restored string `json:"restored,omitempty"`
+	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the boot
+	// in which all of it was brought back, or was about to be, and Rebooted the one that was ended then.
+	Judged   string `json:"judged,omitempty"`
 	Why      string `json:"why,omitempty"`
+	Restored string `json:"restored,omitempty"`
+	Rebooted string `json:"rebooted,omitempty"`
 }
 
 // ReadAwaiting returns the record, nil where nothing awaits a boot.
@@ -94,7 +97,7 @@ func (c *Checkpoint) await(ctx context.Context) error {
 	}
 	h, j := c.host, c.journal
 	a, _ := ReadAwaiting(h) // a damaged one is as good as none
-	if a == nil {
+	if len(a.Names()) == 0 {
 		a = c.awaiting()
 	}
 	if err := h.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
@@ -148,17 +151,23 @@ func (c *Checkpoint) awaiting() *Awaiting {
 	}
 }
 
+// smallPrefix begins the names of small contents in AwaitingDir.
+const smallPrefix = "content-"
+
 // add keeps a file as it is, which the journal has too: a small one from there, a large one by
 // another name.
 func (a *Awaiting) add(ctx context.Context, h *host.Host, b *host.Batch, f File) error {
 	if f.Type == host.Regular {
-		content, large, name := f.Content, f.Kept != "", sha256.Sum256([]byte(f.Path))
-		f.Content, f.Kept = nil, path.Join(AwaitingDir, fmt.Sprintf("file-%x", name))
+		content, prefix := f.Content, smallPrefix
+		if f.Kept != "" {
+			prefix = "file-"
+		}
+		f.Content, f.Kept = nil, path.Join(AwaitingDir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(f.Path))))
 		var err error
-		if large {
-			err = h.Keep(ctx, f.Path, f.Kept)
-		} else {
+		if prefix == smallPrefix {
 			err = b.Put(f.Kept, content, private)
+		} else {
+			err = h.Keep(ctx, f.Path, f.Kept)
 		}
 		if err != nil {
 			return err
@@ -166,6 +175,23 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *host.Batch, f File)
 	}
 	a.Files = append(a.Files, f)
 	return nil
+}
+
+// originals are the files as a journal has them. A small one comes back by its content: as another
+// name of what was kept it would have the label of that place.
+func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
+	for _, f := range a.Files {
+		if strings.HasPrefix(path.Base(f.Kept), smallPrefix) {
+			content, failed := h.ReadFile(f.Kept)
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("bring %s back: %w", f.Path, failed))
+				continue
+			}
+			f.Content, f.Kept = content, ""
+		}
+		list = append(list, f)
+	}
+	return list, err
 }
 
 // prove takes down, after a change whose probes pass, how the node is reached: that is what the
@@ -187,11 +213,14 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 }
 
 // settleAwaiting takes out of the record what is as it was before: after an undo that is all of the
-// change.
+// change. Contents that were kept for a record which was never written go, too.
 func settleAwaiting(ctx context.Context, h *host.Host) error {
 	a, err := ReadAwaiting(h)
-	if a == nil || err != nil {
+	switch {
+	case err != nil:
 		return nil // as above
+	case a == nil:
+		return h.RemoveTree(ctx, AwaitingDir)
 	}
 	return a.settle(ctx, h)
 }
@@ -274,8 +303,11 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	return errors.Join(errs...)
 }
 
-// drop ends the record: first, durably, the index, without which the rest says nothing.
+// drop ends the record. It is emptied first: killed after that, the next boot, or whoever looks
+// before, ends it, and no content is left that nobody names.
 func (a *Awaiting) drop(ctx context.Context, h *host.Host) error {
+	empty := Awaiting{Version: awaitingVersion, Boot: a.Boot}
+	_ = empty.save(ctx, h) // without room for it the record ends all the same
 	if err := h.RemoveDurably(awaitingFile); err != nil {
 		return fmt.Errorf("end the record of what awaits a boot: %w", err)
 	}

@@ -138,12 +138,14 @@ type shelf struct {
 	t       *testing.T
 	manager string
 	said    []string
+	judged  []string // the boots that Forget was told of
 }
 
 func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot) error {
 	for _, k := range keys {
 		s.said = append(s.said, "forget "+string(k.Memory))
 	}
+	s.judged = append(s.judged, found.ID)
 	sh(s.t, s.manager)
 	return s.Note(s.t.Context(), nil, found)
 }
@@ -216,7 +218,10 @@ func booted(t *testing.T, h *host.Host) {
 	t.Helper()
 	a := record(t, h)
 	if a.Boot = "another"; a.Restored != "" {
-		a.Restored = "one more"
+		a.Judged, a.Restored = "one more", "one more"
+	}
+	if a.Rebooted != "" {
+		a.Rebooted = "one more"
 	}
 	if err := a.save(t.Context(), h); err != nil {
 		t.Fatal(err)
@@ -233,7 +238,11 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		return
 	}
 	h := onUplink(t)
-	for _, helps := range []bool{true, false} {
+	for _, c := range []struct{ then, want string }{
+		{"ip -n out link set up1 up", "bad /etc/nw/a"},
+		{"true", "unsure /etc/nw/a"},
+		{"printf mine >/etc/nw/n; mv /etc/nw/n /etc/nw/a", "unsure /etc/nw/a"}, // whoever writes it at each boot
+	} {
 		sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 		if err := changes(t, h, 1, true, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 			t.Fatal(err)
@@ -243,22 +252,18 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		books := &shelf{t: t}
 		asked := 0
 		reboot := func(context.Context) error { asked++; return errKilled }
-		for killed := range map[bool]int{true: 2, false: 1}[helps] { // the same boot asks again
+		for killed := range 2 { // the same boot asks again
 			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); !errors.Is(err, errKilled) || asked != killed+1 {
 				t.Fatalf("no reboot was asked for: %v", err)
 			}
 		}
 		booted(t, h)
-		want := "unsure /etc/nw/a"
-		if helps {
-			sh(t, "ip -n out link set up1 up")
-			want = "bad /etc/nw/a"
-		}
+		sh(t, c.then)
 		if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); err != nil {
 			t.Fatal(err)
 		}
-		if last := books.said[len(books.said)-1]; last != want || record(t, h) != nil {
-			t.Errorf("it ended with %q, want %q", last, want)
+		if last := books.said[len(books.said)-1]; last != c.want || record(t, h) != nil {
+			t.Errorf("after %q it ended with %q, want %q", c.then, last, c.want)
 		}
 		sh(t, "ip -n out link set up1 up")
 	}
@@ -276,7 +281,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := record(t, h)
-	if a.Restored, a.Why = "an earlier boot", "no way out"; a.save(t.Context(), h) != nil {
+	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; a.save(t.Context(), h) != nil {
 		t.Fatal("not written")
 	}
 	sh(t, "ln -s a /etc/nw/link") // one was back
@@ -288,6 +293,38 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	want := []string{`forget "/etc/nw/a"`, `forget "/etc/nw/link"`, "restored /etc/nw/a /etc/nw/link", "bad /etc/nw/a /etc/nw/link"}
 	if now, err := os.ReadFile("/etc/nw/a"); err != nil || string(now) != "was" || !slices.Equal(books.said, want) {
 		t.Errorf("the file is %q (%v), said %q", now, err, books.said)
+	}
+	if !slices.Equal(books.judged, []string{"one more"}) { // by which the books know it again
+		t.Errorf("the boots that were judged: %q", books.judged)
+	}
+}
+
+// What ended in the middle of its end says nothing, and leaves nothing. What ended before its
+// beginning neither. The lines that keep it: awaiting.go, drop and settleAwaiting; arm.go, sweep.
+func TestNothingIsLeftOfARecord(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	left := func() string { return strings.TrimSpace(sh(t, "test ! -e "+AwaitingDir+" || find "+AwaitingDir)) }
+	if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
+		t.Fatal(err)
+	}
+	empty := Awaiting{Version: awaitingVersion, Boot: "another"}
+	if err := empty.save(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	if now := left(); now != AwaitingDir+"\n"+awaitingFile {
+		t.Errorf("an empty record has\n%s", now)
+	}
+	books := &shelf{t: t}
+	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Reboot); err != nil || len(books.said) > 0 || left() != "" {
+		t.Errorf("%v, said %q, left:\n%s", err, books.said, left())
+	}
+
+	sh(t, "mkdir -p "+Dir+" "+AwaitingDir+"; touch "+AwaitingDir+"/content-1; printf '{}' >"+scaffoldFile)
+	if _, err := Undo(t.Context(), h, Settings{}); err != nil || left() != "" {
+		t.Errorf("%v, left:\n%s", err, left())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,7 +23,7 @@ type Books interface {
 
 // Boot is what the first boot with changed files has shown.
 type Boot struct {
-	ID         string // of the boot in which they were judged, or brought back
+	ID         string // of the first boot that they were judged in
 	Generation int64  // of the last change
 	Digest     string
 	Names      []string // what awaited it
@@ -59,8 +60,8 @@ func BootDue(r Reader) (bool, error) {
 }
 
 // FirstBoot judges what awaited this boot, if [BootDue]. If the node is reached as before, it is
-// confirmed: an absent store or API is no evidence. Else all of it is brought back, the link
-// managers are started anew, and where that does not help and the documents say so, the machine
+// confirmed: an absent store or API is no evidence. Else all of it is brought back, the links'
+// managers act on it, and where that does not help and the documents say so, the machine
 // boots once more. It may be killed at any point and called again. The caller has the lock, and
 // makes no pass before it returns: it does not return before a boot that it asked for ends the
 // process. Of the settings it needs Log and Means.
@@ -71,7 +72,8 @@ func FirstBoot(
 	if a == nil || err != nil {
 		return err
 	}
-	if a.Restored == "" {
+	now := bootID(h)
+	if a.Judged == "" {
 		// What was undone, or brought back by hand, is not what the boot had.
 		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
 			return err
@@ -83,18 +85,17 @@ func FirstBoot(
 		if len(amiss) == 0 {
 			return a.end(ctx, h, s.Log, books, Confirmed)
 		}
-		a.Why = amiss.String()
+		a.Judged, a.Why = now, amiss.String()
 		s.Log.Error("the first boot with changed files is not well: they are brought back",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
-	now := bootID(h)
 	if a.Restored != now && !a.isBack(ctx, h) { // also where a boot ended in the middle of it
 		a.Restored = now
 		if err := a.save(ctx, h); err != nil {
 			return err
 		}
 	}
-	if err := a.restore(ctx, h, books); err != nil {
+	if err := a.restore(ctx, h, s.Log, books); err != nil {
 		return err
 	}
 	amiss, err := a.look(ctx, h, s.Means)
@@ -103,17 +104,35 @@ func FirstBoot(
 		return err
 	case len(amiss) == 0:
 		return a.end(ctx, h, s.Log, books, Bad)
-	case a.Reboot && a.Restored == now:
-		s.Log.Error("the files that came back do not help without a boot: the machine boots once more")
-		err := reboot(ctx)
-		if err == nil {
-			return awaitEnd(ctx)
-		}
-		if !errors.Is(err, host.ErrNotHere) {
+	case a.mayReboot(now):
+		if err := a.reboot(ctx, h, s.Log, reboot); !errors.Is(err, host.ErrNotHere) {
 			return err
 		}
 	}
 	return a.end(ctx, h, s.Log, books, Unsure)
+}
+
+// mayReboot says that another boot may help: this one had not all of it back from its beginning,
+// and no boot was ended for it, but for this one, whose end somebody kept from coming.
+func (a *Awaiting) mayReboot(now string) bool {
+	return a.Reboot && a.Restored == now && (a.Rebooted == "" || a.Rebooted == now)
+}
+
+// reboot ends this boot. That is written down before: whatever changes the files again meanwhile,
+// the next one is not ended.
+func (a *Awaiting) reboot(
+	ctx context.Context, h *host.Host, log *zap.Logger, reboot func(context.Context) error,
+) error {
+	log.Error("the files that came back do not help without a boot: the machine boots once more")
+	a.Rebooted = a.Restored
+	err := a.save(ctx, h)
+	if err == nil {
+		err = reboot(ctx)
+	}
+	if err == nil {
+		err = awaitEnd(ctx)
+	}
+	return err
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
@@ -126,7 +145,7 @@ func (a *Awaiting) look(ctx context.Context, h *host.Host, m Means) (failures, e
 // found is what the boot has shown.
 func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	b := Boot{
-		ID: a.Restored, Generation: a.Generation, Digest: a.Digest, Names: a.Names(),
+		ID: a.Judged, Generation: a.Generation, Digest: a.Digest, Names: a.Names(),
 		Outcome: outcome, Why: a.Why,
 	}
 	if b.ID == "" {
@@ -146,34 +165,40 @@ func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books
 	return a.drop(ctx, h)
 }
 
-// restore brings back all that awaited the boot, where it is not back, and makes the link managers
-// act on it in the boot that had it. It may be called again.
-func (a *Awaiting) restore(ctx context.Context, h *host.Host, books Books) error {
-	j := Journal{Boot: a.Boot, Files: a.Files, Units: a.Units}
-	err := errors.Join(j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, true))
+// restore brings back all that awaited the boot, where it is not back, and makes the links' managers
+// act on it in the boot that had it, also where a part of it does not come back. It may be called again.
+func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, books Books) error {
+	files, err := a.originals(h)
+	j := Journal{Boot: a.Boot, Files: files, Units: a.Units}
+	err = errors.Join(err, j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, true))
 	if err == nil {
 		err = books.Forget(ctx, h, a.Keys, a.found(h, Restored))
 	}
-	if err != nil {
-		return fmt.Errorf("bring back what a boot failed with: some of it is left, and is tried again: %w", err)
-	}
-	if a.Restored != bootID(h) {
-		return nil
-	}
-	errs := []error{h.DaemonReload(ctx)}
-	for _, unit := range linkManagers {
-		errs = append(errs, h.RestartUnit(ctx, unit, false))
-	}
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere) {
-			return err
+	if a.Restored == bootID(h) {
+		if err := a.act(ctx, h); err != nil { // what it helps is seen by who looks
+			log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("bring back what a boot failed with: some of it is left, and is tried again; "+
+			"where it never will be, mend it by hand and remove %s: %w", awaitingFile, err)
 	}
 	return nil
 }
 
-// awaitEnd waits until a boot that is over ends the process. The next boot finds the record restored
-// in another boot than its own, and asks for none.
+// act makes the link managers act on the files that came back.
+func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
+	errs := []error{h.DaemonReload(ctx)}
+	for _, unit := range linkManagers {
+		errs = append(errs, h.RestartUnit(ctx, unit, false))
+	}
+	errs = slices.DeleteFunc(errs, func(err error) bool {
+		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
+	})
+	return errors.Join(errs...)
+}
+
+// awaitEnd waits until a boot that is over ends the process.
 func awaitEnd(ctx context.Context) error {
 	t := time.NewTimer(rebootLimit)
 	defer t.Stop()
