@@ -46,6 +46,7 @@ type Awaiting struct {
 	Keys       []Await       `json:"keys"`
 	Files      []File        `json:"files,omitempty"`
 	Units      []Unit        `json:"units,omitempty"`
+	Around     packed        `json:"around,omitempty"` // the sysctls of the network, as Reach
 	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the boot
 	// in which all of it was brought back, or was about to be, and Rebooted the one that was ended then.
 	Judged   string `json:"judged,omitempty"`
@@ -207,6 +208,9 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 		a.Keys, a.Files, a.Units = was.Keys, was.Files, was.Units
 	}
 	if a.Reach, err = lookReach(ctx, c.host, c.settings.Means, c.journal.Probes); err != nil {
+		return err
+	}
+	if a.Around, err = (surroundings{Sysctls: c.host.NetSysctls()}).pack(); err != nil {
 		return err
 	}
 	return a.settle(ctx, c.host)

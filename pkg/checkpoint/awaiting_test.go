@@ -163,7 +163,7 @@ func TestFirstBoot(t *testing.T) {
 	}
 	h := onUplink(t)
 	const (
-		loses    = "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0"
+		loses    = "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0; sysctl -qw net.ipv4.conf.up0.arp_ignore=8"
 		wellNow  = "ip addr flush dev up0; ip addr add 10.0.0.2/24 dev up0; ip route replace default via 10.0.0.1"
 		restored = "restored /etc/nw/a"
 	)
@@ -207,6 +207,9 @@ func TestFirstBoot(t *testing.T) {
 			}
 			if a := record(t, h); a != nil {
 				t.Errorf("left: %+v", a)
+			}
+			if now := sh(t, "sysctl -n net.ipv4.conf.up0.arp_ignore"); now != "0\n" {
+				t.Errorf("a sysctl of the boot stays: %s", now)
 			}
 			sh(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
 		})

@@ -49,8 +49,8 @@ const bootWindows = 3
 // rebootLimit is how long the end is waited for of a boot that is over.
 const rebootLimit = 5 * time.Minute
 
-// linkManagers set links up by files. One that does not run is left alone.
-var linkManagers = []string{"systemd-networkd.service", "NetworkManager.service"}
+// linkManagers set links up by files.
+var linkManagers = []string{"systemd-networkd", "NetworkManager"}
 
 // BootDue says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
@@ -186,15 +186,30 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 	return nil
 }
 
-// act makes the link managers act on the files that came back.
+// act brings the sysctls of the network back, which files set at the boot, and has the links' managers
+// act on the files that came back. One that runs begins anew: nothing that it has set is worth keeping,
+// some files it reads at its start only, and its own unit may have been among them. One that had a
+// link, and which the boot could not start, is started. What it is still not done with then, it is
+// told to set up.
 func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, errNoAnswer)
+	defer cancel()
+	if around := (&Journal{Around: a.Around}).around(); around != nil {
+		_ = around.restoreSysctls(ctx, h) // what is left is seen by who looks
+	}
 	errs := []error{h.DaemonReload(ctx)}
-	for _, unit := range linkManagers {
-		errs = append(errs, h.RestartUnit(ctx, unit, false))
+	for _, manager := range linkManagers {
+		unit := manager + ".service"
+		errs = append(errs, h.RestartUnit(ctx, unit, true))
+		if a.Reach.hadLink(manager) {
+			errs = append(errs, h.ForgetFailure(ctx, unit), h.StartUnit(ctx, unit, true))
+		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {
 		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
 	})
+	j := Journal{Window: a.Window, Probes: a.Reach.Managed}
+	j.setUp(ctx, h)
 	return errors.Join(errs...)
 }
 

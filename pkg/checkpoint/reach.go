@@ -150,6 +150,13 @@ func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failure
 	return append(failed, r.mute(ctx, h, m)...)
 }
 
+// hadLink says that a manager had set a link of the node's up.
+func (r Reach) hadLink(manager string) bool {
+	return slices.ContainsFunc(r.Managed, func(p Probe) bool {
+		return strings.HasPrefix(string(p), managedProbe+":"+manager+"/")
+	})
+}
+
 // is says that an address is the one that is wanted, on whichever link: a link may have another name
 // since the boot, and a network's DaemonSet may take an address to a bridge later. In the place of
 // one that a server gave, another of its family will do that packets leave by.

@@ -1,26 +1,32 @@
 package e2e
 
 import (
+	"context"
+	"errors"
+	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/verify"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/rerun"
 )
 
 // reached says that somebody outside of a node reaches it.
-func reached(f *node.Fabric, address string) bool {
-	return exec.Command("nsenter", "--net="+f.Netns(), "--", "ping", "-c1", "-W1", address).Run() == nil
+func reached(ctx context.Context, f *node.Fabric, address string) bool {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("no answer"))
+	defer cancel()
+	_, err := verify.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
+	return err == nil
 }
 
 // witnessed waits until somebody outside reaches a node, or does not.
 func witnessed(t *testing.T, f *node.Fabric, address string, want bool) {
 	t.Helper()
 	end := time.Now().Add(time.Minute) // it only ends what hangs
-	for reached(f, address) != want {
+	for reached(t.Context(), f, address) != want {
 		if time.Now().After(end) {
 			t.Fatalf("reached from outside: %v", !want)
 		}
@@ -164,4 +170,57 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 		t.Errorf("history:\n%s", out)
 	}
 	witnessed(t, f, n.Address(), true)
+}
+
+// What a boot made of a link is mended through who manages the link: one that the boot could not start is
+// started, one that set up what was wrong sets up what was right; what files set in the kernel goes
+// back before. The lines that keep it: pkg/checkpoint/firstboot.go, act; awaiting.go, prove (Around).
+func TestABootIsMendedByTheLinksManager(t *testing.T) {
+	byNetworkd := func(t *testing.T) (node.Options, string) {
+		s, good := goodStore(t)
+		return options(t, s, "node-1", "10.77.0.11", node.Options{Networkd: true, Degraded: true, Files: map[string]string{
+			"/etc/netwright/agent.yaml": agentFile("1m"),
+		}}), good
+	}
+	byNetworkManager := func(t *testing.T) (node.Options, string) {
+		s := calicoStore(t)
+		return manager(t, s), document("Cluster", cluster, calicoSpec)
+	}
+	for _, c := range []struct {
+		name, path, content, why string
+		node                     func(*testing.T) (node.Options, string)
+	}{
+		{"it could not start", "/etc/systemd/system/systemd-networkd.service.d/x.conf", "[Service]\nExecStart=\nExecStart=/bin/false\n",
+			"no link that is up has it", byNetworkd},
+		{"a sysctl", "/etc/sysctl.d/zz-boot.conf", "net.ipv4.neigh.host0.mcast_solicit = 0\n",
+			"neighbour:host0/10.77.0.1", byNetworkd},
+		{"a keyfile", "/etc/NetworkManager/system-connections/host0.nmconnection",
+			"[connection]\nid=host0\ntype=ethernet\ninterface-name=host0\n[ipv4]\nmethod=manual\naddress1=192.0.2.7/24\n[ipv6]\nmethod=disabled\n",
+			"address:host0/10.77.0.11/24", byNetworkManager},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // it waits for its windows
+			rerun.Never(t, "it cuts the node off")
+			ctx := t.Context()
+			f := serve(t)
+			o, good := c.node(t)
+			n := f.Node(t, o)
+			n.Shell(ctx, "netwright --once || netwright --once")
+			was := n.Shell(ctx, "cat "+c.path+" 2>/dev/null || true")
+			files := strings.Replace("  fileAssets:\n"+assetFile(c.path, c.content), `"0644"`, `"0600"`, 1)
+			confirmed(t, n, strings.Replace(good, "  networking:", files+"  networking:", 1), c.path)
+			n.Must(ctx, "systemctl", "enable", "netwright-agent")
+			n.Reboot(ctx)
+			for _, address := range []string{n.Address(), n.Address6()} {
+				witnessed(t, f, address, true)
+			}
+			until(t, n, "it is judged", "test ! -e /var/lib/netwright/awaiting")
+			if now := n.Shell(ctx, "cat "+c.path+" 2>/dev/null || true"); now != was {
+				t.Errorf("the file is %q, and was %q", now, was)
+			}
+			if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "bad ") || !strings.Contains(out, c.why) {
+				t.Errorf("history:\n%s", out)
+			}
+		})
+	}
 }
