@@ -43,6 +43,17 @@ func (n *Node) renew(o Options) error {
 	return n.prepare()
 }
 
+// Ended is closed once the node is off, also by itself: a node that boots anew is off until Boot. It
+// is of this life of the node alone.
+func (n *Node) Ended() <-chan struct{} {
+	if n.process != nil {
+		return n.process.Ended
+	}
+	off := make(chan struct{})
+	close(off)
+	return off
+}
+
 // TryBoot is Boot, and says why a node does not come up. One with failed units has come up.
 func (n *Node) TryBoot(ctx context.Context) error {
 	_, err := n.boot(ctx)
