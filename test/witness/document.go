@@ -27,6 +27,7 @@ type Ground struct {
 	Networkd bool // manages host0; else `ip -batch /etc/lab-network` sets it up at boot
 	Far      bool // API server and name server are beyond the gateway; else on the link
 	OnLink6  bool // no default route of IPv6
+	Leased   bool // networkd has the address of IPv4 from a server, for half a minute at a time
 	// Kill ends the agent by SIGKILL so many milliseconds after it armed a checkpoint; 0: not.
 	Kill   int
 	NoExec bool // no program can be run below /var/lib/netwright
@@ -71,18 +72,19 @@ type stratum struct {
 	name     string
 	wild     int // how many of twenty in a row
 	networkd int // percent of its documents that meet a node under networkd
+	leased   int // percent of these
 	reboots  bool
 	change   func(draw) Change
 }
 
 var strata = []stratum{
-	{"sysctl", 12, 50, false, draw.sysctls},
-	{"file", 12, 50, true, draw.files},
-	{"route", 12, 50, false, draw.routes},
-	{"hook", 13, 50, true, draw.hooks},
-	{"name", 13, 50, false, draw.names},
-	{"link manager", 14, 100, true, draw.uplink},
-	{"boot file", 13, 30, true, draw.bootFiles},
+	{"sysctl", 16, 50, 10, false, draw.sysctls},
+	{"file", 15, 50, 10, true, draw.files},
+	{"route", 13, 50, 10, false, draw.routes},
+	{"hook", 15, 50, 10, true, draw.hooks},
+	{"name", 15, 50, 10, false, draw.names},
+	{"link manager", 16, 100, 50, true, draw.uplink},
+	{"boot file", 16, 30, 10, true, draw.bootFiles},
 }
 
 // Draw draws a document. The same kernel, seed and number give the same one, whatever was drawn
@@ -91,9 +93,10 @@ func Draw(w World, seed uint64, number int) Document {
 	s := strata[number%len(strata)]
 	d := draw{Rand: rand.New(rand.NewPCG(seed, uint64(number))), world: w}
 	d.wild = number/len(strata)*s.wild%20 < s.wild
-	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(30)}
+	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(40)}
+	d.ground.Leased = d.ground.Networkd && d.percent(s.leased)
 	if d.percent(15) {
-		d.ground.Kill, d.ground.NoExec = 300+d.IntN(1500), d.percent(60)
+		d.ground.Kill, d.ground.NoExec = 300+d.IntN(1500), d.percent(80)
 	}
 	level := pick(d, "Cluster", "NodeGroup", "Node")
 	return Document{Seed: seed, Number: number, Stratum: s.name, Ground: d.ground,
@@ -117,7 +120,7 @@ func (d Document) Texts(assets string) map[string]string {
   podCIDR: 10.244.0.0/16
   serviceClusterIPRange: 10.96.0.0/16
   nonMasqueradeCIDR: 0.0.0.0/0
-  update: {splay: 0s}
+  update: {splay: 0s, bootUndo: reboot}
 ` + networking(d.Peers) + assets,
 		"NodeGroup": "  role: Node\n",
 		"Node":      "  nodeGroup: nodes\n  address: " + node4 + "\n  podCIDRs: [10.244.1.0/24]\n",

@@ -3,6 +3,8 @@ package witness
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
@@ -44,6 +47,7 @@ func newLayers(t *testing.T) layers {
 		"/etc/systemd/system/ssh.service":             service("/usr/bin/peer 22 10250"),
 		"/etc/systemd/system/pod.service":             service("/usr/bin/pod"),
 		"/usr/bin/pod":                                podScript,
+		"/etc/netwright/agent.yaml":                   agentFile(time.Minute), // nothing is judged here
 	}
 	for path, text := range (Document{}).Texts(l.assets) {
 		files[store+"/"+path] = text
@@ -61,6 +65,9 @@ func newLayers(t *testing.T) layers {
 		}
 		n := f.Node(t, o)
 		converge(t, n)
+		n.Reboot(t.Context()) // which proves what of the configuration acts at boots
+		converge(t, n)
+		n.Shell(t.Context(), "rm -r /var/log/journal/*") // of lives that are no document's
 		l.dirs[networkd] = n.Layer(t.Context())
 	}
 	return l
@@ -86,7 +93,9 @@ ip netns del pod 2>/dev/null
 ip netns add pod
 conf=$(ls /etc/cni/net.d/*.conflist | head -n 1)
 export CNI_PATH=/opt/cni/bin NETCONFPATH=/etc/cni/net.d
-cnitool add "$(jq -r .name "$conf")" /run/netns/pod >/run/pod.new || exit 1
+name=$(jq -r .name "$conf")
+cnitool del "$name" /run/netns/pod >/dev/null 2>&1 # the address of a former life
+cnitool add "$name" /run/netns/pod >/run/pod.new || exit 1
 mv /run/pod.new ` + podFile + `
 exec ip netns exec pod peer 8080
 `
@@ -100,22 +109,23 @@ route add default via GATEWAY4
 `
 	networkdFile = `[Match]
 Name=host0
-[Network]
-LinkLocalAddressing=ipv6
-IPv6AcceptRA=no
-[Address]
-Address=NODE4/24
 [Address]
 Address=NODE6/64
 DuplicateAddressDetection=none
 [Network]
-Gateway=GATEWAY4
+LinkLocalAddressing=ipv6
+IPv6AcceptRA=no
 `
 )
 
 // ground is a node of a ground, but for its name and its layers.
 func ground(g Ground) node.Options {
 	lab, networkd := labNetwork, networkdFile
+	if g.Leased {
+		networkd += "DHCP=ipv4\n"
+	} else {
+		networkd += "Address=NODE4/24\nGateway=GATEWAY4\n"
+	}
 	if !g.OnLink6 {
 		lab += "route add default via GATEWAY6 dev host0\n"
 		networkd += "Gateway=GATEWAY6\n"
@@ -124,8 +134,7 @@ func ground(g Ground) node.Options {
 		"/etc/hosts":                  "127.0.0.1 localhost\n::1 localhost\nNODE4 " + nodeName + "\n",
 		"/etc/resolv.conf":            "nameserver " + g.nameServer() + "\n",
 		"/var/lib/kubelet/kubeconfig": "clusters:\n- cluster:\n    server: https://" + g.api() + ":6443\n",
-		"/etc/netwright/agent.yaml": "store: /srv/netwright\ncluster: " + clusterName +
-			"\nnode: " + nodeName + "\nprobeWindow: " + window.String() + "\n",
+		"/etc/netwright/agent.yaml":   agentFile(window),
 	}
 	if g.Networkd {
 		files["/etc/systemd/network/10-host0.network"] = networkd
@@ -138,6 +147,11 @@ func ground(g Ground) node.Options {
 		files[path] = addresses.Replace(text)
 	}
 	return node.Options{Files: files, Networkd: g.Networkd, Degraded: true}
+}
+
+func agentFile(window time.Duration) string {
+	return "store: /srv/netwright\ncluster: " + clusterName + "\nnode: " + nodeName +
+		"\nprobeWindow: " + window.String() + "\n"
 }
 
 // newFabric is a fabric with what nodes ask: API servers and name servers on the link and beyond
@@ -174,7 +188,8 @@ func serveAPI(t *testing.T, f *node.Fabric, address string) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprintln(w, strings.Repeat("no", 100<<10))
 	}))
-	s.Listener.Close() // which is here, and not in the fabric
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // who only connects, as a probe does
+	s.Listener.Close()                             // which is here, and not in the fabric
 	err := f.Do(func() (err error) {
 		s.Listener, err = net.Listen("tcp4", address)
 		return err

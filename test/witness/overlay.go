@@ -24,13 +24,19 @@ var Overlays = []Overlay{
 			"hops, err := []Probe(nil), error(nil)"},
 	}},
 	{"S1-3", "a hook is never harmless", []Edit{
-		{"pkg/tasks/harmless.go", "return kinds[t.row()].proof(ctx, t, c, on)",
-			"return Anew(t) || kinds[t.row()].proof(ctx, t, c, on)"},
+		{"pkg/tasks/harmless.go", "kinds[t.row()].proof(ctx, t, c, on)",
+			"(Anew(t) || kinds[t.row()].proof(ctx, t, c, on))"},
 		{"pkg/tasks/harmless.go", "return t.Action == ActionDaemonReload || runtimeUnits[t.Unit]",
 			"return true"},
 	}},
 	{"S1-4", "a sysctl is harmless by key and range only", []Edit{
 		{"pkg/tasks/harmless_sysctl.go", "if !inRange(key, value, have) {", "if false {"},
+	}},
+	{"S1-5", "what acts at the next boot awaits it", []Edit{
+		{"pkg/checkpoint/awaiting.go", "if len(c.change.AtBoot) == 0 {", "if true {"},
+	}},
+	{"S1-6", "who manages a link goes on doing so, also after an undo", []Edit{
+		{"pkg/checkpoint/managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
 	}},
 	{"S1-7", "that the undo can be run is tried before the change", []Edit{
 		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNotHere) {",
@@ -39,5 +45,9 @@ var Overlays = []Overlay{
 	{"S1-8", "one of new name servers must answer", []Edit{
 		{"pkg/checkpoint/arrived.go", "return append(failed, j.newServers(ctx, h, m)...)",
 			"return failed"},
+	}},
+	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
+		{"pkg/checkpoint/arm.go", "j.askNeighbours(ctx, h, s.Means, around.groups())",
+			"_ = around.groups()"},
 	}},
 }

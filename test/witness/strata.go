@@ -2,6 +2,8 @@ package witness
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/test/node"
@@ -27,11 +29,33 @@ func (d draw) someSysctls(n int) (list []Sysctl) {
 func (d draw) routes() Change {
 	var c Change
 	for i := range 1 + d.IntN(3) {
-		p := Peer{Name: fmt.Sprintf("peer-%d", i), Address: d.neighbour(),
-			PodCIDRs: []string{d.prefix()}}
+		p := Peer{Name: fmt.Sprintf("peer-%d", i), Address: d.neighbour()}
+		taken := []string{node4 + "/32", p.Address + "/32"}
+		for _, other := range c.Peers {
+			taken = append(taken, other.Address+"/32", other.PodCIDRs[0])
+		}
+		p.PodCIDRs = []string{d.pods(taken)}
 		c.Peers = append(c.Peers, p)
 	}
 	return c
+}
+
+// pods are the range of a peer's pods: a wild one has anything in it, but for what is taken, which
+// no store takes twice.
+func (d draw) pods(taken []string) string {
+	for {
+		pods := d.prefix()
+		if d.wild {
+			about := pick(d, node.Gateway4, node.Gateway4, node.Outside4, d.ground.api(), d.address())
+			pods = netip.PrefixFrom(netip.MustParseAddr(about), 20+d.IntN(13)).Masked().String()
+		}
+		overlaps := func(other string) bool {
+			return netip.MustParsePrefix(pods).Overlaps(netip.MustParsePrefix(other))
+		}
+		if !slices.ContainsFunc(taken, overlaps) {
+			return pods
+		}
+	}
 }
 
 // names are what the resolver goes by.
@@ -88,7 +112,7 @@ var trees = []string{
 	"/etc/NetworkManager/system-connections/more.nmconnection",
 	"/etc/systemd/networkd.conf.d/more.conf",
 	"/etc/systemd/timesyncd.conf.d/more.conf", "/etc/udev/rules.d/80-more.rules",
-	"/etc/cni/net.d/99-more.conflist", "/etc/cni/net.d/00-more.conflist",
+	"/etc/cni/net.d/99-more.conflist",
 	"/etc/containerd/certs.d/registry.example.com/hosts.toml", "/etc/kubernetes/more.conf",
 	"/etc/motd", "/etc/apparmor.d/more", "/etc/bindresvport.blacklist",
 }
@@ -98,7 +122,7 @@ func (d draw) files() Change {
 	var c Change
 	for range 1 + d.IntN(3) {
 		path := pick(d, trees...)
-		if d.wild && d.percent(30) {
+		if d.wild && d.percent(50) {
 			c.Files = append(c.Files, d.dropIn())
 			continue
 		}
@@ -129,11 +153,17 @@ func (d draw) lines() string {
 }
 
 // units are those of a node that documents may stop; the names of some are on other systems only.
+// That of sshd is not here: see S1-2.
 var units = []string{
-	"systemd-networkd.service", "ssh.service", "containerd.service", "nftables.service",
-	"systemd-udevd.service", "systemd-resolved.service",
-	"systemd-sysctl.service", "networking.service", "lab-network.service", "cron.service",
-	"systemd-logind.service", "NetworkManager.service",
+	"containerd.service", "nftables.service", "systemd-udevd.service", "systemd-resolved.service",
+	"systemd-sysctl.service", "networking.service", "cron.service", "systemd-logind.service",
+	"NetworkManager.service",
+}
+
+// unit is one of them, or the one that sets the node's link up.
+func (d draw) unit() string {
+	return pick(d, pick(d, units...), map[bool]string{true: "systemd-networkd.service",
+		false: "lab-network.service"}[d.ground.Networkd])
 }
 
 // dropIn changes a unit at its next start.
@@ -143,7 +173,7 @@ func (d draw) dropIn() File {
 		"[Unit]\nAfter=network.target", "[Service]\nEnvironment=DEBUG=1",
 		"[Service]\nPrivateNetwork=yes", "[Service]\nIPAddressDeny=any",
 		"[Unit]\nDescription=More")
-	return File{"/etc/systemd/system/" + pick(d, units...) + ".d/more.conf", lines + "\n"}
+	return File{"/etc/systemd/system/" + d.unit() + ".d/more.conf", lines + "\n"}
 }
 
 // once leaves of files and hooks one of each name.
@@ -157,8 +187,8 @@ func (c Change) once() Change {
 func (d draw) bootFiles() Change {
 	var c Change
 	for range 1 + d.IntN(2) {
-		f := pick(d, d.bootSysctls, d.bootSysctls, d.interfaces, d.interfaces, d.modules,
-			d.bootDropIn)()
+		f := pick(d, d.bootSysctls, d.bootSysctls, d.interfaces, d.interfaces, d.interfaces,
+			d.modules, d.bootDropIn, d.bootDropIn)()
 		c.Files = append(c.Files, f)
 	}
 	if d.percent(20) {
@@ -197,7 +227,7 @@ func (d draw) modules() File {
 
 func (d draw) bootDropIn() File {
 	if !d.wild {
-		return File{"/etc/systemd/system/" + pick(d, units...) + ".d/more.conf",
+		return File{"/etc/systemd/system/" + d.unit() + ".d/more.conf",
 			"[Unit]\nDescription=More\n"}
 	}
 	return d.dropIn()

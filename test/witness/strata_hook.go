@@ -25,7 +25,7 @@ func (d draw) hooks() Change {
 
 // command is a line of ExecStart.
 func (d draw) command() string {
-	switch pick(d, "ip", "ip", "sysctl", "nft", "systemctl") {
+	switch pick(d, "ip", "ip", "ip", "nft", "nft", "sysctl", "systemctl") {
 	case "ip":
 		return "/usr/sbin/ip " + d.ip()
 	case "sysctl":
@@ -34,11 +34,12 @@ func (d draw) command() string {
 	case "nft":
 		return fmt.Sprintf("/usr/sbin/nft %q", d.nft())
 	}
+	// What is disabled or masked acts at the next boot, after the watch: nobody takes that back.
 	verb := pick(d, "is-active", "status", "show")
 	if d.wild {
-		verb = pick(d, "stop", "restart", "disable --now", "mask --now", "kill", "try-restart")
+		verb = pick(d, "stop", "restart", "kill", "try-restart")
 	}
-	return "/usr/bin/systemctl --no-pager " + verb + " " + pick(d, units...)
+	return "/usr/bin/systemctl --no-pager " + verb + " " + d.unit()
 }
 
 // ip is what the program is called with.
@@ -82,17 +83,17 @@ func (d draw) ip() string {
 // nft is a rule set with one chain.
 func (d draw) nft() string {
 	if !d.wild {
-		return chain(pick(d, "input", "output", "forward"), 10, "accept") +
+		return chain(pick(d, "input", "output", "prerouting", "forward"), 10, "accept") +
 			"; add rule inet more c counter"
 	}
 	if d.percent(10) {
 		return "flush ruleset"
 	}
-	out := chain(pick(d, "input", "input", "output", "prerouting", "forward"),
-		d.IntN(200)-100, pick(d, "accept", "accept", "drop"))
+	hook := pick(d, "input", "input", "output")
+	out := chain(hook, d.IntN(200)-100, pick(d, "accept", "accept", "drop"))
 	for range 1 + d.IntN(3) {
 		then := pick(d, "accept", "accept", "drop", "drop", "reject", "counter")
-		out += "; add rule inet more c " + d.match() + " " + then
+		out += "; add rule inet more c " + d.match(hook) + " " + then
 	}
 	return out
 }
@@ -103,11 +104,14 @@ func chain(hook string, priority int, policy string) string {
 		"{ type filter hook %s priority %d ; policy %s ; }", hook, priority, policy)
 }
 
-func (d draw) match() string {
-	return pick(d, "ct state established,related", "ct state new", "ct state invalid",
-		"iifname lo", "iifname host0", "iifname != host0", "meta l4proto tcp",
-		"meta l4proto udp", "meta l4proto icmpv6", "meta nfproto ipv6", "tcp dport 22",
-		"tcp dport 10250", fmt.Sprintf("tcp dport %d-65535", d.IntN(1<<16)),
-		"udp dport 53", "udp sport 53", "ip saddr "+d.prefix(), "ip daddr "+d.prefix(),
-		"tcp flags syn", fmt.Sprintf("meta length > %d", d.IntN(3000)), "")
+// match is a condition of a rule. None tells what others begin from the answers to the node: see S1-2.
+func (d draw) match(hook string) string {
+	if hook == "input" && d.percent(30) {
+		return pick(d, "iifname lo", "iifname host0", "iifname != host0",
+			fmt.Sprintf("tcp dport %d-65535", d.IntN(1<<16)))
+	}
+	return pick(d, "ct state invalid", "meta l4proto tcp", "meta l4proto udp",
+		"meta l4proto icmpv6", "meta nfproto ipv6", "udp dport 53", "udp sport 53",
+		"ip saddr "+d.prefix(), "ip daddr "+d.prefix(), "tcp flags syn",
+		fmt.Sprintf("meta length > %d", d.IntN(3000)), "")
 }

@@ -35,8 +35,12 @@ func (d draw) uplink() Change {
 
 // network is the node's own file of networkd, with a setting or two more, or others.
 func (d draw) network() string {
-	lines := []string{"LinkLocalAddressing=ipv6", "IPv6AcceptRA=no", "Address=" + node4 + "/24",
-		"Address=" + node6 + "/64", "Gateway=" + node.Gateway4}
+	lines := []string{"LinkLocalAddressing=ipv6", "IPv6AcceptRA=no", "Address=" + node6 + "/64"}
+	if d.ground.Leased {
+		lines = append(lines, "DHCP=ipv4")
+	} else {
+		lines = append(lines, "Address="+node4+"/24", "Gateway="+node.Gateway4)
+	}
 	if !d.ground.OnLink6 {
 		lines = append(lines, "Gateway="+node.Gateway6)
 	}

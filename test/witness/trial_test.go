@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -15,6 +16,8 @@ import (
 const (
 	window = 3 * time.Second         // in which probes must pass after a change
 	bound  = window + 30*time.Second // for which a node may be lost
+	// After a boot the agent looks for three windows, brings back what awaited it, and looks again.
+	bootBound = 9*window + 30*time.Second
 )
 
 // verdict is what became of a document.
@@ -42,12 +45,14 @@ type bench struct {
 	layers layers
 	agent  string // the program, "" for that of the layers
 	fabric *node.Fabric
+	leases *leases
 	n      *node.Node
 }
 
 func newBench(t *testing.T, l layers, agent string) *bench {
 	t.Helper()
 	b := &bench{t: t, layers: l, agent: agent, fabric: newFabric(t)}
+	b.leases = serveLeases(t, b.fabric)
 	b.n = b.fabric.Prepare(t, node.Options{Name: nodeName})
 	return b
 }
@@ -55,11 +60,11 @@ func newBench(t *testing.T, l layers, agent string) *bench {
 // meet has a document meet a node that is right, and says what came of it.
 func (b *bench) meet(d Document) outcome {
 	b.t.Helper()
-	ctx, n := b.t.Context(), b.n
+	ctx, n, begun := b.t.Context(), b.n, time.Now()
 	o := ground(d.Ground)
-	o.Layers = []string{b.layers.dirs[d.Ground.Networkd]}
+	o.Layers, o.Networkd = []string{b.layers.dirs[d.Ground.Networkd]}, false // the layer has it
 	if b.agent != "" {
-		o.Copies = map[string]string{"/usr/bin/netwright": b.agent}
+		o.Binds = map[string]string{"/usr/bin/netwright": b.agent}
 	}
 	n.Renew(o)
 	b.forget()
@@ -76,6 +81,9 @@ func (b *bench) meet(d Document) outcome {
 	}
 	out := outcome{Document: d}
 	out.verdict, out.said = b.apply(ctx, d)
+	if n.Is(ctx, "ip -4 address show dev host0 | grep -qw dynamic") {
+		b.leases.Await(bound) // who does not renew it is seen by the witness
+	}
 	lost := w.Await(ctx, names, bound)
 	out.gap, out.missed = w.Gap(names)
 	w.Stop()
@@ -87,7 +95,24 @@ func (b *bench) meet(d Document) outcome {
 	case d.Reboots && out.verdict != refused:
 		out.lost = b.reboot(ctx, names)
 	}
+	if out.lost != "" {
+		out.said += "\nits units said:\n" + b.journal(ctx)
+	}
+	b.t.Logf("document %d, %s: %s, %s, in %s", d.Number, d.Stratum, out.verdict,
+		cmp.Or(out.lost, fmt.Sprintf("kept, longest gap %s", out.gap.Round(time.Millisecond))),
+		time.Since(begun).Round(time.Second))
 	return out
+}
+
+// journal is the end of what the agent's units said, in every life of the node.
+func (b *bench) journal(ctx context.Context) string {
+	select {
+	case <-b.n.Ended():
+		return "the node is off"
+	default:
+	}
+	return tail(b.n.Run(ctx, "journalctl", "--no-pager", "--output=short-iso", "--lines=60",
+		"--unit=netwright*", "--unit=document").Stdout)
 }
 
 // forget has the fabric forget what it learnt of the node's former life.
@@ -145,21 +170,50 @@ func (b *bench) apply(ctx context.Context, d Document) (v verdict, said string) 
 
 func tail(text string) string { return text[max(0, len(text)-2000):] }
 
-// reboot pulls the node's plug, boots it, has the daemon run as its boot would, and says what does
-// not come back.
-func (b *bench) reboot(ctx context.Context, names []string) string {
+// reboot pulls the node's plug, boots it, and says what does not come back. The documents let the
+// agent boot it once more.
+func (b *bench) reboot(ctx context.Context, names []string) (lost string) {
 	b.n.Kill()
+	lost, ended := b.bootAgain(ctx, names)
+	if ended {
+		b.n.Kill() // what is left of that life
+		if lost, ended = b.bootAgain(ctx, names); ended {
+			lost = "it boots again and again"
+		}
+	}
+	if lost != "" {
+		lost = "after a reboot: " + lost
+	}
+	return lost
+}
+
+// bootAgain boots the node, has the daemon run as its boot would, and says what does not come back.
+// It is over when the node ends itself.
+func (b *bench) bootAgain(ctx context.Context, names []string) (lost string, ended bool) {
 	limited, cancel := context.WithTimeoutCause(ctx, 2*time.Minute,
 		fmt.Errorf("not up after two minutes"))
 	defer cancel()
 	if err := b.n.TryBoot(limited); err != nil {
-		return "after a reboot: " + err.Error()
+		return err.Error(), false
 	}
 	b.n.Run(ctx, "systemctl", "start", "--no-block", "netwright-agent")
-	w := b.watch(ctx)
+	watched, stop := context.WithCancel(ctx)
+	defer stop()
+	over := b.n.Ended()
+	go func() {
+		select {
+		case <-over:
+			stop()
+		case <-watched.Done():
+		}
+	}()
+	w := b.watch(watched)
 	defer w.Stop()
-	if lost := w.Await(ctx, names, bound); len(lost) > 0 {
-		return "lost after a reboot: " + strings.Join(lost, ", ")
+	missed := w.Await(watched, names, bootBound)
+	select {
+	case <-over:
+		return "", true
+	default:
+		return strings.Join(missed, ", "), false
 	}
-	return ""
 }

@@ -14,7 +14,6 @@ import (
 const (
 	node4, node6 = "10.77.0.11", "fd00:77::11"
 	near4        = "10.77.0.20" // the API server on the link
-	pods4        = "10.244.1.0"
 )
 
 // api is the address of the API server of a ground.
@@ -52,8 +51,12 @@ func (d draw) number(now string) string {
 
 // sysctl draws a key and a value that the kernel takes; wild values differ from what is there.
 func (d draw) sysctl() Sysctl {
+	from := d.world.Sysctls
+	if d.wild && d.percent(50) {
+		from = d.world.Own
+	}
 	for {
-		s := d.world.Sysctls[d.IntN(len(d.world.Sysctls))]
+		s := from[d.IntN(len(from))]
 		fields := strings.Fields(s.Value)
 		for i := range fields {
 			fields[i] = d.number(fields[i])
@@ -71,7 +74,7 @@ func (d draw) neighbour() string { return fmt.Sprintf("10.77.0.%d", 2+d.IntN(250
 // address draws one of IPv4.
 func (d draw) address() string {
 	if d.percent(50) {
-		return pick(d, node.Gateway4, node4, near4, node.Outside4, d.ground.api(), pods4, "10.96.0.1",
+		return pick(d, node.Gateway4, node4, near4, node.Outside4, d.ground.api(), "10.96.0.1",
 			d.neighbour())
 	}
 	return netip.AddrFrom4([4]byte{byte(1 + d.IntN(223)), byte(d.IntN(256)), byte(d.IntN(256)),

@@ -63,17 +63,17 @@ func TestWitness(t *testing.T) {
 	if *only >= 0 {
 		out := r.all(t, *without, *only, *only+1)
 		t.Logf("%s\n%s", table(out), told(out[0]))
-		lose(t, out)
+		complain(t, lost(out))
 		return
 	}
 	count := documents(t)
 	out := r.all(t, *without, 0, count)
 	t.Logf("the whole agent\n%s", table(out))
-	lose(t, out)
+	complain(t, lost(out))
 	if count < full || t.Failed() && len(out) < count {
 		return
 	}
-	shares(t, out)
+	complain(t, unfit(out))
 	r.control(t)
 	for _, o := range Overlays {
 		r.finds(t, o, out)
@@ -134,14 +134,14 @@ func (r run) until(t *testing.T, without string, from, to int,
 	return all
 }
 
-// lose fails for each document by which the witness lost the node.
-func lose(t *testing.T, all []outcome) {
-	t.Helper()
+// lost tells of each document by which the witness lost the node.
+func lost(all []outcome) (complaints []string) {
 	for _, out := range all {
 		if out.lost != "" {
-			t.Error(told(out))
+			complaints = append(complaints, told(out))
 		}
 	}
+	return complaints
 }
 
 // told is what became of a document, and how to see it again.
@@ -152,20 +152,35 @@ func told(out outcome) string {
 		out.said)
 }
 
-// shares holds the documents to being neither too tame nor too wild for the agent.
-func shares(t *testing.T, all []outcome) {
+func complain(t *testing.T, complaints []string) {
 	t.Helper()
+	for _, c := range complaints {
+		t.Error(c)
+	}
+}
+
+// unfit says what is wrong with documents that are too tame or too wild for the agent.
+func unfit(all []outcome) (complaints []string) {
 	for _, want := range []struct {
 		verdict     verdict
 		least, most int // percent
 	}{{applied, leastApplied, 100}, {taken, leastUndone, 100}, {refused, 0, mostRefused}} {
-		if p := percent(all,
-			func(o outcome) bool { return o.verdict == want.verdict }); p < want.least ||
-			p > want.most {
-			t.Errorf("%d %% of the documents are %s, want %d to %d: draw others", p, want.verdict,
-				want.least, want.most)
+		p := percent(all, func(o outcome) bool { return o.verdict == want.verdict })
+		if p < want.least || p > want.most {
+			complaints = append(complaints, fmt.Sprintf("%d %% of the documents are %s, want %d to %d: "+
+				"draw others", p, want.verdict, want.least, want.most))
 		}
 	}
+	return complaints
+}
+
+// tame says what is wrong with documents that cost the node too little where nothing keeps it.
+func tame(all []outcome) (complaints []string) {
+	if p := percent(all, func(o outcome) bool { return o.lost != "" }); p < leastLost {
+		complaints = append(complaints, fmt.Sprintf("without any checkpoint %d %% of the documents "+
+			"lose the node, want at least %d: they are too tame, and prove nothing", p, leastLost))
+	}
+	return complaints
 }
 
 func percent(all []outcome, is func(outcome) bool) int {
@@ -183,10 +198,7 @@ func (r run) control(t *testing.T) {
 	t.Helper()
 	out := r.all(t, Off.Name, 0, control)
 	t.Logf("control, without any checkpoint\n%s", table(out))
-	if p := percent(out, func(o outcome) bool { return o.lost != "" }); p < leastLost {
-		t.Errorf("without any checkpoint %d %% of the documents lose the node, want at least %d: "+
-			"they are too tame, and prove nothing", p, leastLost)
-	}
+	complain(t, tame(out))
 }
 
 // finds looks for a document by which an agent without a rule loses the node, and the whole one

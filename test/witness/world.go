@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/netwright/netwright/test/netns"
@@ -15,6 +16,7 @@ import (
 // runs, with the values of a fresh network namespace.
 type World struct {
 	Sysctls []Sysctl // by key; those that have been a whole number or several
+	Own     []Sysctl // those of them that are of all links, of the node's own, or of none
 	// Takes says that the kernel takes a value of a key, and gives it back as it was written.
 	Takes func(key, value string) bool
 }
@@ -22,8 +24,8 @@ type World struct {
 // Sysctl is a key with its value.
 type Sysctl struct{ Key, Value string }
 
-// links of a node that have sysctls of their own.
-var links = []string{"host0", "cbr0", "lo"}
+// links of a node that documents speak of. That of its pods is not among them, see doc.go.
+var links = []string{"host0", "lo"}
 
 // NewWorld reads the keys in a network namespace that lives as long as the test. Nothing of this
 // machine is written: a key that is not the namespace's own is read-only there.
@@ -31,7 +33,6 @@ func NewWorld(t testing.TB) World {
 	t.Helper()
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "host0", "up", "type", "bridge")
-	ns.Run("ip", "link", "add", "cbr0", "up", "type", "bridge")
 	var w World
 	ns.Do(func() {
 		err := filepath.WalkDir("/proc/sys/net", func(path string, entry fs.DirEntry,
@@ -39,7 +40,8 @@ func NewWorld(t testing.TB) World {
 			if err != nil || entry.IsDir() {
 				return err
 			}
-			if key, value, ok := numeric(path, entry); ok {
+			key, value, ok := numeric(path, entry)
+			if ok && !strings.HasSuffix(key, ".forwarding") { // pods', as their link is
 				w.Sysctls = append(w.Sysctls, Sysctl{key, value})
 			}
 			return nil
@@ -49,7 +51,15 @@ func NewWorld(t testing.TB) World {
 		}
 	})
 	slices.SortFunc(w.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Key, b.Key) })
+	for _, s := range w.Sysctls {
+		if f := strings.Split(s.Key, "."); len(f) <= 3 || f[3] == "all" || f[3] == links[0] {
+			w.Own = append(w.Own, s)
+		}
+	}
+	var mu sync.Mutex // else one attempt would read what another has written
 	w.Takes = func(key, value string) (takes bool) {
+		mu.Lock()
+		defer mu.Unlock()
 		ns.Do(func() { takes = tried(sysctlPath(key), value) })
 		return takes
 	}
