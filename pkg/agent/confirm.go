@@ -77,7 +77,7 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late er
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
 	if failure(r.rep) == nil {
 		var err error
-		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired})
+		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired, proof: g.proof()})
 		if err != nil {
 			return fmt.Errorf("have the change await its confirmation: %w", err)
 		}
@@ -192,7 +192,7 @@ func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 		if j == nil {
 			return nil, err
 		}
-		kept = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation)
+		kept, p.confirmed = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation), j.Proof()
 		if err := errors.Join(err, p.complete(ctx, j.Awaits.Set, h, led)); err != nil {
 			kept += "; the next pass goes on: " + oneLine(err)
 		}

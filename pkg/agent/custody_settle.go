@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -21,8 +24,8 @@ type ending struct {
 	removed []graph.Result[tasks.Task] // of the removals
 	by      string
 	desired *Desired
-	halfway bool     // the set is not what the host has, although nothing of it failed
-	proofs  []string // probes that passed after the change
+	halfway bool              // the set is not what the host has, although nothing of it failed
+	proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
 }
 
 // settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in
@@ -30,7 +33,7 @@ type ending struct {
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
 	inStep := c.inStep()
-	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.desired.has(b.Head.Network) == b.Head.Network {
+	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.has(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	for i := range out.rep.Results {
@@ -50,6 +53,12 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	}
 	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
 		return err
+	}
+	if p := out.proof; p != nil {
+		b.Head.Proof = ledger.Proof{
+			At: time.Now().UTC().Truncate(time.Second), Generation: out.desired.Snapshot.Generation,
+			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
+		}
 	}
 	if failure(out.rep) == nil && !out.halfway {
 		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()

@@ -165,12 +165,12 @@ func (g *guard) settle(ctx context.Context, unfinished error) error {
 	return g.point.Settle(ctx, late)
 }
 
-// proofs are the probes by which a change stayed, none where no checkpoint was armed.
-func (g *guard) proofs() []string {
+// proof is what a change was proved by that stayed, nil where no checkpoint was armed.
+func (g *guard) proof() *checkpoint.Proof {
 	if g == nil || !g.armed {
 		return nil
 	}
-	return g.point.Proofs()
+	return g.point.Proof()
 }
 
 // warnings are what is amiss with a change that stayed.

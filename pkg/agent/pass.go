@@ -86,11 +86,12 @@ type Pass struct {
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
-	confirms        bool // it is to confirm the change that awaits it
-	daemon          bool // it is a pass of the daemon's own, which nobody asked for
-	keeps           bool // what archives installed is kept: nothing waits for this pass
-	issueAnywhere   bool // also below a root that is no node's: for tests
-	updatesAnywhere bool // likewise: spec.update holds there too
+	confirms        bool              // it is to confirm the change that awaits it
+	confirmed       *checkpoint.Proof // that of this change, once it is confirmed
+	daemon          bool              // it is a pass of the daemon's own, which nobody asked for
+	keeps           bool              // what archives installed is kept: nothing waits for this pass
+	issueAnywhere   bool              // also below a root that is no node's: for tests
+	updatesAnywhere bool              // likewise: spec.update holds there too
 
 	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }

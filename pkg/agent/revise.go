@@ -66,7 +66,9 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.print,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.network(), Declared: d.declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
-		Proofs: out.proofs,
+	}
+	if out.proof != nil {
+		rev.Proofs, rev.Unproved = out.proof.Probes, out.proof.Unproved
 	}
 	for i := range c.records {
 		if rec := &c.records[i]; rec.Kind != "" {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -274,7 +275,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.drift.nameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
-		halfway: r.halfway, proofs: p.Hooks.guard.proofs(),
+		halfway: r.halfway, proof: cmp.Or(p.Hooks.guard.proof(), p.confirmed),
 	})
 	if failed := failure(all); failed != nil {
 		return failed

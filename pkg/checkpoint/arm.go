@@ -206,16 +206,6 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
-// Proofs are the names of the probes that passed before the change, and so, once [Checkpoint.Settle]
-// let it stay, after it. A revision keeps them.
-func (c *Checkpoint) Proofs() []string {
-	var names []string
-	for _, p := range c.journal.Probes {
-		names = append(names, string(p))
-	}
-	return names
-}
-
 // Warnings are what is amiss with a change that [Checkpoint.Settle] let stay, one line each.
 func (c *Checkpoint) Warnings() []string { return c.warnings }
 
@@ -242,6 +232,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	}
 	j.Stated = len(s.Probes) > 0
 	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })
+	j.Unproved = unproved(probes, j.Probes)
 	return nil
 }
 

@@ -37,7 +37,8 @@ type Await struct {
 // proved. The contents of regular files lie beside it, one file each ([File.Kept]).
 type Awaiting struct {
 	Version    int           `json:"version"`
-	Boot       string        `json:"boot"` // in which the last of it was changed
+	Boot       string        `json:"boot"`           // in which the last of it was changed
+	Since      time.Time     `json:"since,omitzero"` // when the first of it was
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`
@@ -147,8 +148,8 @@ func (c *Checkpoint) await(ctx context.Context) error {
 func (c *Checkpoint) awaiting() *Awaiting {
 	j := c.journal
 	return &Awaiting{
-		Version: awaitingVersion, Boot: j.Boot, Generation: j.Generation, Digest: j.Digest,
-		Window: j.Window, Reboot: c.change.Reboot,
+		Version: awaitingVersion, Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
+		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot,
 	}
 }
 
@@ -205,7 +206,7 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 	a := was
 	if len(c.change.AtBoot) > 0 { // else what awaits is of an earlier change
 		a = c.awaiting()
-		a.Keys, a.Files, a.Units = was.Keys, was.Files, was.Units
+		a.Since, a.Keys, a.Files, a.Units = was.Since, was.Keys, was.Files, was.Units
 	}
 	if a.Reach, err = lookReach(ctx, c.host, c.settings.Means, c.journal.Probes); err != nil {
 		return err

@@ -23,7 +23,8 @@ type Journal struct {
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`
-	Probes     []Probe       `json:"probes"` // that passed before
+	Probes     []Probe       `json:"probes"`             // that passed before
+	Unproved   []string      `json:"unproved,omitempty"` // see [Proof]
 
 	Files   []File         `json:"files"`
 	Sysctls []Sysctl       `json:"sysctls"`

@@ -92,12 +92,6 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 // near are all who answered.
 func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
 
-// kind is what a probe asks.
-func (p Probe) kind() string {
-	kind, _, _ := strings.Cut(string(p), ":")
-	return kind
-}
-
 // each are the probes of which one must pass.
 func (p Probe) each() (list []Probe) {
 	for _, one := range strings.Fields(strings.TrimPrefix(string(p), anyProbe+":")) {

@@ -134,11 +134,6 @@ func watching(r Reader) *watch {
 	return w
 }
 
-// over says that its time or its boot is.
-func (w *watch) over(r Reader) bool {
-	return w.Journal.Boot != bootID(r) || host.ClockUS() >= w.UntilUS
-}
-
 // Watched says which generation's change is watched, and until when; a time that is zero: none is.
 func Watched(r Reader) (generation int64, until time.Time) {
 	w := watching(r)
@@ -146,6 +141,11 @@ func Watched(r Reader) (generation int64, until time.Time) {
 		return 0, time.Time{}
 	}
 	return w.Journal.Generation, w.Until
+}
+
+// over says that its time or its boot is.
+func (w *watch) over(r Reader) bool {
+	return w.Journal.Boot != bootID(r) || host.ClockUS() >= w.UntilUS
 }
 
 // EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one failed open. The caller has the lock.

@@ -73,6 +73,16 @@ type Head struct {
 	Network Network `json:"network,omitzero"`
 	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
 	Lost bool `json:"lost,omitempty"`
+	// Proof is that of the last change that was under a checkpoint and stayed.
+	Proof Proof `json:"proof,omitzero"`
+}
+
+// Proof is by what a change was proved, and by what it was not: kinds of probes, with a comma between them.
+type Proof struct {
+	At         time.Time `json:"at"`
+	Generation int64     `json:"generation"`
+	By         string    `json:"by,omitempty"`
+	Unproved   string    `json:"unproved,omitempty"`
 }
 
 // Network is what must be known of a node's network when it is to leave it.

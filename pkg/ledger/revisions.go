@@ -40,7 +40,8 @@ type Revision struct {
 	Digest     string           `json:"digest"`
 	Print      string           `json:"print"` // see Head.Print
 	Tasks      []tasks.Recorded `json:"tasks"`
-	Proofs     []string         `json:"proofs,omitempty"` // probes that passed after the change that first brought it
+	Proofs     []string         `json:"proofs,omitempty"`   // probes that passed after the change that first brought it
+	Unproved   []string         `json:"unproved,omitempty"` // kinds of proofs that this change does not have
 }
 
 // Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names them.

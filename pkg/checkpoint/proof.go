@@ -1,0 +1,58 @@
+package checkpoint
+
+import (
+	"slices"
+	"strings"
+)
+
+// Proof is what a change that stayed was proved by, and by what it was not.
+type Proof struct {
+	Probes []string // names of those that passed before the change, and so had to pass after it
+	// Unproved are kinds of proofs that were not made: kinds of probes of which none passed before the
+	// change, though there was something to ask, and those that no agent makes.
+	Unproved []string
+}
+
+// provedKinds are the kinds of probes, in the order in which people read them.
+var provedKinds = []string{
+	neighbourProbe, pingProbe, fullProbe, dnsProbe, tcpProbe, httpsProbe, storeProbe, managedProbe,
+}
+
+// Unmade are the kinds of proofs that no agent makes: that others reach the node, and that its pods
+// go on to reach each other.
+func Unmade() []string { return []string{"inbound", "pods"} }
+
+// ProofKinds are the kinds of probes, each once.
+func ProofKinds[P ~string](probes []P) (kinds []string) {
+	for _, kind := range provedKinds {
+		if slices.ContainsFunc(probes, func(p P) bool { return Probe(p).kind() == kind }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// kind is that of a probe, of a group that of its first.
+func (p Probe) kind() string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), ":")
+	return kind
+}
+
+// unproved are the kinds of proofs that a change does not have, of all that were worth trying.
+func unproved(candidates, passed []Probe) []string {
+	proved := ProofKinds(passed)
+	lost := slices.DeleteFunc(ProofKinds(candidates), func(kind string) bool { return slices.Contains(proved, kind) })
+	return append(lost, Unmade()...)
+}
+
+// Proof is what the change of the journal is proved by once [Checkpoint.Settle] let it stay.
+func (j *Journal) Proof() *Proof {
+	p := &Proof{Unproved: j.Unproved}
+	for _, probe := range j.Probes {
+		p.Probes = append(p.Probes, string(probe))
+	}
+	return p
+}
+
+// Proof is that of the change. A revision keeps it.
+func (c *Checkpoint) Proof() *Proof { return c.journal.Proof() }
