@@ -38,17 +38,17 @@ func moments(p *report.Plan) (list []time.Time) {
 
 // prepared says that all of the first gate is right. What waits there (a pod
 // CIDR that only a running kubelet brings) does not hold kubelet back, nor does
-// what a boot failed with: kubelet ran before without it.
+// what a boot failed with, or what no document may write: kubelet ran before without it.
 func prepared(p *report.Plan) bool {
 	if p == nil {
 		return false
 	}
-	refused := map[string]bool{}
+	without := map[string]bool{}
 	for _, s := range p.Steps {
-		refused[s.Key] = s.Refused
+		without[s.Key] = s.Refused == report.RefusedByBoot || s.Refused == report.RefusedByRule
 	}
 	for _, s := range p.Steps {
-		if s.Gate == gateName(0) && !s.Refused && !refused[s.Because] && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
+		if s.Gate == gateName(0) && !without[s.Key] && !without[s.Because] && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
 			return false
 		}
 	}

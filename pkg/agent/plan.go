@@ -137,8 +137,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 			s.State, s.Message = report.NotHere, c.NotHere
 		}
 	case graph.Failed:
-		var refused *BootFailedError
-		s.State, s.Refused = report.Failed, errors.As(res.Err, &refused)
+		s.State, s.Refused = report.Failed, refusal(res.Err)
 		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		s.State = report.Waits
@@ -148,6 +147,22 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 		s.State = report.Stopped
 	}
 	return s
+}
+
+// refusal says by what a change is refused that failed; "": by nothing.
+func refusal(err error) report.Refusal {
+	var rule *RuleError
+	var boot *BootFailedError
+	var unit *UnitDownError
+	switch {
+	case errors.As(err, &rule):
+		return report.RefusedByRule
+	case errors.As(err, &boot):
+		return report.RefusedByBoot
+	case errors.As(err, &unit):
+		return report.RefusedByUnit
+	}
+	return ""
 }
 
 func gateName(g graph.Gate) string {

@@ -74,7 +74,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}

@@ -106,11 +106,21 @@ type Step struct {
 	Writer string `json:"writer,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
-	// Refused says of a step that failed that its change was taken back before: the node is as it was without it.
-	Refused bool `json:"refused,omitempty"`
+	// Refused says of a step that failed by what its change is refused: the node is as it was without it.
+	Refused Refusal `json:"refused,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.
 	Because string `json:"because,omitempty"`
 }
+
+// Refusal is by what the change of a key is refused.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedByRule Refusal = "rule" // no document may write or switch it
+	RefusedByBoot Refusal = "boot" // the first boot with it failed
+	RefusedByUnit Refusal = "unit" // a unit did not come up with it
+)
 
 // Item is one key that changes.
 type Item struct {

@@ -172,6 +172,8 @@ type KeyStatus struct {
 	Writer string `json:"writer,omitempty"` // who else writes it, where that can be known
 	// Because is the key that fails or waits, where this one only shares its fate.
 	Because string `json:"because,omitempty"`
+	// Refused is by what the change of a failing key is refused.
+	Refused Refusal `json:"refused,omitempty"`
 }
 
 // KeyState is how a key stands.

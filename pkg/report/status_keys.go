@@ -20,7 +20,13 @@ type keyLook struct {
 // looks are the states that are told key by key, that which matters most first.
 var looks = []keyLook{
 	{KeyFailing, "✗", red, "failing", func(k *KeyStatus) string {
-		return "`agent explain " + k.Key + "` says who wants it; it is tried again by itself"
+		switch k.Refused {
+		case "":
+			return "`agent explain " + k.Key + "` says who wants it; it is tried again by itself"
+		case RefusedByRule:
+			return "`agent store check` on the documents names the line"
+		}
+		return "`agent explain " + k.Key + "` says who wants it, `agent history` what was taken back"
 	}, 24},
 	{KeyContested, "!", red, "contested", func(k *KeyStatus) string {
 		kind, _, _ := strings.Cut(k.Key, ":")
