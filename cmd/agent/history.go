@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -83,8 +84,20 @@ func historyText(w io.Writer, h *agent.History) {
 		row(mark, strconv.Itoa(r.Number), r.Time, r.Generation, r.Digest, r.Network, len(r.Tasks), r.By)
 	}
 	undone(time.Unix(1<<40, 0))
+	proofsText(w, h.Revisions)
 	repairedText(w, h.Repaired)
 	bootsText(w, h)
+}
+
+// proofsText lists by what the changes were proved that first brought revisions, where they were not harmless.
+func proofsText(w io.Writer, list []ledger.Revision) {
+	head := fmt.Sprintf("\n  %-11s%s\n", "REVISION", "PROVED BY")
+	for _, r := range list {
+		if len(r.Proofs)+len(r.Unproved) > 0 {
+			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number, &report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
+			head = ""
+		}
+	}
 }
 
 // bootsText lists what first boots with changed files have shown, and what awaits one.

@@ -121,12 +121,6 @@ func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([
 	return append(list, checkpoint.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
 }
 
-// awaiting are the files and units that act at the next boot, and that no boot has proved.
-func awaiting(r checkpoint.Reader) []string {
-	a, _ := checkpoint.ReadAwaiting(r) // a damaged one is said at the boot
-	return a.Names()
-}
-
 // mayReboot says that the documents allow a reboot after a boot that failed.
 func mayReboot(n *config.Node) bool { return n.Update.BootUndo == config.BootUndoReboot }
 

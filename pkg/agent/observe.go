@@ -22,6 +22,7 @@ type standing struct {
 	told      bool
 	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
 	certs     time.Time                     // when the certificates were looked at
+	undone    time.Time                     // when that change was taken back which was counted last, or the daemon began
 }
 
 // certsEvery is how old the list of certificates may be in a pass that changes nothing.
@@ -30,7 +31,7 @@ const certsEvery = 10 * time.Minute
 // beginTelling tells that there is a daemon.
 func (l *life) beginTelling() {
 	s := &l.standing
-	s.observers, s.counts = l.Observers, map[string]*report.KindStatus{}
+	s.observers, s.counts, s.undone = l.Observers, map[string]*report.KindStatus{}, time.Now()
 	s.now = report.Status{
 		Version: report.StatusVersion, State: report.NodeStarting, Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
 		Node: l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster, Configuration: report.Configuration{Store: l.Store.String()},

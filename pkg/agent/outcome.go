@@ -30,6 +30,9 @@ func moments(p *report.Plan) (list []time.Time) {
 	if p.Awaits != nil {
 		list = append(list, p.Awaits.Until)
 	}
+	if w := p.Watched; w != nil && time.Now().Before(w.Until) {
+		list = append(list, w.Until)
+	}
 	if !p.Again.IsZero() {
 		list = append(list, p.Again)
 	}

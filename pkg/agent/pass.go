@@ -128,7 +128,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	out := r.report(report.Planned)
-	out.Await(awaiting(view))
+	recall(out, view, led)
 	r.tell(p, out, view)
 	p.foretell(out, r, d, view)
 	out.Notes = append(out.Notes, undo...)
@@ -242,7 +242,7 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, err
 	}
 	out, err := do(h, led)
-	out.Await(awaiting(h))
+	recall(out, h, led)
 	p.Hooks.enter("record")
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))

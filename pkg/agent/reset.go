@@ -70,7 +70,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	if err != nil || out.Summary.Waiting > 0 {
 		return out, err
 	}
-	out.Await(nil) // the record goes with the rest
+	out.AwaitingBoot = nil // the record goes with the rest
 	return out, p.forget(ctx)
 }
 

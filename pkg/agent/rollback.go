@@ -60,7 +60,8 @@ func (p Pass) History() (*History, error) {
 	if h.Boots, err = ledger.ReadBoots(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
-	h.AwaitingBoot = awaiting(files)
+	a, _ := checkpoint.ReadAwaiting(files) // a damaged one is said at the boot
+	h.AwaitingBoot = a.Names()
 	return h, nil
 }
 

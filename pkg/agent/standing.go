@@ -24,8 +24,12 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Totals.Failed++
 	}
 	var undone *checkpoint.UndoneError
-	if errors.As(out.err, &undone) {
+	at := out.plan.UndoneAfter(s.undone) // also by who watches, or by a unit's trial
+	if errors.As(out.err, &undone) || !at.IsZero() {
 		next.Totals.Rollbacks++
+	}
+	if s.undone.Before(at) {
+		s.undone = at
 	}
 	changed, repaired := s.count(out.plan)
 	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
@@ -36,7 +40,9 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	if p := out.plan; p != nil {
 		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
-		next.Held, next.Owed, next.Notes, next.AwaitingBoot = p.Held, p.Owed, p.Notes, p.AwaitingBoot
+		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
+		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
 		next.Keys = keysOf(p, next.Keys, time.Now())
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)

@@ -129,7 +129,11 @@ func (e *events) node(before, after *Status) {
 		e.add(EventResumed, "", "it was paused: "+before.Paused.Reason)
 	}
 	if after.Totals.Rollbacks > before.Totals.Rollbacks {
-		e.add(EventRolledBack, "", after.Reason)
+		text := after.Reason
+		if u := after.Undone; after.State != NodeFailing && len(u) > 0 {
+			text = fmt.Sprintf("generation %d: %s", u[0].Generation, u[0].Why)
+		}
+		e.add(EventRolledBack, "", text)
 	}
 	if now, was := after.Configuration.Error, before.Configuration.Error; now != "" && now != was {
 		e.add(EventFailed, "", now)

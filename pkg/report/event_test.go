@@ -37,6 +37,12 @@ func TestEvents(t *testing.T) {
 		{"an agent begins", report.Status{}, report.Status{Configuration: report.Configuration{Generation: 3, Digest: "abc"}}, nil, nil},
 		{"paused", report.Status{}, report.Status{Paused: &report.Paused{Until: at.Add(time.Hour), By: "alice", Reason: "a new switch"}}, nil,
 			[]report.Event{{At: at, Kind: report.EventPaused, Text: "until 2026-01-02T04:04:05Z by alice: a new switch"}}},
+		{"somebody else took a change back", report.Status{}, report.Status{
+			State: report.NodeConverged, Totals: report.Totals{Rollbacks: 1}, Undone: []report.Undone{{Generation: 3, Why: "no answer"}},
+		}, nil, []report.Event{{At: at, Kind: report.EventRolledBack, Text: "generation 3: no answer"}}},
+		{"the pass took it back", report.Status{}, report.Status{
+			State: report.NodeFailing, Reason: "generation 3 is bad", Totals: report.Totals{Rollbacks: 1}, Undone: []report.Undone{{Generation: 3, Why: "no answer"}},
+		}, nil, []report.Event{{At: at, Kind: report.EventRolledBack, Text: "generation 3 is bad"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.after.At = at

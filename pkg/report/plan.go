@@ -56,13 +56,11 @@ type Plan struct {
 	Owed  []string       `json:"-"`
 	// Again is when something is due that this pass left; zero: nothing is.
 	Again time.Time `json:"-"`
-}
-
-// Await says what awaits the next boot. A plan that there is none of is left alone.
-func (p *Plan) Await(names []string) {
-	if p != nil {
-		p.AwaitingBoot = names
-	}
+	// What became of earlier changes: see [Status].
+	AwaitingBootSince time.Time `json:"-"`
+	Proof             *Proof    `json:"-"`
+	Watched           *Watched  `json:"-"`
+	Undone            []Undone  `json:"-"`
 }
 
 // State is what is to be said of a task.

@@ -29,7 +29,12 @@ type Status struct {
 	Paused        *Paused       `json:"paused,omitempty"`
 	Awaits        *Awaits       `json:"awaits,omitempty"`
 	AwaitingBoot  []string      `json:"awaitingBoot,omitempty"` // files and units that act at the next boot, and that none has proved
-	Working       *Working      `json:"working,omitempty"`      // nil: the daemon waits
+	// AwaitingBootSince is when the first of them was changed.
+	AwaitingBootSince time.Time `json:"awaitingBootSince,omitzero"`
+	Proof             *Proof    `json:"proof,omitempty"`   // of the last change that was under a checkpoint and stayed
+	Watched           *Watched  `json:"watched,omitempty"` // a change that is undone for what its hook does later
+	Undone            []Undone  `json:"undone,omitempty"`  // the last of each cause, newest first
+	Working           *Working  `json:"working,omitempty"` // nil: the daemon waits
 
 	Kinds        []KindStatus  `json:"kinds"` // by name
 	Keys         []KeyStatus   `json:"keys"`  // those with something to say, by name

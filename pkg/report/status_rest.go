@@ -10,6 +10,7 @@ import (
 // rest is what is good to know: certificates, the last pass, the next, who tells.
 func (t *statusText) rest(s *Status) {
 	t.certificates(s.Certificates)
+	t.aftermath(s)
 	t.working(s)
 	if l := s.Last; l != nil {
 		t.last(l)

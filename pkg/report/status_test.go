@@ -44,6 +44,14 @@ func wrongStatus() *report.Status {
 	s.Configuration.Expires = noon.Add(30 * time.Hour)
 	s.Waiting = &report.Waiting{Generation: 8, Digest: strings.Repeat("fedcba9876543210", 4), Class: "restart", Reason: "spec.update.window has no time before 02:00", Until: noon.Add(14 * time.Hour)}
 	s.Held, s.Paused = "held at 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
+	s.Awaits = &report.Awaits{Generation: 7, Until: noon.Add(90 * time.Second), By: "ada", Revision: 4}
+	s.AwaitingBoot, s.AwaitingBootSince = []string{"/etc/netplan/50-a.yaml", "/etc/hosts"}, before(72*time.Hour)
+	s.Proof = &report.Proof{At: before(2 * time.Hour), Generation: 6, By: []string{"neighbour", "ping", "store"}, Unproved: []string{"dns", "inbound", "pods"}}
+	s.Watched = &report.Watched{Generation: 7, Until: noon.Add(4 * time.Minute)}
+	s.Undone = []report.Undone{
+		{At: before(20 * time.Minute), Cause: report.UndoneFailed, Generation: 5, Why: "neighbour:eth0/10.0.0.1 (no answer)"},
+		{At: before(50 * time.Hour), Cause: report.UndoneBoot, Generation: 2, Why: "address:eth0/10.0.0.2/24 (no link that is up has it)"},
+	}
 	s.Working = &report.Working{What: "asked: once by bob", Since: before(7 * time.Second), Changes: 12}
 	s.Kinds = []report.KindStatus{{Kind: "conf", Tasks: 1, Waiting: 1}, {Kind: "file", Tasks: 21, Right: 18, Failing: 1, Skipped: 2}, {Kind: "sysctl", Tasks: 30, Right: 26, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 9}}
 	s.Keys = []report.KeyStatus{
@@ -51,6 +59,8 @@ func wrongStatus() *report.Status {
 		{Key: "file:/opt/cni/bin/bridge", State: report.KeyFailing, Since: before(3 * time.Minute), Text: "the archive has another sha256 than spec.assets names: check the mirror\nit is aaaa and should be bbbb", Origin: "cluster.yaml:40:5"},
 		{Key: "file:/opt/cni/bin/loopback", State: report.KeySkipped, Since: before(3 * time.Minute), Because: "file:/opt/cni/bin/bridge"},
 		{Key: "file:/opt/cni/bin/host-local", State: report.KeySkipped, Since: before(3 * time.Minute), Because: "file:/opt/cni/bin/bridge"},
+		{Key: "file:/etc/hosts", State: report.KeyFailing, Since: before(time.Hour), Text: "the first boot with it failed (no address), and it was brought back", Origin: "cluster.yaml:60:5", Refused: report.RefusedByBoot},
+		{Key: "file:/etc/passwd", State: report.KeyFailing, Since: before(time.Hour), Text: "refused: the host's accounts and logins: no document writes or switches that (cluster.yaml:50:5)", Origin: "cluster.yaml:50:5", Refused: report.RefusedByRule},
 		{Key: "sysctl:net.ipv4.conf.all.rp_filter", State: report.KeyContested, Since: before(90 * time.Minute), Count: 5, Writer: "/etc/sysctl.d/99-\x1b[2Jhostile.conf", Text: "1 → 0"},
 		{Key: "sysctl:net.ipv4.ip_forward", State: report.KeyDrifted, Since: before(10 * time.Minute), Text: "0, and 1 is wanted"},
 	}

@@ -141,7 +141,11 @@ func (t *statusText) held(s *Status) {
 		t.do("  ", "`agent resume` ends it before")
 	}
 	if len(s.AwaitingBoot) > 0 {
-		t.say("", "", "awaiting boot: "+Listed(s.AwaitingBoot))
+		line := "awaiting boot: " + Listed(s.AwaitingBoot)
+		if !s.AwaitingBootSince.IsZero() {
+			line += ", for " + t.ago(s.AwaitingBootSince)
+		}
+		t.say("", "", line)
 	}
 	if !s.Prepared && s.State != NodeStarting {
 		t.say("", yellow, "! not prepared: kubelet may be held back")

@@ -1,0 +1,47 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// What no agent proves is said, with and without a change that was proved; what is long over is not.
+// The lines that keep it: aftermath.go, String and aftermath.
+func TestTheAftermathOfChangesIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*report.Status)
+		says   string
+		not    string
+	}{
+		"no change needed it": {func(s *report.Status) { s.Proof = &report.Proof{Unproved: []string{"inbound"}} },
+			"proved by      no change needed it yet; inbound: not proved\n", "generation 0"},
+		"a change": {func(s *report.Status) {
+			s.Proof = &report.Proof{At: before(time.Hour), Generation: 6, By: []string{"dns", "store"}, Unproved: []string{"inbound", "pods"}}
+		}, "proved by      dns, store; inbound: not proved, pods: not proved (generation 6, 60m ago)\n", "undone"},
+		"nothing answered":  {func(s *report.Status) { s.Proof = &report.Proof{At: noon, Generation: 6} }, "proved by      nothing, for nothing answered before (generation 6, 0s ago)\n", "not proved"},
+		"no status of ours": {func(*report.Status) {}, "certificates", "proved by"},
+		"an undo": {func(s *report.Status) {
+			s.Undone = []report.Undone{{At: before(time.Minute), Generation: 5, Why: "no answer"}}
+		}, "undone         60s ago, generation 5: no answer\n", "proved by"},
+		"an undo of last week": {func(s *report.Status) { s.Undone = []report.Undone{{At: before(170 * time.Hour)}} }, "certificates", "undone"},
+		"a watch": {func(s *report.Status) { s.Watched = &report.Watched{Generation: 5, Until: noon.Add(3 * time.Minute)} },
+			"watched        for 3m more: generation 5 started a hook, and is undone if it costs the node gateway and store\n", "proved by"},
+		"a watch that is over": {func(s *report.Status) { s.Watched = &report.Watched{Until: noon} }, "certificates", "watched"},
+		"files that await a boot": {func(s *report.Status) {
+			s.AwaitingBoot, s.AwaitingBootSince = []string{"/etc/a"}, before(72*time.Hour)
+		}, "awaiting boot: /etc/a, for 3d\n", "undone"},
+	} {
+		s := rightStatus()
+		c.change(s)
+		var out strings.Builder
+		if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), c.not) {
+			t.Errorf("%s: want %q, and not %q:\n%s", name, c.says, c.not, out.String())
+		}
+	}
+}
