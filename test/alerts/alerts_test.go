@@ -55,6 +55,31 @@ var cases = []struct {
 	{alert: "NetwrightRolledBack", at: 30 * time.Minute, fires: `netwright_rollbacks_total` + one + `0x10 1x30`, quiet: map[string]string{
 		"two hours ago, or more": `netwright_rollbacks_total` + one + `1x120`, "none": `netwright_rollbacks_total` + one + `0x60`,
 	}},
+	{alert: "NetwrightRolledBack", at: 130 * time.Minute, fires: `netwright_last_undo_timestamp_seconds{cause="boot", instance="node-1"} 6000x200
+		netwright_rollbacks_total` + one + `1x200`, quiet: map[string]string{
+		"two hours ago":        `netwright_last_undo_timestamp_seconds{cause="failed", instance="node-1"} 600x200`,
+		"nobody confirmed one": `netwright_last_undo_timestamp_seconds{cause="unconfirmed", instance="node-1"} 6000x200`,
+	}},
+	{alert: "NetwrightRefused", at: 16 * time.Minute, fires: `netwright_refused_keys{by="rule", instance="node-1"} 2x30`, says: "2 keys that the documents want are refused on node-1 (rule)", quiet: map[string]string{
+		"none":                    `netwright_refused_keys{by="rule", instance="node-1"} 0x30`,
+		"taken out after a while": `netwright_refused_keys{by="boot", instance="node-1"} 1x10 0x30`,
+	}},
+	{alert: "NetwrightNotProved", at: 70 * time.Minute, fires: `netwright_unproved{proof="dns", instance="node-1"} 0x30 1x120`, says: "node-1 stayed without the proof dns", quiet: map[string]string{
+		"it never had it":      `netwright_unproved{proof="dns", instance="node-1"} 1x120`,
+		"a first change":       `netwright_unproved{proof="dns", instance="node-1"} _x30 1x120`,
+		"the next one has it":  `netwright_unproved{proof="dns", instance="node-1"} 0x20 1x30 0x120`,
+		"what no agent proves": `netwright_unproved{proof="inbound", instance="node-1"} 0x30 1x120`,
+		"of another node": `netwright_unproved{proof="dns", instance="node-1"} 0x120
+			netwright_unproved{proof="dns", instance="node-2"} 1x120`,
+	}},
+	{alert: "NetwrightAwaitingBoot", at: 30*day + 3*time.Hour, fires: `netwright_awaiting_boot_since_timestamp_seconds` + one + `60x50000`, says: "node-1 has had files for 30d", quiet: map[string]string{
+		"for a week":     `netwright_awaiting_boot_since_timestamp_seconds` + one + `2000000x50000`,
+		"it was booted":  `netwright_awaiting_boot_since_timestamp_seconds` + one + `60x40000 _x10000`,
+		"nothing awaits": `netwright_awaiting_boot` + one + `0x50000`,
+	}},
+	{alert: "NetwrightAwaitingConfirmation", at: 4*time.Hour + time.Minute, fires: `netwright_awaiting_confirmation` + one + `1x300`, quiet: map[string]string{
+		"for some minutes": `netwright_awaiting_confirmation` + one + `1x10 0x300`,
+	}},
 	{alert: "NetwrightWaiting", at: 31 * time.Minute, fires: `netwright_tasks{instance="node-1", kind="file", state="waiting"} 1x60`, says: "1 file of node-1 wait", quiet: map[string]string{
 		"the DaemonSet came": `netwright_tasks{instance="node-1", kind="file", state="waiting"} 1x20 0x40`,
 	}},

@@ -28,6 +28,16 @@ func full() *report.Status {
 		Configuration: report.Configuration{Generation: 12, Digest: "ab", Checked: at.Add(-time.Minute), Expires: at.Add(24 * time.Hour)},
 		Waiting:       &report.Waiting{Generation: 13, Class: "restart"},
 		Held:          "held at 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
+		Awaits: &report.Awaits{Generation: 13}, AwaitingBoot: []string{"/etc/hosts"}, AwaitingBootSince: at.Add(-48 * time.Hour),
+		Proof:   &report.Proof{At: at, Generation: 12, By: []string{"neighbour", "store"}, Unproved: []string{"dns", "inbound"}},
+		Watched: &report.Watched{Generation: 12, Until: at.Add(time.Minute)},
+		Undone: []report.Undone{
+			{At: at.Add(-time.Hour), Cause: report.UndoneBoot, Generation: 11}, {At: at.Add(-2 * time.Hour), Cause: report.UndoneFailed, Generation: 10},
+		},
+		Keys: []report.KeyStatus{
+			{Key: "file:/etc/passwd", State: report.KeyFailing, Refused: report.RefusedByRule},
+			{Key: "file:/etc/hosts", State: report.KeyFailing, Refused: report.RefusedByBoot}, {Key: "file:/etc/other", State: report.KeyFailing},
+		},
 		Kinds: []report.KindStatus{
 			{Kind: "file", Tasks: 5, Right: 4, Failing: 1, Repaired: 2, Changed: 7},
 			{Kind: "sysctl", Tasks: 9, Right: 3, Waiting: 1, Skipped: 1, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 6},

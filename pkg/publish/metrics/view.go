@@ -46,7 +46,15 @@ func metrics() []metric {
 				put(float64(s.Kinds[i].Changed), s.Kinds[i].Kind)
 			}
 		}},
+		{"refused_keys", "Wanted keys that are not made, by what refuses them.", gauge, []string{"by"}, refused},
 		{"rollbacks_total", "Changes that were taken back as a whole.", counter, nil, func(s *report.Status, put put) { put(float64(s.Totals.Rollbacks)) }},
+		{"last_undo_timestamp_seconds", "When a change was last taken back, by whomever, by cause.", gauge, []string{"cause"}, func(s *report.Status, put put) {
+			for _, u := range s.Undone {
+				moment(put, u.At, string(u.Cause))
+			}
+		}},
+		{"unproved", "1 for a kind of proof that the last change under a checkpoint does not have, 0 for one that it has.", gauge, []string{"proof"}, unproved},
+		{"watching", "1 if a change is watched for what its hook does later.", gauge, nil, func(s *report.Status, put put) { put(one(s.Watched != nil)) }},
 		{"owed_effects", "Restarts and reloads that are still to be done.", gauge, nil, func(s *report.Status, put put) { put(float64(len(s.Owed))) }},
 
 		{"passes_total", "Passes by how they ended.", counter, []string{"result"}, func(s *report.Status, put put) {
@@ -80,6 +88,8 @@ func metrics() []metric {
 		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge, []string{"class"}, waiting},
 		{"held", "1 if the node does not follow the store.", gauge, nil, func(s *report.Status, put put) { put(one(s.Held != "")) }},
 		{"awaiting_boot", "Files and units that act at the next boot, and that no boot has proved yet.", gauge, nil, func(s *report.Status, put put) { put(float64(len(s.AwaitingBoot))) }},
+		{"awaiting_boot_since_timestamp_seconds", "When the first of them was changed.", gauge, nil, func(s *report.Status, put put) { moment(put, s.AwaitingBootSince) }},
+		{"awaiting_confirmation", "1 if a change is undone unless somebody confirms it.", gauge, nil, func(s *report.Status, put put) { put(one(s.Awaits != nil)) }},
 		{"paused", "1 if nothing is changed for a while.", gauge, nil, func(s *report.Status, put put) { put(one(s.Paused != nil)) }},
 		{"paused_until_timestamp_seconds", "When a pause ends by itself.", gauge, nil, func(s *report.Status, put put) {
 			if s.Paused != nil {
@@ -125,6 +135,30 @@ func tasks(s *report.Status, put put) {
 		} {
 			put(float64(of.n), k.Kind, of.state)
 		}
+	}
+}
+
+func refused(s *report.Status, put put) {
+	for _, by := range []report.Refusal{report.RefusedByRule, report.RefusedByBoot, report.RefusedByUnit} {
+		n := 0
+		for i := range s.Keys {
+			if s.Keys[i].Refused == by {
+				n++
+			}
+		}
+		put(float64(n), string(by))
+	}
+}
+
+func unproved(s *report.Status, put put) {
+	if s.Proof == nil {
+		return
+	}
+	for _, kind := range s.Proof.By {
+		put(0, kind)
+	}
+	for _, kind := range s.Proof.Unproved {
+		put(1, kind)
 	}
 }
 
