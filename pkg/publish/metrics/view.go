@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +29,10 @@ const (
 )
 
 // metrics are those that a status is shown by. Times are absolute, so that what reads them counts how old something is, also when no scrape succeeds.
-func metrics() []metric {
+func metrics() []metric { return slices.Concat(ofTasks(), ofConfiguration(), ofCertificates()) }
+
+// ofTasks are those of tasks, and of what became of changes.
+func ofTasks() []metric {
 	return []metric{
 		{"node_info", "Always 1: whose node this is, and its network.", gauge, []string{"node", "cluster", "node_group", "network"}, func(s *report.Status, put put) {
 			put(1, s.Node, s.Cluster, s.NodeGroup, s.Network)
@@ -77,7 +81,12 @@ func metrics() []metric {
 				put(float64(n), source)
 			}
 		}},
+	}
+}
 
+// ofConfiguration are those of the documents, and of what keeps the node from them.
+func ofConfiguration() []metric {
+	return []metric{
 		{"configuration_generation", "The generation in force.", gauge, nil, func(s *report.Status, put put) { put(float64(s.Configuration.Generation)) }},
 		{"configuration_known_timestamp_seconds", "When it was last known that no newer configuration exists: its age is time() less this.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Known()) }},
 		{"configuration_last_good", "1 if the store could not be used since the agent began, which goes on from what it kept.", gauge, nil, func(s *report.Status, put put) {
@@ -96,7 +105,11 @@ func metrics() []metric {
 				moment(put, s.Paused.Until)
 			}
 		}},
+	}
+}
 
+func ofCertificates() []metric {
+	return []metric{
 		{"certificate_expiry_timestamp_seconds", "When a certificate on the node expires.", gauge, []string{"name", "ca"}, func(s *report.Status, put put) {
 			for _, c := range s.Certificates {
 				moment(put, c.NotAfter, c.Name, strconv.FormatBool(c.CA))
