@@ -127,6 +127,12 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	case !ok:
 		printChecked(s.err, checked)
 		return fmt.Errorf("%s has errors: nothing was published", dir)
+	default:
+		for _, c := range checked {
+			for _, warning := range c.Diagnostics {
+				fmt.Fprintf(s.err, "%s/%s\n", c.Cluster, warning)
+			}
+		}
 	}
 	dir, clusters, err := clustersOf(f, dir)
 	if err != nil {

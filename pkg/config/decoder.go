@@ -29,6 +29,7 @@ type field struct {
 	set      set
 	unlisted bool   // known, but not named to somebody who looks for a field
 	about    string // what it is, for the manual, where no struct has a field whose comment says it
+	newer    bool   // agents of earlier releases do not know it: see [decoder.newer]
 }
 
 // mapping reads v, which must be a mapping, field by field.
@@ -57,8 +58,20 @@ func (d *decoder) mapping(v *value, at string, fields []field) {
 			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
 				d.origins[path] = d.doc.origin(e.pos)
 			}
+			if fields[f].newer {
+				d.newer(e.pos, path, "the field "+path)
+			}
 			fields[f].set(e.value, path)
 		}
+	}
+}
+
+// newer warns of what agents of earlier releases refuse the whole document for. It is for who checks
+// documents: the node that reads them is none of those.
+func (d *decoder) newer(p pos, path, what string) {
+	if d.checks {
+		d.doc.warnAt(p, Diagnostic{Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
+			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade all that read this store"})
 	}
 }
 

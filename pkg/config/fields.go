@@ -13,6 +13,7 @@ type Field struct {
 	Takes   string // in the words of the error that any other value gets
 	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
 	About   string // what it is; "" where the comment on its field in this package's types says so
+	Newer   bool   // agents of earlier releases refuse a document that has it
 }
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has the name. The manual is made of it.
@@ -49,7 +50,7 @@ func (d *decoder) tell(at string, fields []field) {
 			continue
 		}
 		i := len(*d.told)
-		*d.told = append(*d.told, Field{Path: join(at, f.name), About: f.about})
+		*d.told = append(*d.told, Field{Path: join(at, f.name), About: f.about, Newer: f.newer})
 		takes := d.takes(f.set, join(at, f.name))
 		(*d.told)[i].Takes = takes
 	}

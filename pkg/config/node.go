@@ -189,7 +189,7 @@ type Hook struct {
 	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
 	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
 	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
-	// Timeout: how long its start may take; what has not started by then is stopped and has failed. Without it 2m. An agent that is too old to know this field refuses the document
+	// Timeout: how long its start may take; what has not started by then is stopped and has failed. Without it 2m
 	Timeout Duration `json:"timeout,omitempty"`
 	Refused string   `json:"refused,omitempty"` // why it fails here; the documents should not say it
 	Origin  Origin   `json:"origin"`

@@ -303,7 +303,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 			}
 		}, unlisted: true}) // kOps' older spelling
 	} else { // kOps has no such field
-		fields = append(fields, field{name: "timeout", set: d.duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout)})
+		fields = append(fields, field{name: "timeout", set: d.duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), newer: true})
 	}
 	d.mapping(v, at, fields)
 	if container {
@@ -319,6 +319,9 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	needed := []string{"name", "manifest"}
 	if !h.Enabled {
 		needed = needed[:1]
+		if v.get("manifest") == nil {
+			d.newer(v.pos, at, "a hook that is off and has no manifest")
+		}
 	}
 	if !d.required(v, at, needed...) {
 		return h, false

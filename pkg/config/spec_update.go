@@ -46,9 +46,9 @@ func (d *decoder) update(u *Update) []field {
 		{name: "auto", set: d.choice(&u.Auto, "live", "reload", "restart")},
 		{name: "splay", set: d.duration((*time.Duration)(&u.Splay), 0, maxSplay)},
 		{name: "percent", set: d.number(&u.Percent, 0, 100)},
-		{name: "freeze", set: d.boolean(&u.Freeze)},
-		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch)},
-		{name: "bootUndo", set: d.choice(&u.BootUndo, BootUndoFiles, BootUndoReboot)},
+		{name: "freeze", set: d.boolean(&u.Freeze), newer: true},
+		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch), newer: true},
+		{name: "bootUndo", set: d.choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), newer: true},
 		{name: "window", set: func(v *value, at string) {
 			u.Window = nil
 			d.list(func(v *value, item string) {

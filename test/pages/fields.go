@@ -100,7 +100,11 @@ func (m Meanings) of(root string, f config.Field) string {
 			at.words = ""
 		}
 	}
-	return cmp.Or(f.About, at.words)
+	about := cmp.Or(f.About, at.words)
+	if f.Newer {
+		about += ". An agent of an earlier release refuses the document"
+	}
+	return about
 }
 
 // fieldsOf are the rows of a network's table of fields.
