@@ -68,7 +68,7 @@ drift:
 	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
 
 # Documents drawn at random, applied on booted nodes: none may cost a node its network, as a witness
-# outside sees it. Then again without the rules that keep it. An hour. RAPID_SEED=N draws those of a
+# outside sees it. Then again without the rules that keep it. Two hours. RAPID_SEED=N draws those of a
 # run again, TESTFLAGS='-document N' one of them alone.
 witness: export RAPID_SEED = 0
 witness:

@@ -79,12 +79,12 @@ type stratum struct {
 
 var strata = []stratum{
 	{"sysctl", 16, 50, 10, false, draw.sysctls},
-	{"file", 15, 50, 10, true, draw.files},
+	{"file", 16, 50, 10, true, draw.files},
 	{"route", 13, 50, 10, false, draw.routes},
 	{"hook", 15, 50, 10, true, draw.hooks},
 	{"name", 15, 50, 10, false, draw.names},
 	{"link manager", 16, 100, 50, true, draw.uplink},
-	{"boot file", 16, 30, 10, true, draw.bootFiles},
+	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
 
 // Draw draws a document. The same kernel, seed and number give the same one, whatever was drawn
@@ -93,7 +93,7 @@ func Draw(w World, seed uint64, number int) Document {
 	s := strata[number%len(strata)]
 	d := draw{Rand: rand.New(rand.NewPCG(seed, uint64(number))), world: w}
 	d.wild = number/len(strata)*s.wild%20 < s.wild
-	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(40)}
+	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(50)}
 	d.ground.Leased = d.ground.Networkd && d.percent(s.leased)
 	if d.percent(15) {
 		d.ground.Kill, d.ground.NoExec = 300+d.IntN(1500), d.percent(80)

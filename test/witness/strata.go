@@ -13,7 +13,7 @@ import (
 func (d draw) sysctls() Change {
 	n := 1 + d.IntN(6)
 	if d.wild {
-		n = 16 + d.IntN(24)
+		n = 32 + d.IntN(64)
 	}
 	return Change{Sysctls: d.someSysctls(n)}
 }
@@ -122,7 +122,7 @@ func (d draw) files() Change {
 	var c Change
 	for range 1 + d.IntN(3) {
 		path := pick(d, trees...)
-		if d.wild && d.percent(50) {
+		if d.wild && d.percent(60) {
 			c.Files = append(c.Files, d.dropIn())
 			continue
 		}
@@ -188,7 +188,7 @@ func (d draw) bootFiles() Change {
 	var c Change
 	for range 1 + d.IntN(2) {
 		f := pick(d, d.bootSysctls, d.bootSysctls, d.interfaces, d.interfaces, d.interfaces,
-			d.modules, d.bootDropIn, d.bootDropIn)()
+			d.interfaces, d.modules, d.bootDropIn, d.bootDropIn)()
 		c.Files = append(c.Files, f)
 	}
 	if d.percent(20) {
@@ -249,7 +249,7 @@ func (d draw) interfaces() File {
 			gateway, gateway6 = d.address(), "fd00:77::"+fmt.Sprint(2+d.IntN(200))
 		}
 	}
-	switch pick(d, "lab", "lab", "lab", "ifupdown", "netplan", "NetworkManager") {
+	switch pick(d, "lab", "lab", "lab", "lab", "ifupdown", "netplan", "NetworkManager") {
 	case "ifupdown":
 		return File{pick(d, "/etc/network/interfaces", "/etc/network/interfaces.d/host0"),
 			fmt.Sprintf("auto host0\niface host0 inet static\n  address %s/%d\n  gateway %s\n",
