@@ -203,6 +203,7 @@ func (n *Node) off() error {
 	if err := removeCgroups(prefix + n.fabric.lab.id + "/" + n.name); err != nil {
 		return err
 	}
+	_ = command("ip", "-n", n.fabric.netns, "link", "del", n.cable()) // the kernel may take minutes to end a namespace, and it with it
 	return retry(func() error {
 		return n.fabric.Do(func() error {
 			links, err := os.ReadFile("/proc/thread-self/net/dev")
