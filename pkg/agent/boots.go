@@ -129,6 +129,9 @@ type bootBooks struct{ led *ledger.Ledger }
 
 var _ checkpoint.Books = bootBooks{}
 
+// Right implements [checkpoint.Books].
+func (b bootBooks) Right() string { return b.led.Head().Boot }
+
 // Forget implements [checkpoint.Books].
 func (b bootBooks) Forget(
 	ctx context.Context, h *host.Host, keys []checkpoint.Await, found checkpoint.Boot,

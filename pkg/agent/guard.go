@@ -63,7 +63,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
-	change.Reboot = mayReboot(r.desired.Node)
+	change.Reboot, change.Right = mayReboot(r.desired.Node), r.led.Head().Boot
 	return p.take(ctx, h, r, change)
 }
 

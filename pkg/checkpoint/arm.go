@@ -49,6 +49,8 @@ type Change struct {
 	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
 	AtBoot []Await
 	Reboot bool
+	// Right is the boot in which the books say that all was right last: see [Books.Right].
+	Right string
 }
 
 // Checkpoint is how everything was before a change.

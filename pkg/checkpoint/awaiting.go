@@ -37,8 +37,9 @@ type Await struct {
 // proved. The contents of regular files lie beside it, one file each ([File.Kept]).
 type Awaiting struct {
 	Version    int           `json:"version"`
-	Boot       string        `json:"boot"`           // in which the last of it was changed
-	Since      time.Time     `json:"since,omitzero"` // when the first of it was
+	Boot       string        `json:"boot"`            // in which the last of it was changed
+	Since      time.Time     `json:"since,omitzero"`  // when the first of it was
+	Right      string        `json:"right,omitempty"` // see [Change.Right]
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`
@@ -149,7 +150,7 @@ func (c *Checkpoint) awaiting() *Awaiting {
 	j := c.journal
 	return &Awaiting{
 		Version: awaitingVersion, Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
-		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot,
+		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot, Right: c.change.Right,
 	}
 }
 

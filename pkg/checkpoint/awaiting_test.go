@@ -43,7 +43,7 @@ func onUplink(t *testing.T) *host.Host {
 // changes makes a change of files in the shell under a checkpoint, and says how it was settled.
 func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script string, run error, files ...string) error {
 	t.Helper()
-	c := Change{Generation: generation, Digest: "d", Reboot: reboot}
+	c := Change{Generation: generation, Digest: "d", Reboot: reboot, Right: "before"}
 	for _, file := range files {
 		key := tasks.FileKey(file)
 		c.Keys = append(c.Keys, key)
@@ -137,9 +137,12 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 type shelf struct {
 	t       *testing.T
 	manager string
+	right   string
 	said    []string
 	judged  []string // the boots that Forget was told of
 }
+
+func (s *shelf) Right() string { return s.right }
 
 func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot) error {
 	for _, k := range keys {
@@ -155,8 +158,8 @@ func (s *shelf) Note(_ context.Context, _ *host.Host, b Boot) error {
 	return nil
 }
 
-// A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot;
-// reach.go, amiss and silent.
+// A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot
+// and passedOver; reach.go, amiss and silent.
 func TestFirstBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -171,6 +174,7 @@ func TestFirstBoot(t *testing.T) {
 		name    string
 		boot    string // what the boot makes of the node
 		manager string
+		right   string // the boot in which all was right last
 		want    []string
 		content string
 	}{
@@ -186,6 +190,11 @@ func TestFirstBoot(t *testing.T) {
 			want: []string{"confirmed /etc/nw/a"}, content: "new"},
 		{name: "nobody answers, with or without it", boot: "ip -n out link set up1 down",
 			want: []string{`forget "/etc/nw/a"`, restored, "unsure /etc/nw/a"}, content: "was"},
+		{name: "all was right in that of the change", boot: loses, manager: wellNow, right: "another",
+			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
+		{name: "all was right before the change only", boot: loses, manager: wellNow, right: "before",
+			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
+		{name: "an earlier release was there since", boot: loses, right: "between", content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
@@ -194,7 +203,7 @@ func TestFirstBoot(t *testing.T) {
 			}
 			booted(t, h)
 			sh(t, c.boot)
-			books := &shelf{t: t, manager: c.manager}
+			books := &shelf{t: t, manager: c.manager, right: c.right}
 			never := func(context.Context) error { t.Error("a reboot, which nobody allows"); return nil }
 			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, never); err != nil {
 				t.Fatal(err)

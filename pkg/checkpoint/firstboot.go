@@ -14,6 +14,8 @@ import (
 
 // Books are what the agent knows besides the host. A call may be killed and made again.
 type Books interface {
+	// Right is the boot in which all was right last, "" before it ever was.
+	Right() string
 	// Forget says again what was known of keys before they awaited a boot: they are brought back,
 	// and are not to be changed to the same again before Note says what is known.
 	Forget(ctx context.Context, h *host.Host, keys []Await, found Boot) error
@@ -71,6 +73,11 @@ func FirstBoot(
 	a, err := ReadAwaiting(h)
 	if a == nil || err != nil {
 		return err
+	}
+	if a.passedOver(h, books) {
+		s.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is judged",
+			zap.Strings("names", a.Names()))
+		return a.drop(ctx, h)
 	}
 	now := bootID(h)
 	if a.Judged == "" {
@@ -133,6 +140,14 @@ func (a *Awaiting) reboot(
 		err = awaitEnd(ctx)
 	}
 	return err
+}
+
+// passedOver says that all was right in a boot between that of the change and this one, and that
+// the record stands still. So the agent of that boot, one of an earlier release, knew no record: the
+// node went on with the files, and how it was reached before them is of long ago.
+func (a *Awaiting) passedOver(h *host.Host, books Books) bool {
+	right := books.Right()
+	return right != "" && right != a.Right && right != a.Boot && right != bootID(h)
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
