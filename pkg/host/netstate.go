@@ -77,11 +77,13 @@ func rawList(ctx context.Context, what string, get, kind, head int) ([][]byte, e
 	return out, err
 }
 
-// wantedRoute leaves out what the kernel makes with an address or a link, and what it only remembers.
+// wantedRoute leaves out what the kernel makes with an address or a link, and what it only remembers. A route to the network of an address may be
+// of NetworkManager, which has the kernel make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
 func wantedRoute(m []byte) bool {
-	family, protocol, flags := m[0], m[5], binary.NativeEndian.Uint32(m[8:])
-	return (family == unix.AF_INET || family == unix.AF_INET6) && protocol != unix.RTPROT_KERNEL &&
-		protocol != unix.RTPROT_REDIRECT && flags&unix.RTM_F_CLONED == 0
+	family, table, protocol, kind := m[0], m[4], m[5], m[7]
+	kernels := protocol == unix.RTPROT_KERNEL && (table == unix.RT_TABLE_LOCAL || kind != unix.RTN_UNICAST)
+	return (family == unix.AF_INET || family == unix.AF_INET6) && !kernels &&
+		protocol != unix.RTPROT_REDIRECT && binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED == 0
 }
 
 // routeMessage is a route without what ages and what tells of its link's state.

@@ -64,6 +64,33 @@ func TestRestoreNetBringsLinksBack(t *testing.T) {
 	})
 }
 
+// What NetworkManager set up comes back too: its addresses make no routes, and it calls those that it makes the kernel's.
+// The line that keeps it: netstate.go, wantedRoute.
+func TestRestoreNetBringsNetworksOfAddressesBack(t *testing.T) {
+	ns := netns.New(t)
+	for _, line := range []string{
+		"link add up0 type veth peer name up1", "link set up0 up", "link set up1 up",
+		"addr add 10.0.0.2/24 dev up0 noprefixroute", "route add 10.0.0.0/24 dev up0 proto kernel scope link src 10.0.0.2 metric 100",
+		"route add default via 10.0.0.1 metric 100", "-6 addr add 2001:db8::2/64 dev up0 nodad noprefixroute",
+		"-6 route add 2001:db8::/64 dev up0 proto kernel metric 100", "-6 route add default via 2001:db8::1 metric 100",
+	} {
+		ns.Run("ip", strings.Fields(line)...)
+	}
+	look := func() string { return ns.Run("ip", "route") + ns.Run("ip", "-6", "route", "show", "metric", "100") }
+	ns.Do(func() {
+		h, ctx, before := netHost(t), t.Context(), look()
+		was, err := h.NetState(ctx)
+		ok(t, err)
+		for _, line := range []string{"route flush dev up0", "-6 route flush dev up0", "addr flush dev up0 scope global"} {
+			ns.Run("ip", strings.Fields(line)...)
+		}
+		ok(t, h.RestoreNet(ctx, was, NetMade{}))
+		if diff := cmp.Diff(before, look()); diff != "" {
+			t.Errorf("not as before (-before +after):\n%s", diff)
+		}
+	})
+}
+
 // lines are those of a text without those about some names.
 func lines(text string, without ...string) (out []string) {
 next:
