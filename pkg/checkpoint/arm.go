@@ -194,7 +194,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		c.program, err = rehearse(ctx, h)
 	}
 	if err == nil {
-		err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, c.program, "undo")
+		err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, JournalFile, c.program, "undo")
 	}
 	if err == nil || errors.Is(err, host.ErrNotHere) {
 		err = endWatch(ctx, h)

@@ -51,7 +51,7 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	err := j.write(ctx, h)
 	if err == nil {
 		const what = "Netwright: undo a change that nobody confirmed"
-		err = h.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, c.program, "undo")
+		err = h.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, JournalFile, c.program, "undo")
 	}
 	if err == nil || errors.Is(err, host.ErrNotHere) {
 		err = h.StopTimer(ctx, TimerName)

@@ -95,7 +95,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
-	err := h.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, program, "undo", "--watch")
+	err := h.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, scaffoldFile, program, "undo", "--watch")
 	if err == nil {
 		err = h.RemoveDurably(JournalFile)
 	}
@@ -121,9 +121,14 @@ func standing(r Reader) (s scaffold) {
 	return s
 }
 
-// watching is the watch that is on, nil if none is. One that cannot be read is none: its change was good.
+// watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
+// good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
+// away what it finds of a checkpoint without a journal; it may have made other changes since.
 func watching(r Reader) *watch {
 	data, err := r.ReadFile(WatchFile)
+	if err == nil {
+		_, err = r.ReadFile(scaffoldFile)
+	}
 	if err != nil {
 		return nil
 	}

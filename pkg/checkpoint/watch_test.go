@@ -157,6 +157,9 @@ func TestWatchEnds(t *testing.T) {
 		{"the next pass", time.Minute, func() error { _, err := Undo(t.Context(), h, settings()); return err }, false},
 		{"a reset", time.Minute, func() error { return EndWatch(t.Context(), h) }, true},
 		{"its end", time.Second, func() error { return Watch(t.Context(), h, settings()) }, true},
+		{"an agent of an earlier release", time.Minute, func() error { // its sweep knows nothing of the watch
+			return errors.Join(standing(h).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
+		}, true},
 		{"a boot", time.Hour, func() error {
 			w := watching(h)
 			w.Journal.Boot = "another"

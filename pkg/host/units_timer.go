@@ -20,6 +20,12 @@ type execStart struct {
 	Ignore bool // its failure
 }
 
+type condition struct {
+	Type            string
+	Trigger, Negate bool
+	Value           string
+}
+
 type auxUnit struct {
 	Name       string
 	Properties []unitProperty
@@ -30,21 +36,21 @@ func property(name string, value any) unitProperty {
 }
 
 // StartTimer makes a transient timer NAME.timer that runs a command as
-// NAME.service once, after the given time. The service is tried again until it
+// NAME.service once, after the given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets
 // it. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
-func (h *Host) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, command ...string) error {
-	return h.startTimer(ctx, name, description, unit, after, false, command)
+func (h *Host) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+	return h.startTimer(ctx, name, description, unit, after, false, about, command)
 }
 
 // StartWatch is StartTimer for a service that ends when the machine shuts down.
-func (h *Host) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, command ...string) error {
-	return h.startTimer(ctx, name, description, unit, after, true, command)
+func (h *Host) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+	return h.startTimer(ctx, name, description, unit, after, true, about, command)
 }
 
-func (h *Host) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, command []string) error {
+func (h *Host) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string) error {
 	service := []unitProperty{
 		property("Description", description),
 		property("Type", "simple"),
@@ -58,6 +64,7 @@ func (h *Host) startTimer(ctx context.Context, name, description, unit string, a
 	timer := []unitProperty{
 		property("Description", description),
 		property("AccuracyUSec", uint64(100*time.Millisecond/time.Microsecond)),
+		property("RemainAfterElapse", false),
 		property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"),
 	}
@@ -72,9 +79,15 @@ func (h *Host) startTimer(ctx context.Context, name, description, unit string, a
 			timer = append(timer, property("OnActiveSec", uint64(after/time.Microsecond)))
 		}
 		all := append(service, confined(unit, release)...)
+		if release >= conditions {
+			all = append(all, property("Conditions", []condition{{Type: "ConditionPathExists", Value: about}}))
+		}
 		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer, []auxUnit{{name + ".service", all}})
 	})
 }
+
+// conditions is the first release of systemd of which it is certain that transient units take some.
+const conditions = 240
 
 // TryService runs a command once as the transient service NAME.service, confined as [Host.StartTimer] confines it, and waits for its end: an error where
 // it could not be run or failed. [ErrNotHere] where no systemd runs.
