@@ -42,12 +42,13 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	file := func(path string) string {
 		return "  fileAssets: [{name: x, path: " + path + ", content: \"# x\\n\"}]\n"
 	}
+	const down = "  hooks: [{name: x.service, manifest: \"Type=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/sh -c \\\"sleep 1; ip link set host0 down\\\"\"}]\n"
 	for _, c := range []struct {
 		name, spec string
 		want       int
 		gone       string // what tells that the change was undone; "": it stays
 	}{
-		{"a hook that downs the link", "  hooks: [{name: x.service, manifest: \"Type=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/sh -c \\\"sleep 1; ip link set host0 down\\\"\"}]\n",
+		{"a hook that downs the link", down,
 			1, "ip link show dev host0 | grep -q 'state UP' && ping -c1 -W2 " + serverAddress},
 		{"buffers of nothing", "  sysctlParameters: [\"net.ipv4.tcp_rmem=1 1 1\"]\n", 1, ""},
 		{"pods that are not forwarded", "  sysctlParameters: [net.ipv4.conf.cbr0.forwarding=0]\n", 1, ""},
@@ -89,9 +90,16 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 		t.Errorf("a repair took %d checkpoints", got)
 	}
 	nothingToDo(t, n)
+	// So it does while a newer generation is held back.
+	n.Write(document, strings.Replace(good, "  networking:", down+"  networking:", 1), 0o644)
+	if got := once(t, n); got != 1 {
+		t.Errorf("the hook took %d checkpoints", got)
+	}
 	n.Reboot(ctx)
 	if got := once(t, n); got != 0 {
 		t.Errorf("a boot took %d checkpoints", got)
 	}
+	n.Shell(ctx, "ip link show cbr0; test $(sysctl -n net.ipv4.ip_forward) = 1; ! systemctl is-active x.service")
+	n.Write(document, good, 0o644)
 	nothingToDo(t, n)
 }
