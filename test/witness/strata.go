@@ -46,8 +46,9 @@ func (d draw) pods(taken []string) string {
 	for {
 		pods := d.prefix()
 		if d.wild {
-			about := pick(d, node.Gateway4, node.Gateway4, node.Outside4, d.ground.api(), d.address())
-			pods = netip.PrefixFrom(netip.MustParseAddr(about), 20+d.IntN(13)).Masked().String()
+			about := pick(d, node.Gateway4, node.Gateway4, node.Gateway4, node.Gateway4,
+				node.Outside4, d.ground.api(), d.address())
+			pods = netip.PrefixFrom(netip.MustParseAddr(about), 24+d.IntN(7)).Masked().String()
 		}
 		overlaps := func(other string) bool {
 			return netip.MustParsePrefix(pods).Overlaps(netip.MustParsePrefix(other))
