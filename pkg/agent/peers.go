@@ -43,7 +43,7 @@ var peerUnits = map[string][]string{
 // look asks a task what it would change. One that is refused fails. What another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok && m.Base().Refused != "" {
-		return nil, graph.Permanent(&RuleError{Why: m.Base().Refused, Origin: t.Origin()})
+		return nil, graph.Permanent(&refusedError{why: m.Base().Refused, origin: t.Origin()})
 	}
 	c, err := planStill(ctx, t, v)
 	if err != nil || c == nil || c.NotHere != "" {
@@ -59,10 +59,11 @@ func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 	return c, nil
 }
 
-// RuleError is a key that documents want, and that no document may write or switch.
-type RuleError struct{ Why, Origin string }
+// refusedError is what a document wants and no document may. Nothing is changed for it: an earlier
+// release may have made it, and who publishes with this one is told.
+type refusedError struct{ why, origin string }
 
-func (e *RuleError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.Why, e.Origin) }
+func (e *refusedError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.why, e.origin) }
 
 // peerOf says which of the agents on this node a key belongs to, or "".
 func peerOf(peers []string, key graph.Key) string {

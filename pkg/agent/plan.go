@@ -151,7 +151,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 
 // refusal says by what a change is refused that failed; "": by nothing.
 func refusal(err error) report.Refusal {
-	var rule *RuleError
+	var rule *refusedError
 	var boot *BootFailedError
 	var unit *UnitDownError
 	switch {
