@@ -13,19 +13,14 @@ type Proof struct {
 	Unproved []string
 }
 
-// provedKinds are the kinds of probes, in the order in which people read them.
-var provedKinds = []string{
-	neighbourProbe, pingProbe, fullProbe, dnsProbe, tcpProbe, httpsProbe, storeProbe, managedProbe,
-}
-
 // Unmade are the kinds of proofs that no agent makes: that others reach the node, and that its pods
 // go on to reach each other.
 func Unmade() []string { return []string{"inbound", "pods"} }
 
-// ProofKinds are the kinds of probes, each once.
+// ProofKinds are the kinds of probes, each once, in their order.
 func ProofKinds[P ~string](probes []P) (kinds []string) {
-	for _, kind := range provedKinds {
-		if slices.ContainsFunc(probes, func(p P) bool { return Probe(p).kind() == kind }) {
+	for _, p := range probes {
+		if kind := Probe(p).kind(); !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -19,11 +19,11 @@ func TestWhatAChangeIsNotProvedBy(t *testing.T) {
 		by, not            []string
 	}{
 		"nothing to ask":         {nil, nil, nil, []string{"inbound", "pods"}},
-		"all of it":              {[]Probe{store, hop, echo, dns1}, []Probe{store, hop, echo, dns1}, []string{"neighbour", "ping", "dns", "store"}, []string{"inbound", "pods"}},
+		"all of it":              {[]Probe{store, hop, echo, dns1}, []Probe{store, hop, echo, dns1}, []string{"store", "neighbour", "ping", "dns"}, []string{"inbound", "pods"}},
 		"one of two servers":     {[]Probe{dns1, dns2}, []Probe{dns2}, []string{"dns"}, []string{"inbound", "pods"}},
 		"no server, and no echo": {[]Probe{hop, echo, dns1, dns2}, []Probe{hop}, []string{"neighbour"}, []string{"ping", "dns", "inbound", "pods"}},
 		"others of full size":    {[]Probe{hop, full}, []Probe{hop, group}, []string{"neighbour", "full"}, []string{"inbound", "pods"}},
-		"what nobody knows":      {[]Probe{"nonsense:x"}, nil, nil, []string{"inbound", "pods"}},
+		"what nobody knows":      {[]Probe{"nonsense:x"}, nil, nil, []string{"nonsense", "inbound", "pods"}},
 	} {
 		if by, not := ProofKinds(c.passed), unproved(c.candidates, c.passed); !slices.Equal(by, c.by) || !slices.Equal(not, c.not) {
 			t.Errorf("%s: by %q, not by %q, want %q and %q", name, by, not, c.by, c.not)
