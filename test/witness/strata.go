@@ -76,7 +76,7 @@ func (d draw) resolvConf() string {
 	for range 1 + d.IntN(3) {
 		server := good
 		if d.wild {
-			server = pick(d, d.address(), d.address(), d.neighbour(), good)
+			server = pick(d, d.address(), d.neighbour(), d.neighbour(), good)
 		}
 		lines = append(lines, "nameserver "+server)
 	}
@@ -123,7 +123,7 @@ func (d draw) files() Change {
 	var c Change
 	for range 1 + d.IntN(3) {
 		path := pick(d, trees...)
-		if d.wild && d.percent(60) {
+		if d.wild && d.percent(80) {
 			c.Files = append(c.Files, d.dropIn())
 			continue
 		}
@@ -163,8 +163,11 @@ var units = []string{
 
 // unit is one of them, or the one that sets the node's link up.
 func (d draw) unit() string {
-	return pick(d, pick(d, units...), map[bool]string{true: "systemd-networkd.service",
-		false: "lab-network.service"}[d.ground.Networkd])
+	own := "lab-network.service"
+	if d.ground.Networkd {
+		own = "systemd-networkd.service"
+	}
+	return pick(d, pick(d, units...), own, own)
 }
 
 // dropIn changes a unit at its next start.
@@ -187,7 +190,7 @@ func (c Change) once() Change {
 // bootFiles are read when the node boots, or a part of it.
 func (d draw) bootFiles() Change {
 	var c Change
-	for range 1 + d.IntN(2) {
+	for range 1 + d.IntN(3) {
 		f := pick(d, d.bootSysctls, d.bootSysctls, d.interfaces, d.interfaces, d.interfaces,
 			d.interfaces, d.modules, d.bootDropIn, d.bootDropIn)()
 		c.Files = append(c.Files, f)
@@ -243,14 +246,14 @@ func (d draw) interfaces() File {
 		case 0:
 			address = d.address()
 		case 1:
-			bits = 8 + d.IntN(25)
+			bits = 24 + d.IntN(9)
 		case 2:
 			gateway = d.neighbour()
 		case 3:
 			gateway, gateway6 = d.address(), "fd00:77::"+fmt.Sprint(2+d.IntN(200))
 		}
 	}
-	switch pick(d, "lab", "lab", "lab", "lab", "ifupdown", "netplan", "NetworkManager") {
+	switch pick(d, "lab", "lab", "lab", "lab", "lab", "lab", "ifupdown", "netplan", "NetworkManager") {
 	case "ifupdown":
 		return File{pick(d, "/etc/network/interfaces", "/etc/network/interfaces.d/host0"),
 			fmt.Sprintf("auto host0\niface host0 inet static\n  address %s/%d\n  gateway %s\n",

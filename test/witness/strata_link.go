@@ -48,7 +48,7 @@ func (d draw) network() string {
 		lines = append(lines, pick(d, "LLMNR=no", "LLDP=no", "MulticastDNS=no", "NTP="+d.address(),
 			"DNS="+d.ground.nameServer(), "ConfigureWithoutCarrier=yes"))
 	}
-	for changes := 1 + d.IntN(2); d.wild && changes > 0; changes-- {
+	for changes := 1 + d.IntN(3); d.wild && changes > 0; changes-- {
 		at := d.IntN(len(lines))
 		name, _, _ := strings.Cut(lines[at], "=")
 		switch pick(d, "other", "other", "more", "less") {

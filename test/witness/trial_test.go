@@ -16,8 +16,9 @@ import (
 const (
 	window = 3 * time.Second         // in which probes must pass after a change
 	bound  = window + 30*time.Second // for which a node may be lost
-	// After a boot the agent looks for three windows, brings back what awaited it, and looks again.
-	bootBound = 9*window + 30*time.Second
+	// After a boot the agent looks, brings back what awaited it, looks again, and may boot once more:
+	// far above what that takes on a busy machine.
+	bootBound = 2 * time.Minute
 )
 
 // verdict is what became of a document.
