@@ -288,7 +288,7 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	if !w.stands(h) {
 		return nil // another one by now
 	}
-	if v := lastVerdict(h); v != nil && v.Process != w.Journal.Process { // of an earlier try, or of another generation
+	if v := lastVerdict(h); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) { // of an earlier try, or of another generation
 		_ = h.Remove(VerdictFile)
 	}
 	return standing(h).dismantle(ctx, h)
