@@ -205,14 +205,14 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 // act on the files that came back. One that runs begins anew: nothing that it has set is worth keeping,
 // some files it reads at its start only, and its own unit may have been among them. One that had a
 // link, and which the boot could not start, is started. What it is still not done with then, it is
-// told to set up.
+// told to set up. An address that it set at the boot goes before: it would stay.
 func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, errNoAnswer)
 	defer cancel()
 	if around := (&Journal{Around: a.Around}).around(); around != nil {
 		_ = around.restoreSysctls(ctx, h) // what is left is seen by who looks
 	}
-	errs := []error{h.DaemonReload(ctx)}
+	errs := []error{h.DaemonReload(ctx), a.Reach.clear(ctx, h)}
 	for _, manager := range linkManagers {
 		unit := manager + ".service"
 		errs = append(errs, h.RestartUnit(ctx, unit, true))

@@ -151,6 +151,21 @@ func (r Reach) hadLink(manager string) bool {
 	})
 }
 
+// clear takes addresses off the links that have a manager, which sets them again where they are wanted:
+// all that are not known, but those that a server gave.
+func (r Reach) clear(ctx context.Context, h *host.Host) error {
+	addresses, err := h.Addresses(ctx, "")
+	errs := []error{err}
+	for _, a := range addresses {
+		known := slices.ContainsFunc(r.Addresses, func(o ReachAddress) bool { return o.Prefix.Addr() == a.Prefix.Addr() })
+		managed := slices.ContainsFunc(r.Managed, func(p Probe) bool { return strings.HasSuffix(string(p), "/"+a.Link) })
+		if managed && !known && !a.Dynamic && a.Scope == "global" {
+			errs = append(errs, h.DelAddress(ctx, a.Link, a.Prefix))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // is says that an address is the one that is wanted, on whichever link: a link may have another name
 // since the boot, and a network's DaemonSet may take an address to a bridge later. In the place of
 // one that a server gave, another of its family will do that packets leave by.

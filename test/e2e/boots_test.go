@@ -79,6 +79,9 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	if res := n.Run(ctx, "test", "-e", path); res.Code == 0 {
 		t.Error("the file is still there")
 	}
+	if now := n.Must(ctx, "ip", "-o", "addr", "show", "dev", "host0"); strings.Contains(now, "192.0.2.7") {
+		t.Errorf("what the boot set is still there:\n%s", now)
+	}
 	n.Must(ctx, "ip", "link", "show", "cbr0") // the pods' network is of the same generation
 	out := n.Must(ctx, "netwright", "history")
 	if !strings.Contains(out, "bad ") || !strings.Contains(out, path+": address:host0/10.77.0.11/24 (no link that is up has it)") || strings.Contains(out, "awaiting") {
@@ -89,11 +92,15 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 		t.Errorf("it was not judged once:\n%s", log)
 	}
 
-	// Another boot has nothing to judge, and documents without the file have nothing to refuse.
+	// Without the file the rest of what that boot had is made again, and another boot finds it well.
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
+	n.Must(ctx, "netwright", "--once")
 	n.Reboot(ctx)
 	witnessed(t, f, n.Address(), true)
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
+	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "confirmed ") || strings.Contains(out, "awaiting") {
+		t.Errorf("history:\n%s", out)
+	}
 }
 
 // A file with which the node is reached is confirmed by the boot, also where the store is gone.
