@@ -131,11 +131,14 @@ func calicoDocuments(t testing.TB, release, ca string, client pki.Pair) document
 // startsFile counts the starts of containerd.
 const startsFile = "/run/lab/containerd-starts"
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T) *bench { return newBenchBy(t, false) }
+
+// newBenchBy is a bench whose link is set up by networkd, or once at the boot.
+func newBenchBy(t *testing.T, networkd bool) *bench {
 	t.Helper()
 	f := node.NewFabric(t)
 	n := f.Node(t, node.Options{
-		Name: "node-1", Address: "10.77.0.11",
+		Name: "node-1", Address: "10.77.0.11", Networkd: networkd,
 		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 4s\n", cluster),
