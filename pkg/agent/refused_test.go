@@ -16,7 +16,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	refused.Refused = "that is the agent's own"
 	for range 2 {
 		plan, err := converge(t, root, refused, other)
-		var rule *RuleError
+		var rule *refusedError
 		if !errors.As(err, &rule) || plan.Summary.Failed != 1 || !strings.Contains(said(plan), "refused: that is the agent's own") {
 			t.Fatalf("%v\n%s", err, said(plan))
 		}

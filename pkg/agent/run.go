@@ -236,22 +236,30 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 			return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
 		}
 	}
+	if err := r.settle(ctx, whole, p, h, led, guard); err != nil {
+		return notApplied(before, err), err
+	}
+	failed, tried := r.trials.settle(whole, h, led)
+	fail(r.rep, failed)
+	r.awaitStarts(whole, p, h)
+	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
+	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+}
+
+// settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint, whole with the pass.
+func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
 	p.Hooks.enter("settle")
-	late := r.sw.unfinished(rep, r.pruneRep)
+	late := r.sw.unfinished(r.rep, r.pruneRep)
 	if r.sw.begins() && late == nil {
 		late = r.sw.arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
 	guard.waitFor(r.starting(ctx, p, h))
 	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
-		return notApplied(before, err), errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
+		return errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}
 	r.amiss = guard.warnings()
-	failed, tried := r.trials.settle(whole, h, led)
-	fail(r.rep, failed)
-	r.awaitStarts(whole, p, h)
-	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
-	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+	return nil
 }
 
 // unchanged ends a pass that had nothing to change.

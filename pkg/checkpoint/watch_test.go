@@ -120,11 +120,11 @@ func TestWatch(t *testing.T) {
 // keeper is a process that waits for what never comes.
 func keeper(t *testing.T) host.Process {
 	t.Helper()
-	cmd := exec.Command("sleep", "infinity")
+	cmd := exec.CommandContext(t.Context(), "sleep", "infinity")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() { _ = cmd.Wait() })
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)

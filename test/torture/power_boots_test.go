@@ -23,6 +23,8 @@ import (
 // notes are the books of who judges a boot.
 type notes struct{}
 
+func (notes) Right() string { return "" }
+
 func (n notes) Forget(ctx context.Context, h *host.Host, _ []checkpoint.Await, found checkpoint.Boot) error {
 	return n.Note(ctx, h, found)
 }
