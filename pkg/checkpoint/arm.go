@@ -228,6 +228,9 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
 	probes = append(probes, managed(h.Facts(), around.own())...)
+	if len(s.Probes) == 0 {
+		probes = append(probes, around.known()...)
+	}
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
 		j.askNeighbours(ctx, h, s.Means, around.groups())

@@ -120,6 +120,21 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	return out[:min(len(out), mostAsked)]
 }
 
+// known are the addresses that others know the node by: on links that a default route leads through,
+// those that no server gave. An address of one host beside that of a network may move between nodes.
+func (s neighbourhood) known() (out []Probe) {
+	for _, a := range s.addresses {
+		uplink := slices.ContainsFunc(s.routes, func(r host.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
+		moves := a.Prefix.IsSingleIP() && slices.ContainsFunc(s.addresses, func(o host.Address) bool {
+			return o.Link == a.Link && o.Scope == "global" && o.Prefix.Addr().BitLen() == a.Prefix.Bits() && !o.Prefix.IsSingleIP()
+		})
+		if uplink && a.Scope == "global" && !a.Dynamic && !moves {
+			out = append(out, Probe(addressProbe+":"+a.Prefix.Addr().String()))
+		}
+	}
+	return out
+}
+
 // own are the links of the node's own network: devices and what is made of them, bridges with such a
 // port, and what a default route leads through. On those of pods nobody has to stay. Point to point
 // nobody is resolved.

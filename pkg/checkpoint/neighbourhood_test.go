@@ -111,6 +111,25 @@ func TestWhoIsAskedAround(t *testing.T) {
 	}
 }
 
+// What others know the node by. The line that keeps it: neighbourhood.go, known.
+func TestAddressesThatOthersKnow(t *testing.T) {
+	on := func(link, prefix, scope string, dynamic bool) host.Address {
+		return host.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: scope, Dynamic: dynamic}
+	}
+	s := neighbourhood{
+		addresses: []host.Address{
+			on("lo", "127.0.0.1/8", "host", false), on("up0", "10.0.0.2/24", "global", false), on("up0", "10.0.0.100/32", "global", false),
+			on("up0", "10.0.1.2/24", "global", true), on("up0", "fe80::2/64", "link", false), on("up0", "2001:db8::2/128", "global", false),
+			on("cbr0", "10.244.1.1/24", "global", false),
+		},
+		routes: []host.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Link: "up0"}, {Dst: netip.MustParsePrefix("10.244.1.0/24"), Link: "cbr0"}},
+	}
+	want := []Probe{"address:10.0.0.2", "address:2001:db8::2"}
+	if got := s.known(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // echoes are the means of the tests below.
 var echoes = Means{
 	Ping: func(ctx context.Context, to netip.Addr) error {
@@ -158,6 +177,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	}
 	want := []Probe{
 		"route:0.0.0.0/0", "neighbour:up0/192.0.2.1", "ping:192.0.2.1", "full:up0/192.0.2.1",
+		"address:192.0.2.2", "address:2001:db8::2",
 		"any:neighbour:up0/2001:db8::1 neighbour:up0/2001:db8::3", "any:full:up0/2001:db8::1 full:up0/2001:db8::3",
 	}
 	if !slices.Equal(j.Probes, want) {
@@ -173,15 +193,15 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	there.Run("ip", "addr", "del", "2001:db8::1/64", "dev", "gw")
 	after("one of the neighbours went")
 	sh(t, "ip link set up0 mtu 9000") // and nobody else's
-	after("packets are larger than the network carries", want[3], want[5])
+	after("packets are larger than the network carries", want[3], want[7])
 	sh(t, "ip link set up0 mtu 1500")
 	after("they are not any more")
 	sh(t, "ip -6 addr del 2001:db8::2/64 dev up0")
-	after("the address went", want[5])
+	after("the address went", want[5], want[7])
 	sh(t, "ip addr add 2001:db8::2/64 dev up0 nodad")
 	after("the address is there")
 	sh(t, "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6")
-	after("the family went", want[4], want[5])
+	after("the family went", want[5], want[6], want[7])
 	sh(t, "ip route del default")
-	after("the default route went", want[0], want[4], want[5])
+	after("the default route went", want[0], want[5], want[6], want[7])
 }

@@ -22,6 +22,7 @@ import (
 // Probe is one thing that must go on working, as "kind:what":
 //
 //	route:0.0.0.0/0           there is a default route, of the main table
+//	address:10.0.0.9          a link has the address
 //	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
 //	ping:10.0.0.1             it answers an ICMP echo
 //	tcp:10.0.0.1:443          it accepts a connection
@@ -37,6 +38,7 @@ type Probe string
 // Kinds of probes.
 const (
 	routeProbe     = "route"
+	addressProbe   = "address"
 	neighbourProbe = "neighbour"
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
@@ -81,6 +83,8 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 	switch kind {
 	case routeProbe:
 		return askRoute(ctx, h, what)
+	case addressProbe:
+		return askAddress(ctx, h, what)
 	case neighbourProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
@@ -135,6 +139,19 @@ var (
 	errNoAnswer = errors.New("no answer")
 	errNoMeans  = errors.New("nobody here can try it")
 )
+
+// askAddress passes if a link has the address, whichever: a bridge may take a device's.
+func askAddress(ctx context.Context, h *host.Host, address string) error {
+	addresses, err := h.Addresses(ctx, "")
+	if err != nil {
+		return err
+	}
+	has := func(a host.Address) bool { return a.Prefix.Addr().String() == address }
+	if !slices.ContainsFunc(addresses, has) {
+		return errors.New("no link has it")
+	}
+	return nil
+}
 
 // askRoute passes if there is a default route. Where it is gone the gateway answers as before, and nobody sends it anything.
 func askRoute(ctx context.Context, h *host.Host, dst string) error {

@@ -9,9 +9,9 @@ import (
 )
 
 // What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. A default route
-// that was there must be. The old ones go on answering here. ip and cat judge.
+// that was there must be, and the address that others know the node by. The old ones go on answering here. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute.
+// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute; neighbourhood.go, known.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -50,6 +50,11 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 				t.Errorf("after the undo: %s", now)
 			}
 		}},
+		{name: "another address of the node", undone: "address:10.77.0.11 (", check: func(t *testing.T) {
+			if now := n.Must(ctx, "ip", "-4", "address", "show", "dev", "host0"); !strings.Contains(now, "10.77.0.11/24") || strings.Contains(now, "10.77.0.12") {
+				t.Errorf("after the undo: %s", now)
+			}
+		}, files: strings.Replace(uplink("Gateway="+node.Gateway4+"\n"), "10.77.0.11/24", "10.77.0.12/24", 1)},
 		{name: "another gateway that answers", files: uplink("Gateway=" + serverAddress + "\n"), check: func(t *testing.T) {
 			if now := gateway(); !strings.Contains(now, "via "+serverAddress+" ") {
 				t.Errorf("after the change: %s", now)
