@@ -53,8 +53,10 @@ func (b boots) begin(t *testing.T) {
 	b.put(b.bad(t))
 }
 
-// earlier has the record, if there is one, say that its boot was one before this.
-const earlier = "test ! -e " + awaitingIndex + ` || sed -i 's/"boot":"[^"]*"/"boot":"an earlier one"/' ` + awaitingIndex
+// earlier has the record, if there is one, say that its boot was one before this, and that all was
+// right in this one before the change, as the ledger has it by now.
+const earlier = "test ! -e " + awaitingIndex +
+	` || sed -i 's/,"right":"[^"]*"//; s/"boot":"\([^"]*\)"/"boot":"an earlier one","right":"\1"/' ` + awaitingIndex
 
 // fail has the file made again, and the node as a boot leaves it that has read it. What the record
 // says is true of a boot before this one.
