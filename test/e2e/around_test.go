@@ -65,6 +65,7 @@ func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	n.Write("/etc/netwright/agent.yaml", "store: /srv/netwright\ncluster: "+cluster+"\nnode: node-1\nprobeWindow: 1m\n", 0o644)
 	cut{}.settled(t, n)
 	talk()
+	n.Shell(ctx, "rm -f /var/lib/netwright/checkpoint/verdict.json") // of the change above
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", `  hooks:
   - name: leave.service
     manifest: |
