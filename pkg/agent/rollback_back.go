@@ -133,8 +133,8 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 // files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
 func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
 
-// renew puts what was rotated since into the set of a revision: certificates and tokens as the node
-// has them now. An old one may be good for nothing.
+// renew puts what was rotated since into the set of a revision: certificates as the node has them
+// now. An old one may be good for nothing. A file of the documents is what the revision says.
 func (s *heldSet) renew(v host.View, led *ledger.Ledger) {
 	for i, t := range s.recorded {
 		e, known := led.Entries()[t.Owns()[0]]
@@ -145,19 +145,12 @@ func (s *heldSet) renew(v host.View, led *ledger.Ledger) {
 		if err != nil {
 			continue // what the revision has is all that there is
 		}
-		switch was := t.(type) {
-		case tasks.CertificateSet:
-			now, ok := now.(tasks.CertificateSet)
-			same := ok && was.Source == now.Source && was.CommonName == now.CommonName
-			if same && was.Source == "" && slices.Equal(was.Owns(), now.Owns()) { // else see current
-				was.CA.PEM, was.Cert.PEM, was.Key.PEM = now.CA.PEM, now.Cert.PEM, now.Key.PEM
-				s.recorded[i] = was
-			}
-		case tasks.File:
-			if now, ok := now.(tasks.File); ok && was.Secret && now.Secret && token(was.Path, v) {
-				was.Content, was.Stored = now.Content, now.Stored
-				s.recorded[i] = was
-			}
+		was, set := t.(tasks.CertificateSet)
+		has, ok := now.(tasks.CertificateSet)
+		same := set && ok && was.Source == has.Source && was.CommonName == has.CommonName
+		if same && was.Source == "" && slices.Equal(was.Owns(), has.Owns()) { // else see current
+			was.CA.PEM, was.Cert.PEM, was.Key.PEM = has.CA.PEM, has.Cert.PEM, has.Key.PEM
+			s.recorded[i] = was
 		}
 	}
 }

@@ -131,8 +131,8 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 	}
 }
 
-// Nor does a rollback bring back an older certificate or token that its revision had: the node keeps
-// what it has. A file that is secret for another reason comes back, and so does a unit's.
+// Nor does a rollback bring back an older certificate that its revision had: the node keeps what it
+// has. Files of the documents come back, secret or not, and so does a unit's.
 // The line that keeps it: rollback_back.go, renew and token; rollback.go, rollbackTo.
 func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -161,7 +161,7 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	mustConverge(t, root, file("/etc/a", "1"), set(first, a.PEM), secret(token, "1"))
 	taken := tasks.Unit{Meta: tasks.Meta{From: "test", Secret: true}, Name: "x.service", Content: []byte("ours")}
 	mustConverge(t, root, file("/etc/a", "2"), set(second, b.PEM), secret(token, "2"), secret(netplan, "ours"), taken, tasks.EffectOf(tasks.DaemonReload))
-	want := map[string]string{"/etc/app/ca.crt": b.PEM, "/etc/app/app.crt": second.Cert, "/etc/app/app.key": second.Key, token: "2"}
+	want := map[string]string{"/etc/app/ca.crt": b.PEM, "/etc/app/app.crt": second.Cert, "/etc/app/app.key": second.Key, token: "1"}
 	maps.Copy(want, was)
 	for n, content := range []string{"1", "0"} { // twice: a held node goes on backwards
 		want["/etc/a"] = content

@@ -42,7 +42,7 @@ func TestUnit(t *testing.T) {
 	confined, caps := confinement(t)
 	const raw = "CAP_NET_RAW" // tried in TestUnitsAreConfined; who reads tables of ip_tables needs it, too
 	caps = slices.DeleteFunc(caps, func(c string) bool { return c == raw })
-	for i := range len(caps) + 1 {                                                    // at last with all
+	for i := range len(caps) + 1 { // at last with all
 		n.Shell(ctx, `set +e
 iptables-legacy -S FORWARD # from now on there are tables of ip_tables to be read
 systemctl stop settle.service; systemctl reset-failed; ip link del cbr0; nft delete table ip netwright; ip route del 10.244.2.0/24
