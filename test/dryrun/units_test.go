@@ -15,10 +15,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
 )
 
 // inNode is set for this test program when it runs inside of a node.
 const inNode = "NETWRIGHT_DRYRUN_IN_NODE"
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // With a real systemd: what is listed of units, mounts and effects is what systemctl then shows, and no unit else was touched.
 //
@@ -32,7 +35,9 @@ func TestUnitsInANode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{"/dryrun.test": self}})
+		n := node.NewFabric(t).Node(t, node.Options{Name: "n", Address: "10.77.0.11", Copies: map[string]string{
+			"/dryrun.test": self, "/usr/bin/netwright": program.Agent(t), // which undoes, if need be: units take a checkpoint
+		}})
 		out := n.Run(t.Context(), "env", inNode+"=1", "/dryrun.test", "-test.run=^TestUnitsInANode$", "-test.v", "-test.timeout=10m")
 		if t.Log(out.Stdout); out.Code != 0 {
 			t.Errorf("exit %d: %s", out.Code, out.Stderr)
