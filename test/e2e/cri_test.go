@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/netwright/netwright/test/node"
@@ -82,7 +81,8 @@ func podsOf(ctx context.Context, t *testing.T, n *node.Node) map[string]bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	res, err := runtimeClient(t, n).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{}, grpc.WaitForReady(true)) // it may be restarting
+	criStatus(ctx, t, n) // it may be restarting
+	res, err := runtimeClient(t, n).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +98,9 @@ func tellPodCIDR(t *testing.T, n *node.Node, podCIDR string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	criStatus(ctx, t, n) // it may be restarting
 	request := &cri.UpdateRuntimeConfigRequest{RuntimeConfig: &cri.RuntimeConfig{NetworkConfig: &cri.NetworkConfig{PodCidr: podCIDR}}}
-	if _, err := runtimeClient(t, n).UpdateRuntimeConfig(ctx, request, grpc.WaitForReady(true)); err != nil {
+	if _, err := runtimeClient(t, n).UpdateRuntimeConfig(ctx, request); err != nil {
 		t.Fatal(err)
 	}
 }
