@@ -91,6 +91,7 @@ func TestFirewalldAdvice(t *testing.T) {
 	n := node.NewFabric(t).Node(t, options(t, calicoStore(t), "node-1", "10.77.0.11", node.Options{
 		Layers: []string{node.Layer(t, "network-manager", "firewalld")}, Mask: []string{"NetworkManager.service"},
 	}))
+	until(t, n, "firewalld, which is on the bus before its rules are there, answers", "firewall-cmd --state")
 	n.Shell(ctx, cniState)
 	const ping = "ip netns exec pod5 ping -c1 -W2 10.244.1.6"
 	if n.Run(ctx, "sh", "-c", ping).Code == 0 {
