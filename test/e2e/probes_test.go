@@ -93,12 +93,12 @@ func TestDefaultProbes(t *testing.T) {
 		probe string
 		edit  []string // of the document; else
 		drop  string   // by a rule of the firewall
-		also  string   // another probe that has to fail then
+		also  string   // other probes that have to fail then
 	}{
 		{probe: "tcp:" + serverAddress + ":" + serverPort, edit: evil(serverAddress + "/30")},
 		{probe: "dns:" + dnsAddress, edit: evil(dnsAddress + "/30")},
 		{probe: "ping:" + node.Gateway4, drop: node.Gateway4 + "/32", also: "full:host0/" + node.Gateway4},
-		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, also: "route:::/0"},
+		{probe: "neighbour:host0/" + node.Gateway6, edit: []string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, also: "route:::/0 address:" + node.Address6("10.77.0.11")},
 		{probe: "tcp:" + metadataAddress + ":80", drop: metadataAddress + "/32"},
 	} {
 		t.Run(c.probe, func(t *testing.T) {
