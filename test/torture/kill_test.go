@@ -58,19 +58,16 @@ type bench struct {
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
-	b := newBench(t)
-	for _, s := range scenarios(t) {
-		t.Run(s.name, func(t *testing.T) { b.kill(t, s) })
-	}
-}
-
-// So it is in the other ways of life, on a node of its own.
-func TestKillMatrixOfWays(t *testing.T) {
-	t.Parallel()
-	needs.Root(t)
-	b := newBench(t)
-	for _, s := range ways(t) {
-		t.Run(s.name, func(t *testing.T) { b.kill(t, s) })
+	all := append(scenarios(t), ways(t)...)
+	const nodes = 3 // that share the scenarios, side by side
+	for i := range nodes {
+		t.Run(fmt.Sprintf("node %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			for j := i; j < len(all); j += nodes {
+				t.Run(all[j].name, func(t *testing.T) { b.kill(t, all[j]) })
+			}
+		})
 	}
 }
 
