@@ -132,8 +132,12 @@ func built(t testing.TB, name, module string, build func(source, dir string) err
 // small are the linker's flags for a program without symbols.
 const small = "-s -w"
 
+// quick are the compiler's flags for programs of others: without optimisation and debug information a
+// build takes a third less of processor time, of which they take far more than to run them.
+const quick = "-gcflags=all=-N -l -dwarf=false"
+
 func build(source, dir, ldflags string, environment ...string) error {
-	return run(source, environment, "go", "build", "-buildvcs=false", "-ldflags="+ldflags, "-o", dir+"/", "tool")
+	return run(source, environment, "go", "build", "-buildvcs=false", quick, "-ldflags="+ldflags, "-o", dir+"/", "tool")
 }
 
 func cni(t testing.TB) string {
