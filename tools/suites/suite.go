@@ -41,6 +41,8 @@ type suite struct {
 const (
 	// Go's own limit for a suite, far above what it takes: it ends what hangs and shows where.
 	timeout, fullTimeout = "-timeout=40m", "-timeout=12h"
+	// go vet is what lint runs, and of all its analyzers: that of go test would have its own results.
+	unvetted = "-vet=off"
 	// parallel is how many tests of one suite wait side by side.
 	parallel = "-parallel=5"
 )
@@ -136,7 +138,7 @@ func (s suite) argv(extra []string) []string {
 	if len(s.full) > 0 && slices.Contains(s.env, s.full[0]) {
 		limit = fullTimeout
 	}
-	flags := []string{"go", "test", "-json", limit}
+	flags := []string{"go", "test", "-json", unvetted, limit}
 	if s.lane != computes {
 		flags = append(flags, parallel)
 	}
@@ -156,5 +158,5 @@ func (s suite) again(pkg, test string) []string {
 	flags := slices.DeleteFunc(slices.Clone(s.args), func(arg string) bool {
 		return !strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "-run=") || strings.HasPrefix(arg, "-count=")
 	})
-	return slices.Concat([]string{"go", "test", "-json", timeout, "-count=1", "-run=^" + test + "$"}, flags, []string{pkg})
+	return slices.Concat([]string{"go", "test", "-json", unvetted, timeout, "-count=1", "-run=^" + test + "$"}, flags, []string{pkg})
 }
