@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -12,9 +13,10 @@ import (
 type Pod struct {
 	ID              string // the runtime's
 	Namespace, Name string
-	Ready           bool     // else its processes have ended, and its network may be there still
-	HostNetwork     bool     // it has the node's network, and nothing of the CNI's
-	Running         []string // names of the containers that run
+	Ready           bool         // else its processes have ended, and its network may be there still
+	HostNetwork     bool         // it has the node's network, and nothing of the CNI's
+	Running         []string     // names of the containers that run
+	Addresses       []netip.Addr // that the CNI gave it
 }
 
 // String is the pod's name as kubectl writes it.
@@ -50,7 +52,7 @@ func (l *Live) Pods(ctx context.Context) (out []Pod, err error) {
 				continue // it went meanwhile
 			}
 			if err == nil {
-				p.HostNetwork, err = onHostNetwork(answer)
+				err = p.network(answer)
 			}
 			if err != nil {
 				return fmt.Errorf("look at pod %s: %w", p, err)
@@ -140,26 +142,55 @@ func sandboxes(answer []byte) (out []Pod, err error) {
 // networkOfNode is the NamespaceMode NODE.
 const networkOfNode = 2
 
-// onHostNetwork reads a PodSandboxStatusResponse: status.linux.namespaces.options.network.
-func onHostNetwork(answer []byte) (bool, error) {
-	for _, field := range []int{1, 6, 1, 2} {
-		var below []byte
-		if err := eachField(answer, func(f int, _ uint64, data []byte) error {
-			if f == field {
-				below = data
-			}
+// network reads of a PodSandboxStatusResponse status.linux.namespaces.options.network, and
+// status.network.ip and additional_ips.
+func (p *Pod) network(answer []byte) error {
+	options, err := within(answer, 1, 6, 1, 2)
+	if err != nil {
+		return err
+	}
+	for _, message := range options {
+		if err := eachField(message, func(field int, number uint64, _ []byte) error {
+			p.HostNetwork = p.HostNetwork || field == 1 && number == networkOfNode
 			return nil
 		}); err != nil {
-			return false, err
+			return err
 		}
-		answer = below
 	}
-	host := false
-	err := eachField(answer, func(field int, number uint64, _ []byte) error {
-		host = host || field == 1 && number == networkOfNode
+	if p.HostNetwork {
 		return nil
-	})
-	return host, err
+	}
+	first, err := within(answer, 1, 5, 1)
+	if err != nil {
+		return err
+	}
+	others, err := within(answer, 1, 5, 2, 1)
+	for _, text := range append(first, others...) {
+		if addr, err := netip.ParseAddr(string(text)); err == nil { // "" of a pod that has none yet
+			p.Addresses = append(p.Addresses, addr.Unmap())
+		}
+	}
+	return err
+}
+
+// within are the messages and texts of a message that are reached by these fields, one below the other.
+func within(message []byte, fields ...int) (found [][]byte, err error) {
+	found = [][]byte{message}
+	for _, field := range fields {
+		var below [][]byte
+		for _, one := range found {
+			if err := eachField(one, func(f int, _ uint64, data []byte) error {
+				if f == field {
+					below = append(below, data)
+				}
+				return nil
+			}); err != nil {
+				return nil, err
+			}
+		}
+		found = below
+	}
+	return found, nil
 }
 
 // containerRunning is the ContainerState CONTAINER_RUNNING.

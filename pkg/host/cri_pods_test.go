@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -30,7 +32,7 @@ func (f *podRuntime) PodSandboxStatus(_ context.Context, r *cri.PodSandboxStatus
 		return nil, status.Error(codes.NotFound, "no such sandbox")
 	}
 	return &cri.PodSandboxStatusResponse{Info: map[string]string{"info": "{}"}, Status: &cri.PodSandboxStatus{Id: r.PodSandboxId,
-		Network: &cri.PodSandboxNetworkStatus{Ip: "10.244.1.2"}, Labels: map[string]string{"a": "b"},
+		Network: &cri.PodSandboxNetworkStatus{Ip: "10.244.1.2", AdditionalIps: []*cri.PodIP{{Ip: "fd00:10:244:1::2"}, {}}}, Labels: map[string]string{"a": "b"},
 		Linux: &cri.LinuxPodSandboxStatus{Namespaces: &cri.Namespace{Options: &cri.NamespaceOption{Network: mode, Pid: cri.NamespaceMode_NODE, Ipc: cri.NamespaceMode_NODE}}}}}, nil
 }
 
@@ -71,12 +73,13 @@ func TestPodsOfTheRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	addresses := []netip.Addr{netip.MustParseAddr("10.244.1.2"), netip.MustParseAddr("fd00:10:244:1::2")}
 	want := []Pod{
 		{ID: "1", Namespace: "ns", Name: "flannel", Ready: true, HostNetwork: true, Running: []string{"kube-flannel"}},
-		{ID: "2", Namespace: "ns", Name: "web", Ready: true, Running: []string{"web"}},
-		{ID: "3", Namespace: "ns", Name: "ended"},
+		{ID: "2", Namespace: "ns", Name: "web", Ready: true, Running: []string{"web"}, Addresses: addresses},
+		{ID: "3", Namespace: "ns", Name: "ended", Addresses: addresses},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 
