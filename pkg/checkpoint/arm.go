@@ -234,6 +234,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
 		j.askNeighbours(ctx, h, s.Means, around.groups())
+		j.askRunning(ctx, h, s.Means)
 	}
 	j.Stated = len(s.Probes) > 0
 	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })

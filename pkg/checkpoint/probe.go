@@ -33,6 +33,7 @@ import (
 //	full:eth0/10.0.0.1        it answers an echo as large as the link carries, in one piece
 //	any:PROBE PROBE …         one of them passes
 //	managed:systemd-networkd/eth0   the link's manager has set it up, or leaves it alone
+//	pods:10.244.1.5 …         each of these pods answers an ICMP echo, or has ended
 type Probe string
 
 // Kinds of probes.
@@ -49,6 +50,7 @@ const (
 	fullProbe      = "full"
 	anyProbe       = "any"
 	managedProbe   = "managed"
+	podsProbe      = "pods"
 )
 
 // Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
@@ -101,6 +103,8 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		return tryAny(ctx, h, m, what)
 	case managedProbe:
 		return askManager(ctx, h, what)
+	case podsProbe:
+		return askPods(ctx, h, m, what)
 	case pingProbe:
 		addr, err := netip.ParseAddr(what)
 		if err != nil {

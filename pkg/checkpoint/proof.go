@@ -9,13 +9,13 @@ import (
 type Proof struct {
 	Probes []string // names of those that passed before the change, and so had to pass after it
 	// Unproved are kinds of proofs that were not made: kinds of probes of which none passed before the
-	// change, though there was something to ask, and those that no agent makes.
+	// change, though there was something to ask, and those of [Unmade].
 	Unproved []string
 }
 
-// Unmade are the kinds of proofs that no agent makes: that others reach the node, and that its pods
-// go on to reach each other.
-func Unmade() []string { return []string{"inbound", "pods"} }
+// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that others reach
+// the node, which no agent asks, and its pods.
+func Unmade() []string { return []string{"inbound", podsProbe} }
 
 // ProofKinds are the kinds of probes, each once, in their order.
 func ProofKinds[P ~string](probes []P) (kinds []string) {
@@ -36,8 +36,8 @@ func (p Probe) kind() string {
 // unproved are the kinds of proofs that a change does not have, of all that were worth trying.
 func unproved(candidates, passed []Probe) []string {
 	proved := ProofKinds(passed)
-	lost := slices.DeleteFunc(ProofKinds(candidates), func(kind string) bool { return slices.Contains(proved, kind) })
-	return append(lost, Unmade()...)
+	wanted := append(ProofKinds(candidates), Unmade()...)
+	return slices.DeleteFunc(wanted, func(kind string) bool { return slices.Contains(proved, kind) })
 }
 
 // Proof is what the change of the journal is proved by once [Checkpoint.Settle] let it stay.

@@ -23,6 +23,7 @@ func TestWhatAChangeIsNotProvedBy(t *testing.T) {
 		"one of two servers":     {[]Probe{dns1, dns2}, []Probe{dns2}, []string{"dns"}, []string{"inbound", "pods"}},
 		"no server, and no echo": {[]Probe{hop, echo, dns1, dns2}, []Probe{hop}, []string{"neighbour"}, []string{"ping", "dns", "inbound", "pods"}},
 		"others of full size":    {[]Probe{hop, full}, []Probe{hop, group}, []string{"neighbour", "full"}, []string{"inbound", "pods"}},
+		"a pod that runs":        {[]Probe{hop}, []Probe{hop, "pods:10.244.1.2"}, []string{"neighbour", "pods"}, []string{"inbound"}},
 		"what nobody knows":      {[]Probe{"nonsense:x"}, nil, nil, []string{"nonsense", "inbound", "pods"}},
 	} {
 		if by, not := ProofKinds(c.passed), unproved(c.candidates, c.passed); !slices.Equal(by, c.by) || !slices.Equal(not, c.not) {

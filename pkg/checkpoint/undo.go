@@ -49,6 +49,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
 		c.warnings = j.warn(ctx, h, s.Means)
+		j.leaveEnded(ctx, h, s.Means)
 		run = c.prove(ctx)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {

@@ -71,7 +71,7 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 		switch kind, what, _ := strings.Cut(string(p), ":"); {
 		case kind == storeProbe && strings.Contains(what, "://"):
 			w.Store = p
-		case kind == storeProbe, kind == managedProbe: // a directory of the node's own; what says nothing of who answers
+		case kind == storeProbe, kind == managedProbe, kind == podsProbe: // a directory of the node's own; what says nothing of who answers elsewhere
 		case kind == neighbourProbe, kind == pingProbe:
 			w.Gateways = append(w.Gateways, p)
 		default:

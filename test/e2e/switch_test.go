@@ -20,6 +20,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	ctx := t.Context()
 	n := newSwitchNode(t, "    bridge: {}\n", "")
 	web, system := runPod(ctx, t, n.Node, "web", false), runPod(ctx, t, n.Node, "system", true)
+	runContainer(ctx, t, n.Node, web, "web") // that it goes is no fault of the switch
 	n.Shell(ctx, decoys)
 
 	n.wants("    flannel: {backend: vxlan}\n")

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// Pods that run and answered the node before a change must answer it afterwards, each of them; one that
+// ended meanwhile need not. What costs them their way is undone, though the node itself lacks nothing.
+// Without pods status and history say that none was asked.
+//
+// The lines that keep it: pkg/checkpoint/pods.go; arm.go, ask (askRunning).
+func TestWhatAChangeTakesFromPods(t *testing.T) {
+	t.Parallel() // it waits for its probes
+	rerun.Never(t, "it cuts pods off")
+	ctx := t.Context()
+	n := newSwitchNode(t, "    bridge: {}\n", "probeWindow: 6s\n")
+	publish := func(extra string) {
+		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(n.document("    bridge: {}\n"), "  networking:", extra+atOnce+"  networking:", 1), 0o644)
+	}
+	// proved is what history says of the last change that stayed.
+	proved := func() string {
+		out := n.Must(ctx, "netwright", "history")
+		_, out, _ = strings.Cut(out, "PROVED BY\n")
+		out, _, _ = strings.Cut(out, "\n\n")
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		return lines[len(lines)-1]
+	}
+
+	publish("  sysctlParameters: [net.ipv4.conf.all.log_martians=1]\n")
+	n.once(0)
+	if got := proved(); !strings.Contains(got, "pods: not proved") {
+		t.Errorf("without pods: proved by %s", got)
+	}
+
+	var pods []criPod
+	for _, name := range []string{"web-1", "web-2", "web-3"} {
+		pod := runPod(ctx, t, n.Node, name, false)
+		runContainer(ctx, t, n.Node, pod, "web")
+		pods = append(pods, pod)
+	}
+	publish("  sysctlParameters: [net.ipv4.conf.default.log_martians=1]\n")
+	n.Must(ctx, "systemctl", "start", "netwright-agent") // whose unit lets it make no namespace
+	until(t, n.Node, "status tells of pods", "netwright status | grep -q 'proved by.*, pods;'")
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	if got := proved(); !strings.Contains(got, ", pods;") || strings.Contains(got, "pods: not proved") {
+		t.Errorf("with three pods: proved by %s", got)
+	}
+
+	last := pods[2].address.String()
+	for i, does := range []string{
+		"ip link set cbr0 down",
+		"nft add table inet lab; nft add chain inet lab out '{ type filter hook output priority 0; }'; nft add rule inet lab out ip daddr " + last + " drop",
+	} {
+		n.Write("/srv/lab-does", does+"\n", 0o755)
+		publish(slowHook(fmt.Sprintf("lab-%d", i)))
+		res := n.once(1)
+		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, " runs, and ") {
+			t.Errorf("%s: verdict: %s\n%s%s", does, verdict, res.Stdout, res.Stderr)
+		}
+		if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: pods:") {
+			t.Errorf("%s: history:\n%s", does, out)
+		}
+		for _, pod := range pods {
+			if !n.pings(pod) {
+				t.Errorf("%s: a pod is not reached after the undo", does)
+			}
+		}
+	}
+
+	// The pod that is cut off here has ended.
+	n.Write("/srv/lab-does", "ctr -n k8s.io tasks kill -a -s KILL "+pods[2].id+"; ip route add unreachable "+last+"\n", 0o755)
+	publish(slowHook("lab-ends"))
+	n.once(0)
+	if got := proved(); !strings.Contains(got, ", pods;") {
+		t.Errorf("with one that ended: proved by %s", got)
+	}
+	for _, pod := range pods[:2] {
+		if !n.pings(pod) {
+			t.Error("a pod is not reached")
+		}
+	}
+
+	// A reset leaves the pods that run their way from the node, and ends forwarding.
+	if res := n.Run(ctx, "netwright", "reset"); res.Code != 0 || !n.pings(pods[0]) {
+		t.Errorf("a reset with pods that run: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
