@@ -114,5 +114,6 @@ func means() checkpoint.Means {
 			_, err := verify.PingFull(ctx, "", to, size)
 			return err
 		},
+		Traffic: askTraffic,
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -63,6 +65,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
+	change.OwnPods = !r.sw.begins() && r.judged(h.Facts())
 	change.Reboot, change.Right = mayReboot(r.desired.Node), r.led.Head().Boot
 	return p.take(ctx, h, r, change)
 }
@@ -102,6 +105,17 @@ func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes) {
 			to.Tasks[it.Key] = t
 		}
 	}
+}
+
+// judged says that pods of the agent's own can judge the network: that they are added by a conf, and are
+// to it as pods of the API's are.
+func (r *run) judged(f *host.Facts) bool {
+	net, known := network.Of(r.desired.Node)
+	byConf := func(t tasks.Task) bool {
+		conf, is := t.(tasks.WaitConf)
+		return is && conf.Network == net.Name
+	}
+	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
 }
 
 // netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes: the undo does.

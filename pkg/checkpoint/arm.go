@@ -49,6 +49,8 @@ type Change struct {
 	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
 	AtBoot []Await
 	Reboot bool
+	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards too.
+	OwnPods bool
 	// Right is the boot in which the books say that all was right last: see [Books.Right].
 	Right string
 }
@@ -82,7 +84,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
+	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods}
 	if w := watching(h); w == nil || w.over(h) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)
@@ -235,6 +237,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if len(s.Probes) == 0 {
 		j.askNeighbours(ctx, h, s.Means, around.groups())
 		j.askRunning(ctx, h, s.Means)
+		j.askTraffic(ctx, h, s.Means)
 	}
 	j.Stated = len(s.Probes) > 0
 	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })

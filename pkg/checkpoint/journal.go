@@ -25,6 +25,7 @@ type Journal struct {
 	Window     time.Duration `json:"window"`
 	Probes     []Probe       `json:"probes"`             // that passed before
 	Unproved   []string      `json:"unproved,omitempty"` // see [Proof]
+	Traffic    []string      `json:"traffic,omitempty"`  // checks of the proof with pods that passed before
 
 	Files   []File         `json:"files"`
 	Sysctls []Sysctl       `json:"sysctls"`
@@ -50,6 +51,7 @@ type Journal struct {
 	contents int64    // bytes of Files
 	left     []string // what an undo could not bring back of Around
 	silent   []Probe  // that did not pass before
+	ownPods  bool     // see [Change.OwnPods]
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }

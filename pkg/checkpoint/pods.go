@@ -111,7 +111,7 @@ func (j *Journal) leaveEnded(ctx context.Context, h *host.Host, m Means) {
 	}
 	had := j.Probes
 	j.Probes = slices.DeleteFunc(slices.Clone(had), ended)
-	if !slices.Equal(ProofKinds(had), ProofKinds(j.Probes)) {
+	if len(j.Traffic) == 0 && !slices.Equal(ProofKinds(had), ProofKinds(j.Probes)) {
 		j.Unproved = append(j.Unproved, podsProbe)
 	}
 }

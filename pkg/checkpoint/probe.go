@@ -61,6 +61,9 @@ type Means struct {
 	Ping func(ctx context.Context, to netip.Addr) error
 	// Full sends an echo in a packet of so many bytes, which nobody may break up.
 	Full func(ctx context.Context, to netip.Addr, size int) error
+	// Traffic adds two pods, sends packets between them, the node and an outside, and takes them away.
+	// It says of each check by name why it failed, nil if it passed. The error is of making it.
+	Traffic func(ctx context.Context, h *host.Host) (checks map[string]error, err error)
 }
 
 // Times of the probes.

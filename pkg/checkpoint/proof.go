@@ -46,6 +46,9 @@ func (j *Journal) Proof() *Proof {
 	for _, probe := range j.Probes {
 		p.Probes = append(p.Probes, string(probe))
 	}
+	for _, check := range j.Traffic {
+		p.Probes = append(p.Probes, string(trafficProbe(check)))
+	}
 	return p
 }
 

@@ -46,7 +46,11 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	if still == nil || still.Process != j.Process {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
+	begun := time.Now()
 	failed := c.hold(ctx)
+	if len(failed) == 0 && run == nil {
+		failed = c.holdTraffic(ctx, j.Window-time.Since(begun))
+	}
 	if len(failed) == 0 && run == nil {
 		c.warnings = j.warn(ctx, h, s.Means)
 		j.leaveEnded(ctx, h, s.Means)
@@ -245,7 +249,14 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 	}
 	recovered := false
 	if j.Boot == bootID(h) && len(failed) > 0 {
-		recovered = len(hold(ctx, asks(h, s.Means, j.Probes), j.Window, 0)) == 0
+		again := asks(h, s.Means, j.Probes)
+		recovered = len(hold(ctx, func(ctx context.Context) failures {
+			left := again(ctx)
+			if len(left) == 0 && slices.ContainsFunc(failed, failure.ofTraffic) {
+				left = j.tryTraffic(ctx, h, s.Means)
+			}
+			return left
+		}, j.Window, 0)) == 0
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -12,7 +11,8 @@ import (
 // ended meanwhile need not. What costs them their way is undone, though the node itself lacks nothing.
 // Without pods status and history say that none was asked.
 //
-// The lines that keep it: pkg/checkpoint/pods.go; arm.go, ask (askRunning).
+// The lines that keep it: pkg/checkpoint/pods.go, traffic.go; arm.go, ask (askRunning, askTraffic);
+// pkg/agent/guard.go, judged; cmd/agent/prove_pods.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts pods off")
@@ -50,25 +50,33 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 		t.Errorf("with three pods: proved by %s", got)
 	}
 
+	if out := n.Must(ctx, "netwright", "history", "-o", "json"); !strings.Contains(out, `"pods:two of our own, pod to outside"`) {
+		t.Errorf("no pods were added for the proof:\n%s", out)
+	}
+
+	// What only pods' own packets meet is found by two that are added, and taken away again.
+	before := traces(ctx, n.Node)
+	publish("  sysctlParameters: [net.ipv4.conf.cbr0.forwarding=0]\n")
+	n.once(1)
+	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, "pods:two of our own, pod to outside (") {
+		t.Errorf("pods that are not forwarded: verdict: %s", verdict)
+	}
+	if after := traces(ctx, n.Node); after != before {
+		t.Errorf("a proof left something behind:\n%s\nbefore:\n%s", after, before)
+	}
+
 	last := pods[2].address.String()
-	for i, does := range []string{
-		"ip link set cbr0 down",
-		"nft add table inet lab; nft add chain inet lab out '{ type filter hook output priority 0; }'; nft add rule inet lab out ip daddr " + last + " drop",
-	} {
-		n.Write("/srv/lab-does", does+"\n", 0o755)
-		publish(slowHook(fmt.Sprintf("lab-%d", i)))
-		res := n.once(1)
-		if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, " runs, and ") {
-			t.Errorf("%s: verdict: %s\n%s%s", does, verdict, res.Stdout, res.Stderr)
-		}
-		if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: pods:") {
-			t.Errorf("%s: history:\n%s", does, out)
-		}
-		for _, pod := range pods {
-			if !n.pings(pod) {
-				t.Errorf("%s: a pod is not reached after the undo", does)
-			}
-		}
+	n.Write("/srv/lab-does", "nft add table inet lab; nft add chain inet lab out '{ type filter hook output priority 0; }'; nft add rule inet lab out ip daddr "+last+" drop\n", 0o755)
+	publish(slowHook("lab-drops"))
+	res := n.once(1)
+	if verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json"); !strings.Contains(verdict, "pod default/web-3 runs, and "+last+" does not answer") {
+		t.Errorf("one pod is cut off: verdict: %s\n%s%s", verdict, res.Stdout, res.Stderr)
+	}
+	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "undone: bad: pods:") {
+		t.Errorf("one pod is cut off: history:\n%s", out)
+	}
+	if !n.pings(pods[2]) {
+		t.Error("the pod is not reached after the undo")
 	}
 
 	// The pod that is cut off here has ended.

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// Of a proof counts what could be tried and no document chooses.
+// The line that keeps it: prove_pods.go, verdicts.
+func TestWhatOfAProofWithPodsCounts(t *testing.T) {
+	got := verdicts([]verify.Result{
+		{Check: "pods", State: verify.Waiting, Seen: "no CNI conf"},
+		{Check: "pod to pod", State: verify.OK},
+		{Check: "pod to outside", State: verify.NotHere},
+		{Check: verify.Hairpin, State: verify.Failed},
+		{Check: "MTU", State: verify.Failed, Seen: "a black hole"},
+	})
+	if len(got) != 3 || got["pods"] == nil || got["pod to pod"] != nil || got["MTU"] == nil || got["MTU"].Error() != "a black hole" {
+		t.Errorf("%v", got)
+	}
+}

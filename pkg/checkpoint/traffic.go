@@ -1,0 +1,84 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// An echo of a running pod says nothing of what the node forwards. So where pods run, and those that the
+// agent adds can judge the network, two of these go through the proof of `agent verify --traffic`, before
+// the change and after it. On a node without pods none is added: it has nothing to lose, and they would
+// leave the network's first traces there.
+
+// trafficLimit is how long one proof may take; two pods come and go within it.
+const trafficLimit = 15 * time.Second
+
+// errUntried stands for a proof that could not be made, and says nothing of the change.
+var errUntried = errors.New("the proof with pods could not be made")
+
+// askTraffic takes down which checks of the proof pass now.
+func (j *Journal) askTraffic(ctx context.Context, h *host.Host, m Means) {
+	if !j.ownPods || m.Traffic == nil || !slices.Contains(ProofKinds(j.Probes), podsProbe) {
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
+	defer cancel()
+	checks, _ := m.Traffic(ctx, h) // what cannot be tried now is not asked for later
+	for _, check := range slices.Sorted(maps.Keys(checks)) {
+		if checks[check] == nil {
+			j.Traffic = append(j.Traffic, check)
+		}
+	}
+}
+
+// tryTraffic makes the proof again.
+func (j *Journal) tryTraffic(ctx context.Context, h *host.Host, m Means) (failed failures) {
+	if len(j.Traffic) == 0 {
+		return nil
+	}
+	if m.Traffic == nil {
+		return failures{{podsProbe, errUntried}}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
+	defer cancel()
+	checks, err := m.Traffic(ctx, h)
+	if err != nil {
+		return failures{{podsProbe, fmt.Errorf("%w: %w", errUntried, err)}}
+	}
+	for _, check := range j.Traffic {
+		if why := checks[check]; why != nil {
+			failed = append(failed, failure{trafficProbe(check), why})
+		}
+	}
+	return failed
+}
+
+// trafficProbe names a check of the proof among the probes.
+func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our own, " + check) }
+
+// holdTraffic makes the proof after the change until it passes, or what is left of the window is over.
+// One that could not be made proves nothing, and takes nothing back.
+func (c *Checkpoint) holdTraffic(ctx context.Context, left time.Duration) failures {
+	j := c.journal
+	failed := hold(ctx, func(ctx context.Context) failures {
+		return j.tryTraffic(ctx, c.host, c.settings.Means)
+	}, left, 0)
+	untried := func(f failure) bool { return errors.Is(f.err, errUntried) }
+	if slices.ContainsFunc(failed, untried) {
+		j.Traffic = nil
+		failed = slices.DeleteFunc(failed, untried)
+	}
+	return failed
+}
+
+// ofTraffic says that a check of the proof failed.
+func (f failure) ofTraffic() bool {
+	return strings.HasPrefix(string(f.probe), string(trafficProbe("")))
+}
