@@ -32,7 +32,7 @@ type pruning struct {
 func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruning, error) {
 	p := &pruning{sw: sw}
 	if c.inStep() && c.held == 0 || c.led.Unreadable {
-		return p, c.arrangeOwed(p)
+		return p, c.arrangeOwed(v, p)
 	}
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.led.Entries())) {
@@ -45,7 +45,7 @@ func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruni
 		}
 	}
 	if len(list)+len(p.back) == 0 {
-		return p, c.arrangeOwed(p)
+		return p, c.arrangeOwed(v, p)
 	}
 	return p, p.arrange(c, v, list, c.owed())
 }
@@ -62,13 +62,13 @@ func (c *custody) owed() []tasks.Task {
 }
 
 // arrangeOwed makes a graph of nothing but owed effects, if there are any.
-func (c *custody) arrangeOwed(p *pruning) error {
+func (c *custody) arrangeOwed(v host.View, p *pruning) error {
 	list := c.owed()
 	if len(list)+len(p.sw.tail()) == 0 {
 		return nil
 	}
 	var err error
-	p.graph, err = lay(list, p.sw.tail())
+	p.graph, err = lay(v, list, p.sw.tail())
 	if err != nil {
 		return fmt.Errorf("order what is owed: %w", err)
 	}

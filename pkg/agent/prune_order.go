@@ -15,17 +15,17 @@ func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects
 	p.order(c, v, list)
 	var err error
 	back := p.tasksBack(c)
-	p.graph, err = arrangeGone(list, append(withEffects(effects, back), back...), p.sw.tail()...)
+	p.graph, err = arrangeGone(v, list, append(withEffects(effects, back), back...), p.sw.tail()...)
 	return err
 }
 
 // arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes last.
-func arrangeGone(list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
+func arrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
 		all = append(all, list[i])
 	}
-	g, err := lay(append(all, withEffects(effects, all)...), last)
+	g, err := lay(v, append(all, withEffects(effects, all)...), last)
 	if err != nil {
 		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
 	}
@@ -56,11 +56,13 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	}
 }
 
-// lay makes the graph of what goes, with what a switch does when all of it is gone.
-func lay(list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
+// lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot do without.
+func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	var keys []graph.Key
 	for _, t := range list {
-		keys = append(keys, t.Owns()...)
+		if needed(v, t) {
+			keys = append(keys, t.Owns()...)
+		}
 	}
 	after := map[graph.Key][]graph.Key{}
 	for _, t := range last {

@@ -45,7 +45,7 @@ type parts struct {
 func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
 	h.going, h.coming = newChanges(), newChanges()
 	if len(of.gone) > 0 {
-		if h.gone, err = arrangeGone(of.gone, nil); err != nil {
+		if h.gone, err = arrangeGone(v, of.gone, nil); err != nil {
 			return h, err
 		}
 		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil, nil)

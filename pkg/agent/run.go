@@ -79,7 +79,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 		}
 	}
 	if r.sw.begins() {
-		r.sw.held, r.sw.waits = r.sw.unfit(r.rep)
+		r.sw.held, r.sw.waits = r.sw.unfit(r.rep, r.removed(v))
 	}
 	if r.sw != nil && r.sw.held != nil {
 		return r, r.keepNetwork(ctx, p, v)
@@ -249,7 +249,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 // settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint, whole with the pass.
 func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
 	p.Hooks.enter("settle")
-	late := r.sw.unfinished(r.rep, r.pruneRep)
+	late := r.sw.unfinished(r.rep, r.removed(h))
 	if r.sw.begins() && late == nil {
 		late = r.sw.arrive(ctx, h, led)
 	}

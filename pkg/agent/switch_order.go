@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -110,16 +111,33 @@ func (s *switching) tail() []tasks.Task {
 	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
 }
 
+// needed says that a switch cannot do without a removal: pods, their runtime or a program that acts on it would go by what is left.
+// Nobody goes by other files of the former documents, such as a directory or a plugin.
+func needed(v host.View, t tasks.Task) bool {
+	key := t.Owns()[0]
+	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
+	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts().Runtime.ConfDir)
+}
+
+// removed is what became of the removals that a switch cannot do without.
+func (r *run) removed(v host.View) graph.Report[tasks.Task] {
+	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(r.pruneRep.Results), func(res graph.Result[tasks.Task]) bool {
+		return !needed(v, res.Node)
+	})}
+}
+
 // unfit says why a switch that was planned is not begun: nothing may be missing on the way.
-func (s *switching) unfit(rep graph.Report[tasks.Task]) (why error, waits bool) {
-	if err := failure(rep); err != nil {
-		return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
-	}
-	for i := range rep.Results {
-		res := &rep.Results[i]
-		key := res.Node.Owns()[0]
-		if res.State == graph.Waiting && (res.Node.Gate() == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
-			return res.Err, true
+func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
+	for _, rep := range reports {
+		if err := failure(rep); err != nil {
+			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
+		}
+		for i := range rep.Results {
+			res := &rep.Results[i]
+			key := res.Node.Owns()[0]
+			if res.State == graph.Waiting && (res.Node.Gate() == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
+				return res.Err, true
+			}
 		}
 	}
 	return nil, false

@@ -318,3 +318,47 @@ func TestUnfinished(t *testing.T) {
 		t.Errorf("a network that is handed over: %v", err)
 	}
 }
+
+// A file that nothing of the network goes by may be left for later: kubelet starts, and the switch is made.
+// The lines that keep it: switch_order.go, needed; prune_order.go, lay; run.go, begin and settle (removed).
+func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
+	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
+	for name, c := range map[string]struct {
+		task   tasks.Task
+		needed bool
+	}{
+		"a file of the documents": {tasks.Removal{Key: tasks.FileKey("/etc/lab/motd")}, false},
+		"its directory":           {tasks.Removal{Key: tasks.FileKey("/etc/lab")}, false},
+		"a plugin":                {tasks.Removal{Key: tasks.FileKey("/opt/cni/bin/bridge")}, false},
+		"a file that comes back":  {tasks.Restoration{Key: tasks.FileKey("/etc/hosts")}, false},
+		"a conf":                  {tasks.Removal{Key: tasks.FileKey("/etc/cni/net.d/10-x.conflist")}, true},
+		"below the confs":         {tasks.Removal{Key: tasks.FileKey("/run/confs/multus.d/x")}, true},
+		"what networkd reads":     {tasks.Removal{Meta: reloads, Key: tasks.FileKey("/etc/systemd/network/x.netdev")}, true},
+		"a unit":                  {tasks.Removal{Key: tasks.UnitFileKey("x.service")}, true},
+		"a link":                  {tasks.Removal{Key: tasks.LinkKey("cbr0")}, true},
+	} {
+		v := nodeOver(t, nil)
+		v.facts.Runtime.ConfDir = "/run/confs"
+		s := &switching{unit: "kubelet.service", wanted: wanting()}
+		g, err := lay(v, withEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.tail())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, met := range []error{graph.Wait("a person"), errors.New("no")} {
+			rep := graph.Run(t.Context(), g, graph.RunOptions{}, func(_ context.Context, task tasks.Task) error {
+				if task.Owns()[0] == c.task.Owns()[0] {
+					return met
+				}
+				return nil
+			})
+			r := &run{pruneRep: rep}
+			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Node.Owns()[0].Kind() == "resume" })
+			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.unfinished(r.removed(v)) == nil) == c.needed {
+				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.unfinished(r.removed(v)))
+			}
+			if why, _ := s.unfit(r.removed(v)); (why != nil) != c.needed {
+				t.Errorf("%s meets %v when it is planned: %v", name, met, why)
+			}
+		}
+	}
+}

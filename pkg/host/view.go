@@ -53,6 +53,9 @@ type Files interface {
 	// Attributes returns the extended attributes of a file or directory that another inode can have as well: labels, ACLs,
 	// capabilities, user.*. None for a symlink, which is not followed, and where the file system has none.
 	Attributes(path string) (map[string][]byte, error)
+	// Removable says why nobody can remove a path for as long as its file system is as it is: read-only, or the path or its
+	// directory immutable or append-only. Nil otherwise, also of one that is absent. Who asks may be anybody.
+	Removable(path string) error
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }

@@ -50,6 +50,11 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	change := &Change{Reason: "left by " + t.Network, Disruption: MayCutOff}
 	for _, f := range found {
+		if f.Key.Kind() == KindFile {
+			if err := v.Removable(f.Key.Name()); err != nil { // said before pods are disturbed
+				return nil, unremovable(f.Key, err)
+			}
+		}
 		change.Items = append(change.Items, Item{Key: f.Key, Op: Remove, Fields: []Field{{Name: f.What}}})
 		if f.Key.Kind() != KindRule && f.Key.Kind() != KindChain {
 			change.Pending = append(change.Pending, host.Fact{Key: string(f.Key), Gone: true})

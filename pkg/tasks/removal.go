@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -78,6 +79,9 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 		if others {
 			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
+		}
+		if err := v.Removable(t.Key.Name()); err != nil {
+			return nil, unremovable(t.Key, err)
 		}
 	}
 	if err := t.inUse(ctx, v); err != nil {
@@ -191,7 +195,18 @@ func podSign(v host.View) (string, error) {
 
 // Apply implements [Task].
 func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return t.Keeper.Remove(ctx, h)
+	err := t.Keeper.Remove(ctx, h)
+	var at *fs.PathError
+	if t.Key.Kind() == KindFile && errors.As(err, &at) {
+		return unremovable(t.Key, err)
+	}
+	return err
+}
+
+// unremovable says of a path that it waits for a person: it is of no use any more, so that nothing has failed. It stays in the
+// ledger as ours, with what goes after it, and each pass tries it again.
+func unremovable(key graph.Key, why error) error {
+	return graph.Wait(fmt.Sprintf("somebody to have %s removable, which is no longer wanted: %v", key, why))
 }
 
 // Restoration brings back what was at a key before the agent came.

@@ -18,7 +18,8 @@ const decoysStay = `ip link show cbr1 && ip route show proto 148 | grep -q 10.24
 func TestSwitchNeedsLeave(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newSwitchNode(t, "    bridge: {}\n", "")
+	const conf, lab = "/etc/cni/net.d/05-netwright-bridge.conflist", "/etc/lab/motd"
+	n := newSwitchNode(t, "    bridge: {}\n  fileAssets:\n"+assetFile(lab, "bridge\n"), "")
 	web, system := runPod(ctx, t, n.Node, "web", false), runPod(ctx, t, n.Node, "system", true)
 	runContainer(ctx, t, n.Node, web, "web") // that it goes is no fault of the switch
 	n.Shell(ctx, decoys)
@@ -48,9 +49,19 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		t.Errorf("with pods to wait for:\n%s%s", res.Stdout, res.Stderr)
 	}
 
+	n.Shell(ctx, "chattr +i "+conf+" "+lab)
 	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true, from: bridge}\n")
+	if res := n.once(3, "--wait", "1s"); !strings.Contains(res.Stdout, "somebody to have file:"+conf+" removable") || !n.pings(web) {
+		t.Errorf("with a conf that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
+	}
+
+	// What the next network can do without holds nothing up, and goes when it can.
+	n.Must(ctx, "chattr", "-i", conf)
 	since := strings.TrimSpace(n.Must(ctx, "date", "+%s"))
-	n.once(0)
+	if res := n.once(0); !strings.Contains(res.Stdout, "somebody to have file:"+lab+" removable") {
+		t.Errorf("with a file that cannot be removed:\n%s%s", res.Stdout, res.Stderr)
+	}
+	n.Shell(ctx, "test -e "+lab+"; chattr -i "+lab)
 	if pods := podsOf(ctx, t, n.Node); pods["web"] || !pods["system"] {
 		t.Errorf("pods after the switch: %v, want that on the node's own network alone", pods)
 	}
@@ -74,6 +85,8 @@ func TestSwitchNeedsLeave(t *testing.T) {
 	if got := strings.Join(order, ", "); got != "stopped, pod stopped, pod removed, started" {
 		t.Errorf("the journal has: %s", got)
 	}
+	n.once(0)
+	n.Must(ctx, "test", "!", "-e", "/etc/lab")
 	if p := plan(ctx, t, n.Node, 0); p.Network != "flannel" || p.Switch != nil || p.Summary.Changes() != 0 {
 		t.Errorf("after it: network %s, %+v, %d changes", p.Network, p.Switch, p.Summary.Changes())
 	}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+// immutable holds a path off root, or ends that.
+func immutable(t testing.TB, path string, on bool) {
+	t.Helper()
+	needs.Root(t)
+	f, err := os.Open(path)
+	if !on && errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	flags := uint32(0)
+	if on {
+		flags = unix.STATX_ATTR_IMMUTABLE // the same bit as the flag's
+	}
+	if err := unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(flags)); err != nil {
+		needs.Missing(t, "a file system below "+os.TempDir()+" that has immutable files: "+err.Error())
+	}
+}
+
+// What cannot be removed waits for a person and is told with what to do. All else goes, and so do what is
+// changed and READY; it stays ours with the directory that it is in, and goes as soon as it can.
+// The lines that keep it: tasks/removal.go, Plan and unremovable; host/files.go, Removable.
+func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
+	root := t.TempDir()
+	stuck := filepath.Join(root, "etc/lab/stuck")
+	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/lab/goes", "1"), file("/etc/goes", "1"), file("/etc/stays", "1"))
+	for name, hold := range map[string]func(bool){
+		"the file is immutable":      func(on bool) { immutable(t, stuck, on) },
+		"its directory is immutable": func(on bool) { immutable(t, filepath.Dir(stuck), on) },
+	} {
+		hold(true)
+		t.Cleanup(func() { hold(false) })
+		for _, dry := range []bool{true, false, false} {
+			do := onRoot(root).Converge
+			if dry {
+				do = onRoot(root).DryRun
+			}
+			p, err := do(t.Context(), wanting(file("/etc/stays", "2")))
+			if err != nil || !prepared(p) {
+				t.Fatalf("%s: it failed: %v\n%s", name, err, said(p))
+			}
+			if !strings.Contains(said(p), "file:/etc/lab/stuck waiting: somebody to have file:/etc/lab/stuck removable") || !strings.Contains(said(p), "chattr -i") {
+				t.Errorf("%s: it does not say what to do:\n%s", name, said(p))
+			}
+		}
+		if there(root, "/etc/goes") || read(t, root, "/etc/stays") != "2" || !there(root, "/etc/lab/stuck") {
+			t.Errorf("%s: it held up the rest", name)
+		}
+		entries, _, _ := entriesOf(t, root)
+		for _, key := range []string{"file:/etc/lab/stuck", "file:/etc/lab"} {
+			if e, known := entries[key]; !known || e.Released || e.Pending {
+				t.Errorf("%s: the ledger says of %s: %+v", name, key, e)
+			}
+		}
+		hold(false)
+	}
+	if p := mustConverge(t, root, file("/etc/stays", "2")); there(root, "/etc/lab") || p.Summary.Waiting > 0 {
+		t.Errorf("it does not go when it can:\n%s", said(p))
+	}
+}
