@@ -75,7 +75,7 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late er
 		return late
 	}
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
-	if failure(r.rep) == nil {
+	if failure(allowed(r.rep)) == nil {
 		var err error
 		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired, proof: g.proof()})
 		if err != nil {

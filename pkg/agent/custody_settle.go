@@ -60,7 +60,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
 		}
 	}
-	if failure(out.rep) == nil && !out.halfway {
+	if failure(allowed(out.rep)) == nil && !out.halfway {
 		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
 		b.Head.Network = out.desired.has(b.Head.Network)
 		b.Head.Settled = c.settled(b)

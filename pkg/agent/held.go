@@ -69,7 +69,36 @@ func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
 		}
 		out.held.recorded = append(out.held.recorded, t)
 	}
+	out.held.refuse()
 	return out, nil
+}
+
+// refuse has fail what documents asked for and no document may: a revision, maybe of an earlier release, has it no more than they. Its other tasks are made.
+func (s *heldSet) refuse() {
+	for i, t := range s.recorded {
+		if m, ok := t.(interface{ Base() tasks.Meta }); !ok || !model.Asked(m.Base()) {
+			continue
+		}
+		switch t := t.(type) {
+		case tasks.File:
+			t.Refused = refusedAgain(config.Reserved(tasks.KindFile, t.Path, t.Content))
+			s.recorded[i] = t
+		case tasks.Unit:
+			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, t.Content))
+			s.recorded[i] = t
+		case tasks.UnitState: // that of a unit whose text is refused is not reached
+			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, nil))
+			s.recorded[i] = t
+		}
+	}
+}
+
+// refusedAgain is the text of a task that a revision has and that is refused; "" of others.
+func refusedAgain(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "that is " + why + ": no document writes or switches that, and no revision; take it out of the documents"
 }
 
 // current fills a set with what was issued last: a revision holds where a certificate goes, and not an old certificate there.

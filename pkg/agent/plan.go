@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -147,6 +148,17 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 		s.State = report.Stopped
 	}
 	return s
+}
+
+// allowed is a run without what no document may ask for: that is never made, so that nothing is held up for it.
+func allowed(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
+	refused := func(res graph.Result[tasks.Task]) bool {
+		return res.Err != nil && refusal(res.Err) == report.RefusedByRule
+	}
+	if slices.ContainsFunc(rep.Results, refused) {
+		rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), refused)
+	}
+	return rep
 }
 
 // refusal says by what a change is refused that failed; "": by nothing.

@@ -2,16 +2,23 @@ package agent
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // What no document may ask for fails alone: all else is made, what an earlier release made of it stays,
 // and kubelet is not held back by it, for it ran before without it.
-// The lines that keep it: peers.go, look; outcome.go, prepared.
+// The lines that keep it: peers.go, look; outcome.go, prepared; plan.go, allowed.
 func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	root := t.TempDir()
-	mustConverge(t, root, file("/etc/netwright/x", "1"))
+	mustConverge(t, root, file("/etc/netwright/x", "1"), file("/etc/former", "1"))
 	refused, other := file("/etc/netwright/x", "2"), file("/etc/other", "2")
 	refused.Refused = "that is the agent's own"
 	for range 2 {
@@ -26,8 +33,71 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 		if x, y := read(t, root, "/etc/netwright/x"), read(t, root, "/etc/other"); x != "1" || y != "2" {
 			t.Errorf("the files are %q and %q", x, y)
 		}
+		if _, head, _ := entriesOf(t, root); there(root, "/etc/former") || head.Current != 2 || !head.Settled {
+			t.Errorf("what nobody wants any more stays, or the rest is no revision: %+v\n%s", head, said(plan))
+		}
 	}
 	if _, err := converge(t, root, other); err != nil || read(t, root, "/etc/netwright/x") != "1" {
 		t.Errorf("what is no longer wanted was removed: %v", err)
 	}
+}
+
+// A revision of an earlier release may have what no document may ask for any more. In a rollback it fails alone, as in documents;
+// what netwright itself has there is made, and so is the rest, and what the revision did not have goes.
+// The lines that keep it: held.go, refuse; plan.go, allowed.
+func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
+	root := t.TempDir()
+	asset := func(path, content string) tasks.Task {
+		f := file(path, content)
+		f.Why = "fileAssets"
+		return f
+	}
+	hook := func(name, text string) []tasks.Task {
+		meta := tasks.Meta{From: "test", Why: "hooks"}
+		on := true
+		return []tasks.Task{tasks.Unit{Meta: meta, Name: name, Content: []byte(text)}, tasks.UnitState{Meta: meta, Name: name, Enabled: &on}}
+	}
+	const alias, units = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\nAlias=netwright-undo.service\n", "/etc/systemd/system/"
+	settings := tasks.Directory{Meta: tasks.Meta{From: "node default", Why: "our settings"}, Path: "/etc/netwright", Mode: 0o755}
+	list := append(hook("dbus.service", "")[1:], hook("netwright-x.service", "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n")...)
+	list = append(append(list, hook("y.service", alias)...), settings, asset("/etc/netwright/x", "1"), asset("/etc/passwd", "1"), asset("/etc/a", "1"), asset(units+"z.service", alias))
+	mustConverge(t, root, append(list, tasks.EffectOf(tasks.DaemonReload))...)
+	mustConverge(t, root, settings, asset("/etc/a", "2"), asset("/etc/later", "2"))
+	refused := []string{"/etc/netwright/x", "/etc/passwd", units + "netwright-x.service", units + "y.service", units + "z.service"}
+	for _, path := range refused {
+		if err := os.RemoveAll(root + path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused = append(refused, "dbus.service")
+	for range 2 {
+		p, err := onRoot(root).Rollback(t.Context(), 1)
+		var rule *refusedError
+		if !errors.As(err, &rule) || !prepared(p) || p.Summary.Failed != len(refused) {
+			t.Fatalf("%v\n%s", err, said(p))
+		}
+		for _, name := range refused {
+			if there(root, name) || !slices.ContainsFunc(p.Steps, func(s report.Step) bool {
+				return graph.Key(s.Key).Name() == name && s.Refused == report.RefusedByRule
+			}) {
+				t.Errorf("%s is not refused:\n%s", name, said(p))
+			}
+		}
+		if read(t, root, "/etc/a") != "1" || there(root, "/etc/later") || !there(root, "/etc/netwright") {
+			t.Errorf("the rest of the revision was not made:\n%s", said(p))
+		}
+	}
+	_, head, _ := entriesOf(t, root)
+	if kept := historyOf(t, root); head.Current != 1 || !head.Settled || len(kept) != 2 {
+		t.Errorf("the node is at %d of %d revisions, settled: %v", head.Current, len(kept), head.Settled)
+	}
+}
+
+func historyOf(t *testing.T, root string) []ledger.Revision {
+	t.Helper()
+	h, err := onRoot(root).History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Revisions
 }

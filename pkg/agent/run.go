@@ -111,7 +111,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.changes.prove(ctx, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
-	if r.pruning.graph != nil && failure(r.rep) == nil {
+	if r.pruning.graph != nil && failure(allowed(r.rep)) == nil {
 		r.late = r.owedLate()
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
 		r.removals.prove(ctx, r.pruning.graph, v, r.desired.Node)
@@ -230,7 +230,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	r.changes, r.rep = done, rep
 	planned := r.removals
 	r.removals, r.pruneRep.Results = newChanges(), nil
-	if r.pruning.graph != nil && failure(rep) == nil && r.sw.unfinished(rep) == nil {
+	if r.pruning.graph != nil && failure(allowed(rep)) == nil && r.sw.unfinished(rep) == nil {
 		p.Hooks.enter("remove")
 		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
 			return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))

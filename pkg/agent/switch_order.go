@@ -129,6 +129,7 @@ func (r *run) removed(v host.View) graph.Report[tasks.Task] {
 // unfit says why a switch that was planned is not begun: nothing may be missing on the way.
 func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
 	for _, rep := range reports {
+		rep = allowed(rep)
 		if err := failure(rep); err != nil {
 			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
 		}
@@ -152,6 +153,7 @@ func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
 		return nil
 	}
 	for _, rep := range reports {
+		rep = allowed(rep)
 		if err := failure(rep); err != nil {
 			return fmt.Errorf("%w: %w", errUnfinished, err)
 		}

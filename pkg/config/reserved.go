@@ -140,15 +140,28 @@ func reservedText(text string) string {
 	return ""
 }
 
-// Reserved says whose a file or unit is that no document may write or switch, "" of all others: what an earlier release wrote there is not removed either.
-func Reserved(kind, name string) string {
+// Reserved says whose a file or unit is that no document may write or switch, or what its text (nil: not known) does to one of those; "" of all others. What
+// an earlier release wrote there is not removed either, and a revision of it has it no more than documents.
+func Reserved(kind, name string, text []byte) string {
+	why := ""
 	switch kind {
 	case "file":
-		return reservedFile(name)
+		why = reservedFile(name)
+		if !readBySystemd(name) {
+			text = nil
+		}
 	case "unit":
-		return reservedUnit(name)
+		why = reservedUnit(name)
 	}
-	return ""
+	if said := reservedText(string(text)); why == "" && said != "" {
+		return "a unit that says " + said
+	}
+	return why
+}
+
+// readBySystemd says that systemd may read a file as a unit's text.
+func readBySystemd(at string) bool {
+	return slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(at), dir) })
 }
 
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may have got them from an older release, it is a warning, and what

@@ -51,7 +51,7 @@ func TestReserved(t *testing.T) {
 		{"unit", "nftables.service", false},
 		{"unit", "my-netwright-check.service", false},
 	} {
-		if got := Reserved(c.kind, c.name); (got != "") != c.refused {
+		if got := Reserved(c.kind, c.name, nil); (got != "") != c.refused {
 			t.Errorf("%s %s: refused as %q, want refused: %v", c.kind, c.name, got, c.refused)
 		}
 	}
@@ -66,8 +66,17 @@ func TestReserved(t *testing.T) {
 		"[Unit]\nAfter=netwright-agent.service\nBefore=x.service": false,
 		"[Unit]\nRequires=netwright-agent.service dbus.socket":    false,
 	} {
-		if got := reservedText(text); (got != "") != refused {
-			t.Errorf("%q: refused as %q, want refused: %v", text, got, refused)
+		for _, c := range []struct {
+			kind, name string
+			refused    bool
+		}{
+			{"unit", "x.service", refused},
+			{"file", "/lib/systemd/system/x.service", refused},
+			{"file", "/etc/x.service", false},
+		} {
+			if got := Reserved(c.kind, c.name, []byte(text)); (got != "") != c.refused {
+				t.Errorf("%s %s, %q: refused as %q, want refused: %v", c.kind, c.name, text, got, c.refused)
+			}
 		}
 	}
 }

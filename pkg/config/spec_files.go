@@ -118,7 +118,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
 			f.Refused = d.refuse(said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
 			continue
 		}
-		if !slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(f.Path), dir) }) {
+		if !readBySystemd(f.Path) {
 			continue
 		}
 		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
