@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -114,5 +116,42 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 	d, err := Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
 	if err != nil || d.Snapshot.Generation != 1 || len(d.Node.Hooks) != 1 || len(d.Node.FileAssets) != 1 || len(d.Node.PodCIDRs) != 1 {
 		t.Errorf("%+v: %v", d, err)
+	}
+}
+
+// An upgrade makes no revision where nothing of the host changes: this release says more of a hook, how long its start may take
+// and that kubelet does not wait for it. What does change makes one, and what was there before that is still known.
+// The lines that keep it: revise.go, revise and is; tasks/record.go, State.
+func TestAnUpgradeMakesNoRevision(t *testing.T) {
+	root := t.TempDir()
+	on, off := true, false
+	set := func(content string, enabled *bool, more func(*tasks.UnitState)) []tasks.Task {
+		meta := tasks.Meta{From: "test", Why: "hooks"}
+		unit := tasks.Unit{Meta: meta, Name: "x.service", Content: []byte("[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n")}
+		state := tasks.UnitState{Meta: meta, Name: "x.service", Enabled: enabled, NoBlock: true}
+		more(&state)
+		return []tasks.Task{file("/etc/a", content), unit, state, tasks.EffectOf(tasks.DaemonReload)}
+	}
+	earlier := func(*tasks.UnitState) {}
+	later := func(s *tasks.UnitState) {
+		s.At, s.Within, s.After = graph.AfterKubelet, 2*time.Minute, []graph.Key{"file:/etc/a"}
+	}
+	for _, c := range []struct {
+		does            string
+		list            []tasks.Task
+		current, former int
+	}{
+		{"the first", set("1", &on, earlier), 1, 0},
+		{"another", set("2", &on, earlier), 2, 1},
+		{"the upgrade", set("2", &on, later), 2, 1},
+		{"the downgrade", set("2", &on, earlier), 2, 1},
+		{"the upgrade again", set("2", &on, later), 2, 1},
+		{"a hook that is off", set("2", &off, later), 3, 2},
+		{"a file", set("3", &off, later), 4, 3},
+	} {
+		mustConverge(t, root, c.list...)
+		if _, head, _ := entriesOf(t, root); head.Current != c.current || head.Former != c.former || !head.Settled {
+			t.Errorf("%s: the node is at %d, was at %d, settled: %v; want %d, %d", c.does, head.Current, head.Former, head.Settled, c.current, c.former)
+		}
 	}
 }

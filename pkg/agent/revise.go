@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -47,10 +48,15 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	if was.Print == c.print && was.Current != 0 {
 		return nil
 	}
+	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
+	for _, r := range kept {
+		if r.Number == was.Current && c.is(r) {
+			return nil
+		}
+	}
 	if was.Held == nil {
 		b.Head.Former = was.Current
 	}
-	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
 	for _, r := range kept {
 		if r.Print == c.print {
 			b.Head.Current = r.Number
@@ -78,4 +84,20 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	}
 	b.Revision, b.Head.Current = rev, number
 	return nil
+}
+
+// is says that a revision wants of the host what this set does: another release wrote it, which says more of a task, or less.
+func (c *custody) is(rev ledger.Revision) bool {
+	var ours, its []string
+	for i := range c.records {
+		if rec := &c.records[i]; rec.Kind != "" {
+			ours = append(ours, rec.State())
+		}
+	}
+	for _, rec := range rev.Tasks {
+		its = append(its, rec.State())
+	}
+	slices.Sort(ours)
+	slices.Sort(its)
+	return slices.Equal(ours, its)
 }

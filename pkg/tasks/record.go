@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
@@ -26,6 +29,25 @@ type Recorded struct {
 func (r Recorded) Same(o Recorded) bool {
 	return r.Kind == o.Kind && r.Version == o.Version && bytes.Equal(r.Params, o.Params) &&
 		fmt.Sprint(r.Blobs) == fmt.Sprint(o.Blobs)
+}
+
+// State is what a record wants of the host, for comparison: its task without what comes first, before what it must be right, and how long it may take. Of
+// these one release says more than another.
+func (r Recorded) State() string {
+	var params map[string]json.RawMessage
+	if json.Unmarshal(r.Params, &params) != nil {
+		return fmt.Sprint(r.Kind, r.Version, string(r.Params), r.Blobs) // as it is
+	}
+	for _, course := range []string{"After", "At", "Within"} {
+		delete(params, course)
+	}
+	names := slices.Sorted(maps.Keys(params))
+	var text strings.Builder
+	fmt.Fprint(&text, r.Kind, r.Version, r.Blobs)
+	for _, name := range names {
+		fmt.Fprintf(&text, "%q%s", name, params[name])
+	}
+	return text.String()
 }
 
 // recordVersion is the version of all kinds' parameters so far. A kind whose

@@ -184,6 +184,9 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	if diff := gocmp.Diff(claimed, n.claims()); diff != "" {
 		t.Errorf("the ledger says something else after the upgrade (-before +after):\n%s", diff)
 	}
+	if history := n.Must(ctx, "netwright", "history"); !strings.Contains(history, "\n* 1  ") || strings.Contains(history, "\n  2  ") {
+		t.Errorf("the upgrade is in the history:\n%s", history)
+	}
 	n.Shell(ctx, "mv "+published+" /srv/gone; systemctl restart netwright-agent")
 	until(t, n.Node, "the last good copy of the earlier release is read", "systemctl show -p StatusText netwright-agent | grep -q 'going on with the last good configuration, generation 1'")
 	n.has("with the last good copy", 65)
