@@ -7,11 +7,14 @@ import (
 )
 
 // The rule of what no document may write or switch: whatever a bad document is mended with. That is the agent itself, what it and its undo run by (systemd,
-// the message bus, what the machine boots from), and the accounts and logins of the person who has to mend it. What only adds beside it stays allowed: a
-// file in /etc/sudoers.d, a unit that is ordered after one of ours.
+// the message bus, what the machine boots from), and the accounts and logins of the person who has to mend it: what decides who may come in, and who may be
+// root then. That is /etc/sudoers.d, too: its last line wins, and until sudo 1.9.3 one that is wrong ends sudo for everybody. What only adds beside it stays
+// allowed: a unit that is ordered after one of ours, limits of who has come in.
 //
 // [reservedFile], [reservedUnit] and [reservedText] are this rule for a path, for a hook's name and for a unit's text. It holds no attacker off, who has
 // a hook that runs as root: it keeps a mistake from being the last one.
+
+const logins = "the host's accounts and logins"
 
 // reservedPaths are files, and directories with all that is below them, without links of the merged /usr: see [canonical].
 var reservedPaths = [...]struct{ why, paths string }{
@@ -20,8 +23,10 @@ var reservedPaths = [...]struct{ why, paths string }{
 	{"what the machine boots from", "/boot /efi /etc/kernel/cmdline"},
 	{"what every program starts with", "/usr/sbin/init /usr/lib/systemd/systemd /usr/bin/systemctl /etc/ld.so.preload /etc/ld.so.cache"},
 	{"the message bus's own", "/usr/bin/dbus-daemon /usr/bin/dbus-broker /usr/bin/dbus-broker-launch /usr/share/dbus-1/system.conf /etc/dbus-1/system.conf"},
-	{"the host's accounts and logins", "/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid /etc/passwd- /etc/shadow- /etc/group- /etc/gshadow- /etc/subuid- /etc/subgid- " +
-		"/etc/sudoers /etc/pam.conf /etc/pam.d /etc/security /etc/nsswitch.conf"},
+	{logins, "/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid /etc/passwd- /etc/shadow- /etc/group- /etc/gshadow- /etc/subuid- /etc/subgid- " +
+		"/etc/sudoers /etc/sudoers.d /etc/pam.conf /etc/pam.d /usr/lib/pam.d /etc/nsswitch.conf /etc/securetty /etc/nologin /run/nologin /etc/security/access.conf /etc/security/access.d " +
+		"/etc/security/faillock.conf /etc/security/group.conf /etc/security/namespace.conf /etc/security/namespace.d /etc/security/namespace.init /etc/security/opasswd " +
+		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
 
 // systemdDirs are those that systemd reads units from, in whatever directory below: systemd.unit(5).
@@ -62,6 +67,9 @@ func reservedFile(at string) string {
 				return group.why
 			}
 		}
+	}
+	if i := strings.LastIndexByte(at, '/'); i > 0 && strings.HasSuffix(at[:i], "/.ssh") && strings.HasPrefix(at[i+1:], "authorized_keys") { // of whatever home: sshd(8)
+		return logins
 	}
 	for _, dir := range systemdDirs {
 		below, ok := strings.CutPrefix(at, dir)
