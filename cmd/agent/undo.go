@@ -65,10 +65,10 @@ func askStore(ctx context.Context, location, cluster string) error {
 	}
 	remote := strings.Contains(location, "://")
 	answered := func(err error) error {
-		if remote && !graph.IsTransient(err) {
+		if remote && ctx.Err() == nil && !graph.IsTransient(err) {
 			return nil
 		}
-		return err
+		return err // also that of one who did not answer in time
 	}
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil || !remote || len(snap.Files) == 0 {
