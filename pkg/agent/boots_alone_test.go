@@ -59,7 +59,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 		if err != nil {
 			t.Fatal(err)
 		}
-		record["boot"] = id
+		record["right"], record["boot"] = record["boot"], id // as the ledger has it
 		if data, err = json.Marshal(record); err == nil {
 			err = os.WriteFile(index, data, 0o600)
 		}

@@ -74,7 +74,7 @@ func FirstBoot(
 	if a == nil || err != nil {
 		return err
 	}
-	if a.passedOver(h, books) {
+	if a.passedOver(books) {
 		s.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is judged",
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
@@ -142,12 +142,13 @@ func (a *Awaiting) reboot(
 	return err
 }
 
-// passedOver says that all was right in a boot between that of the change and this one, and that
-// the record stands still. So the agent of that boot, one of an earlier release, knew no record: the
-// node went on with the files, and how it was reached before them is of long ago.
-func (a *Awaiting) passedOver(h *host.Host, books Books) bool {
+// passedOver says that all was right in a boot after that of the change, maybe in this one, and that
+// the record stands still. So the agent of that boot, one of an earlier release, knew no record: this
+// one judges before it makes anything right. The node went on with the files, and how it was reached
+// before them is of long ago.
+func (a *Awaiting) passedOver(books Books) bool {
 	right := books.Right()
-	return right != "" && right != a.Right && right != a.Boot && right != bootID(h)
+	return right != "" && right != a.Right && right != a.Boot
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.

@@ -76,7 +76,7 @@ func (f fleet) has(i int, value string) {
 // Nodes of two releases live side by side on one store, whichever release published it last. What only
 // this one knows is said where it is published, and an earlier release refuses it and goes on; what this one newly refuses is not published
 // by it, and published by an earlier release it fails by itself on a node, and with it nothing else.
-// The lines that keep it: pkg/statestore/manifest.go; pkg/config, newer and refuse; pkg/agent/peers.go, look; pkg/agent/outcome.go, prepared.
+// The lines that keep it: pkg/statestore/manifest.go; pkg/config, newer and refuse; pkg/agent/peers.go, look; pkg/agent/outcome.go, prepared; pkg/agent/held.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // it waits for passes
 	ctx := t.Context()
@@ -140,4 +140,14 @@ func TestMixedFleet(t *testing.T) {
 		until(t, f.nodes[i], "its status is well", "netwright status >/dev/null")
 	}
 	f.nodes[0].Shell(ctx, "test -e "+reserved)
+
+	// In a rollback to the earlier release's revision it fails by itself, too.
+	f.nodes[0].Must(ctx, "rm", reserved)
+	if res := f.nodes[0].Run(ctx, "netwright", "rollback"); res.Code != 1 || !strings.Contains(res.Stdout, "refused: that is the agent's own") {
+		t.Errorf("the rollback to what is refused: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	f.has(0, "69")
+	f.nodes[0].Shell(ctx, "test -e /etc/lab; test ! -e "+reserved)
+	f.nodes[0].Must(ctx, "netwright", "resume")
+	f.has(0, "70")
 }
