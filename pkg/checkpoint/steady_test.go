@@ -34,6 +34,27 @@ func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 	}
 }
 
+// What names are found by is changed when this process has forgotten what it said before, also where
+// the window is shorter. The line that keeps it: undo.go, naming and hold.
+func TestNamesAreForgottenFirst(t *testing.T) {
+	for path, want := range map[string]time.Duration{"/etc/hosts": 6 * time.Second, "/etc/resolv.conf": 6 * time.Second, "/etc/motd": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			means := Means{Store: func(context.Context, string, string) error {
+				if time.Since(begun) >= 5*time.Second {
+					return errors.New("no such host")
+				}
+				return nil
+			}}
+			j := &Journal{Window: 3 * time.Second, Probes: []Probe{StoreProbe("https://store.lab", "c")}, Files: []File{{Path: path}}}
+			failed := (&Checkpoint{settings: Settings{Means: means}, journal: j}).hold(t.Context())
+			if took := time.Since(begun).Truncate(time.Second); took != want || (len(failed) > 0) != (want > 0) {
+				t.Errorf("%s: it failed by %v after %s, want %s", path, failed, took, want)
+			}
+		})
+	}
+}
+
 // What a hook breaks on its way is seen: the probes must pass after it is up. Within the window, that is: a hook that takes longer holds nobody up, and is
 // watched. The line that keeps it: undo.go, hold.
 func TestWhatStartsIsWaitedFor(t *testing.T) {

@@ -95,9 +95,23 @@ func (c *Checkpoint) hold(ctx context.Context) failures {
 			failed = failures{{err: errStarting}}
 		}
 		return failed
-	}, j.Window, j.steady())
+	}, max(j.Window, j.naming()), max(j.steady(), j.naming()))
 	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
 }
+
+// naming is how long the probes must pass after a change of what names are found by: this process
+// looks at these files again when it last did so five seconds ago (package net: hosts.go,
+// dnsclient_unix.go, nss.go), and finds the store by the old ones until then.
+func (j *Journal) naming() time.Duration {
+	if slices.ContainsFunc(j.Files, func(f File) bool { return slices.Contains(nameFiles, f.Path) }) {
+		return namesKept
+	}
+	return 0
+}
+
+var nameFiles = []string{"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"}
+
+const namesKept = 6 * time.Second
 
 // keepChange ends the checkpoint of a good change, or has it watched.
 func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +14,13 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A bare machine gets the agent from one server and its documents, signed, from another over TLS.
+// A bare machine gets the agent from one server and its documents, signed, from another over TLS. A change after which it cannot have the next ones
+// from there is undone, though the network goes on. The line that keeps it: pkg/checkpoint/probe.go, attempt (the store).
 func TestBootstrapFromHTTPS(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := serveFresh(t, bridgeStore(t))
+	s := bridgeStore(t)
+	f := serveFresh(t, s)
 	files := map[string]string{"/root/user-data": f.userData}
 	maps.Copy(files, f.files)
 	n := f.fabric.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Files: files})
@@ -28,6 +31,32 @@ func TestBootstrapFromHTTPS(t *testing.T) {
 	if len(documents) > 2 {
 		t.Errorf("the documents took more than two requests: %q", documents)
 	}
+
+	n.Shell(ctx, "systemctl stop netwright-agent; echo "+node.Gateway4+" "+storeName+" >>/etc/hosts; "+
+		"sed -i s/"+node.Gateway4+"/"+storeName+"/ /etc/netwright/agent.yaml; echo 'probeWindow: 9s' >>/etc/netwright/agent.yaml")
+	good, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const look = "cat /etc/hosts /proc/sys/net/ipv4/tcp_rmem"
+	before := n.Shell(ctx, look)
+	for _, bad := range []string{
+		"  sysctlParameters: [\"net.ipv4.tcp_rmem=1 1 1\"]\n",
+		"  fileAssets:\n" + assetFile("/etc/hosts", "127.0.0.1 localhost\n"),
+	} {
+		s.write(t, "cluster.yaml", string(good)+bad)
+		f.publish()
+		res := n.Run(ctx, "netwright", "--once")
+		if verdict := n.Shell(ctx, "cat /var/lib/netwright/checkpoint/verdict.json || true"); res.Code != 1 || !strings.Contains(verdict, "store:") {
+			t.Errorf("%sexit %d, the verdict is %s\n%s%s", bad, res.Code, verdict, res.Stdout, res.Stderr)
+		}
+		if now := n.Shell(ctx, look); now != before {
+			t.Errorf("%safter the undo:\n%s\nbefore:\n%s", bad, now, before)
+		}
+	}
+	s.write(t, "cluster.yaml", string(good))
+	f.publish()
+	n.Must(ctx, "netwright", "--once")
 }
 
 // requests are the paths that a server was asked for.

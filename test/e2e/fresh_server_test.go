@@ -16,22 +16,27 @@ type fresh struct {
 	mirror   *mirrors
 	asked    requests // of the state store
 	userData string
+	publish  func()            // the store, as it is now
 	files    map[string]string // what the machine's platform brings
 }
+
+// storeName is another name of the store's server, for who knows its address.
+const storeName = "store.lab"
 
 // serveFresh publishes a cluster, signed, to an HTTPS server, and puts the agent onto a mirror: for its node-1.
 func serveFresh(t *testing.T, s store) fresh {
 	t.Helper()
 	p := newPublisher(t)
 	published := filepath.Join(p.dir, "published")
-	p.run("store", "publish", s.dir, published, "--key", p.key)
+	publish := func() { p.run("store", "publish", s.dir, published, "--key", p.key) }
+	publish()
 	if err := os.CopyFS(filepath.Join(published, cluster, "assets"), os.DirFS(s.path("assets"))); err != nil {
 		t.Fatal(err)
 	}
-	f := fresh{fabric: node.NewFabric(t)}
+	f := fresh{fabric: node.NewFabric(t), publish: publish}
 	f.mirror = serveMirrors(t, f.fabric, map[string][]byte{"/netwright": p.program})
 	authority := pki.New(t, "store")
-	f.asked = serveStore(t, f.fabric, published, authority.Server("store", node.Gateway4))
+	f.asked = serveStore(t, f.fabric, published, authority.Server("store", node.Gateway4, storeName))
 	f.files = map[string]string{"/etc/ssl/store.pem": authority.PEM}
 	own := filepath.Join(p.dir, "agent.yaml")
 	text := fmt.Sprintf("store: https://%s:8443\ncluster: %s\nnode: node-1\nstoreCA: /etc/ssl/store.pem\ntrustedKeys: [%s]\n", node.Gateway4, cluster, p.trusted)
