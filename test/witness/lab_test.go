@@ -131,10 +131,10 @@ func ground(g Ground) node.Options {
 		networkd += "Gateway=GATEWAY6\n"
 	}
 	files := map[string]string{
-		"/etc/hosts":                  "127.0.0.1 localhost\n::1 localhost\nNODE4 " + nodeName + "\n",
-		"/etc/resolv.conf":            "nameserver " + g.nameServer() + "\n",
-		"/var/lib/kubelet/kubeconfig": "clusters:\n- cluster:\n    server: https://" + g.api() + ":6443\n",
-		"/etc/netwright/agent.yaml":   agentFile(window),
+		"/etc/hosts":                "127.0.0.1 localhost\n::1 localhost\nNODE4 " + nodeName + "\n",
+		"/etc/resolv.conf":          "nameserver " + g.nameServer() + "\n",
+		kubeconfig:                  "clusters:\n- cluster:\n    server: https://" + g.api() + ":6443\n",
+		"/etc/netwright/agent.yaml": agentFile(window),
 	}
 	if g.Networkd {
 		files["/etc/systemd/network/10-host0.network"] = networkd

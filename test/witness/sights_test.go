@@ -46,6 +46,9 @@ func TestSights(t *testing.T) {
 		if path == podFile {
 			return []byte(`{"ips": [{"address": "10.244.1.2/24"}]}`), nil
 		}
+		if path == kubeconfig {
+			return []byte("    server: https://" + near4 + ":6443\n"), nil
+		}
 		return []byte("nameserver 10.77.0.99\nnameserver " + node.Gateway4 + "\n"), nil
 	})
 	defer w.Stop()
@@ -59,10 +62,11 @@ func TestSights(t *testing.T) {
 		{"tcp dport 22 drop", []string{"ssh"}},
 		{"tcp dport 8080 reject", []string{"pod"}},
 		{"udp sport 53 drop", []string{"names"}},
+		{"tcp sport 6443 drop", []string{"API server"}},
 		{"ip saddr " + onLink4 + " tcp dport 10250 drop", []string{"10250 from the link"}},
 		{"ip6 saddr " + onLink6 + " tcp dport 10250 drop", []string{"IPv6 from the link"}},
 		{"ip6 saddr " + beyond6 + " tcp dport 10250 drop", []string{beyondIPv6}},
-		{"meta length > 1000 drop", []string{"1 MiB each way"}},
+		{"meta length > 1000 drop", []string{"1 MiB each way", "API server"}},
 		{"ip saddr " + beyond4 + " tcp dport 10250 drop",
 			[]string{"10250 from beyond the gateway", "1 MiB each way"}},
 	} {

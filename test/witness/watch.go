@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -50,6 +52,7 @@ var sights = []sight{
 	{"1 MiB each way", (*Watch).bulk},
 	{"pod", (*Watch).pod},
 	{"names", (*Watch).names},
+	{"API server", (*Watch).api},
 }
 
 const beyondIPv6 = "IPv6 from beyond the gateway"
@@ -282,6 +285,42 @@ func (w *Watch) names() error {
 			}
 		}
 	}
+	return err
+}
+
+// kubeconfig is where kubelet's is.
+const kubeconfig = "/var/lib/kubelet/kubeconfig"
+
+// api gets a whole answer of the API server from where the node is, as kubelet does: over a
+// connection that the node begins, and which has the buffers of now.
+func (w *Watch) api() error {
+	conf, err := w.read(kubeconfig)
+	if err != nil {
+		return err
+	}
+	_, server, _ := strings.Cut(string(conf), "server: ")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), bulkLimit, fmt.Errorf("no whole answer in %s", bulkLimit))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(server), http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+			err = netns.In(w.node, func() error {
+				conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
+				return err
+			})
+			return conn, err
+		},
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
+	}
+	answer, err := client.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() // nothing is kept
+	_, err = io.Copy(io.Discard, answer.Body)
 	return err
 }
 
