@@ -5,13 +5,16 @@
 // A document is drawn from a seed and its number, by strata: a sysctl, a file, a route, a hook, a
 // name, the link's manager, a file that is read at boot. Values come from the whole of what each
 // can say, and not from a list of what is known to do harm. Of twenty documents of a stratum
-// fifteen or so are wild, the others are near to what is there. So is the ground drawn on which a
+// fifteen or so are wild: they change so much of what the node's own network goes by, with values of
+// such a range, that a third of them can be expected to cost it something. The others are near to what
+// is there. So is the ground drawn on which a
 // document meets a node: who manages its link, whether its address is leased, where its API server is,
 // and whether the agent is killed in the middle.
 //
 // The witness is outside of the node and shares nothing with the agent. From beyond the gateway and
 // from the link it knows sshd's line, an echo on 10250 of both families, 1 MiB each way, an echo of
-// a pod; and whether a name server that the node names answers it. Twice a second it asks for each.
+// a pod; and whether what the node begins is answered: by a name server that it names, and by the
+// API server, over a new connection and to the end. Twice a second it asks for each.
 // None may be away for longer than the probes' window and 30 s; of a leased address, also once the
 // lease was to be renewed; nor after a reboot, which the agent may follow by one more.
 //

@@ -82,17 +82,17 @@ var strata = []stratum{
 	{"file", 16, 50, 10, true, draw.files},
 	{"route", 13, 50, 10, false, draw.routes},
 	{"hook", 15, 50, 10, true, draw.hooks},
-	{"name", 15, 50, 10, false, draw.names},
+	{"name", 16, 50, 10, false, draw.names},
 	{"link manager", 16, 100, 50, true, draw.uplink},
 	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
 
 // Draw draws a document. The same kernel, seed and number give the same one, whatever was drawn
-// before. Which stratum has its turn, and whether wildly, goes round.
+// before. Which stratum has its turn, and whether wildly, goes round: of seven in a row few are tame.
 func Draw(w World, seed uint64, number int) Document {
 	s := strata[number%len(strata)]
 	d := draw{Rand: rand.New(rand.NewPCG(seed, uint64(number))), world: w}
-	d.wild = number/len(strata)*s.wild%20 < s.wild
+	d.wild = (number/len(strata)+number%len(strata))*s.wild%20 < s.wild
 	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(50)}
 	d.ground.Leased = d.ground.Networkd && d.percent(s.leased)
 	if d.percent(15) {

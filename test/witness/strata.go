@@ -13,7 +13,7 @@ import (
 func (d draw) sysctls() Change {
 	n := 1 + d.IntN(6)
 	if d.wild {
-		n = 32 + d.IntN(64)
+		n = 96 + d.IntN(96)
 	}
 	return Change{Sysctls: d.someSysctls(n)}
 }
@@ -61,8 +61,11 @@ func (d draw) pods(taken []string) string {
 
 // names are what the resolver goes by.
 func (d draw) names() Change {
-	path, content := "/etc/resolv.conf", d.resolvConf()
-	if !d.percent(75) {
+	path, content, others := "/etc/resolv.conf", d.resolvConf(), 25
+	if d.wild {
+		others = 5
+	}
+	if d.percent(others) {
 		path = pick(d, "/etc/hosts", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf",
 			"/etc/networks", "/etc/nsswitch.conf", "/etc/systemd/resolved.conf.d/names.conf")
 		content = d.hosts()
@@ -207,7 +210,7 @@ func (d draw) bootFiles() Change {
 func (d draw) bootSysctls() File {
 	n := 1 + d.IntN(4)
 	if d.wild {
-		n = 16 + d.IntN(40)
+		n = 64 + d.IntN(64)
 	}
 	var out strings.Builder
 	for _, s := range d.someSysctls(n) {

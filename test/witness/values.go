@@ -52,7 +52,7 @@ func (d draw) number(now string) string {
 // sysctl draws a key and a value that the kernel takes; wild values differ from what is there.
 func (d draw) sysctl() Sysctl {
 	from := d.world.Sysctls
-	if d.wild && d.percent(50) {
+	if d.wild && d.percent(75) {
 		from = d.world.Own
 	}
 	for {

@@ -16,7 +16,7 @@ import (
 // runs, with the values of a fresh network namespace.
 type World struct {
 	Sysctls []Sysctl // by key; those that have been a whole number or several
-	Own     []Sysctl // those of them that are of all links, of the node's own, or of none
+	Own     []Sysctl // those of them that are of all links, of the node's own, or of none; but pods'
 	// Takes says that the kernel takes a value of a key, and gives it back as it was written.
 	Takes func(key, value string) bool
 }
@@ -52,7 +52,9 @@ func NewWorld(t testing.TB) World {
 	})
 	slices.SortFunc(w.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Key, b.Key) })
 	for _, s := range w.Sysctls {
-		if f := strings.Split(s.Key, "."); len(f) <= 3 || f[3] == "all" || f[3] == links[0] {
+		f := strings.Split(s.Key, ".")
+		pods := f[1] == "bridge" || f[2] == "ip_forward" // the network needs these, and refuses others
+		if !pods && (len(f) <= 3 || f[3] == "all" || f[3] == links[0]) {
 			w.Own = append(w.Own, s)
 		}
 	}
