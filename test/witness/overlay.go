@@ -49,5 +49,6 @@ var Overlays = []Overlay{
 	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
 		{"pkg/checkpoint/arm.go", "j.askNeighbours(ctx, h, s.Means, around.groups())",
 			"_ = around.groups()"},
+		{"pkg/checkpoint/arm.go", "probes = append(probes, around.known()...)", ""},
 	}},
 }
