@@ -92,7 +92,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
 	want := Reach{
 		Addresses: []ReachAddress{{LinkAddress: host.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
-		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"},
+		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
 	}
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
@@ -370,6 +370,28 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	sh(t, "ip -n out link set up1 down; ip -n more link set more1 down")
 	if got := r.mute(t.Context(), h, m); len(got) > 0 {
 		t.Errorf("where nobody is: %v", got)
+	}
+}
+
+// A boot after which TCP carries no byte is not well, though everybody is there. The line that keeps
+// it: reach.go, amiss (TCP).
+func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h := onUplink(t)
+	sh(t, "ip link set lo up")
+	r, err := lookReach(t.Context(), h, Means{}, nil)
+	if err != nil || !r.TCP {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, c := range []struct{ sizes, want string }{
+		{"4096 131072 6291456", ""}, {"1 1 1", "tcp"}, {"4096 131072 6291456", ""},
+	} {
+		sh(t, "echo "+c.sizes+" >/proc/sys/net/ipv4/tcp_rmem")
+		if got := strings.Join(kinds(r.amiss(t.Context(), h, Means{})), " "); got != c.want {
+			t.Errorf("with buffers of %s: %q, want %q", c.sizes, got, c.want)
+		}
 	}
 }
 

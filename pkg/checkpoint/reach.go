@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -25,6 +26,9 @@ type Reach struct {
 	// Echo are the echoes that some of these answered, and Managed say who had set the node's links up.
 	Echo    []Probe `json:"echo,omitempty"`
 	Managed []Probe `json:"managed,omitempty"`
+	// TCP says that the node's own TCP carried bytes. Files of sysctls may end that at a boot
+	// (net.ipv4.tcp_rmem), and it is the one thing beyond ARP and echoes that nobody else is asked for.
+	TCP bool `json:"tcp,omitempty"`
 }
 
 // ReachAddress is an address that the node is reached by.
@@ -86,6 +90,7 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 		}
 	}
 	r.Hops, r.Local, r.Echo = passing(ctx, h, m, r.Hops), passing(ctx, h, m, r.Local), passing(ctx, h, m, r.Echo)
+	r.TCP = askTCP(ctx) == nil
 	return r, nil
 }
 
@@ -141,7 +146,45 @@ func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failure
 	}
 	failed = append(failed, attempt(ctx, h, m, r.Managed)...)
 	failed = append(failed, r.silent(ctx, h, routes)...)
+	if r.TCP {
+		if err := askTCP(ctx); err != nil {
+			failed = append(failed, failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
+		}
+	}
 	return append(failed, r.mute(ctx, h, m)...)
+}
+
+// askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets of
+// now: who listens already keeps the buffers that it had.
+func askTCP(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	defer cancel()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // nothing is kept
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = io.Copy(conn, conn) // until the other end is closed
+			_ = conn.Close()
+		}
+	}()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // nothing is kept
+	deadline, _ := ctx.Deadline()
+	sent := make([]byte, 4<<10)
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err := conn.Write(sent); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(conn, sent)
+	return err
 }
 
 // hadLink says that a manager had set a link of the node's up.
