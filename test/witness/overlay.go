@@ -24,8 +24,7 @@ var Overlays = []Overlay{
 			"hops, err := []Probe(nil), error(nil)"},
 	}},
 	{"S1-3", "a hook is never harmless", []Edit{
-		{"pkg/tasks/harmless.go", "kinds[t.row()].proof(ctx, t, c, on)",
-			"(Anew(t) || kinds[t.row()].proof(ctx, t, c, on))"},
+		{"pkg/tasks/harmless.go", "return !read && kinds[t.row()]", "return Anew(t) || !read && kinds[t.row()]"},
 		{"pkg/tasks/harmless.go", "return t.Action == ActionDaemonReload || runtimeUnits[t.Unit]",
 			"return true"},
 	}},
