@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,13 +228,20 @@ func serveNames(t *testing.T, f *node.Fabric, address string) {
 	}()
 }
 
-// undone says whether the agent took a change back, by its own word.
-func undone(t *testing.T, n *node.Node) bool {
+// undone says whether the agent took a change back, by its own word, and whether a boot brought back
+// what it had failed with.
+func undone(t *testing.T, n *node.Node) (change, boot bool) {
 	t.Helper()
-	var history struct{ Undone []any }
+	var history struct {
+		Undone []any
+		Boots  []struct{ Outcome string }
+	}
 	out := n.Must(t.Context(), "netwright", "history", "-o", "json")
 	if err := json.Unmarshal([]byte(out), &history); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return len(history.Undone) > 0
+	boot = slices.ContainsFunc(history.Boots, func(b struct{ Outcome string }) bool {
+		return b.Outcome != "confirmed"
+	})
+	return len(history.Undone) > 0, boot
 }

@@ -34,6 +34,7 @@ const (
 type outcome struct {
 	Document
 	verdict verdict
+	atBoot  bool          // it was applied, and brought back by a boot
 	gap     time.Duration // the longest in which a capability was lost, while the node was on
 	missed  string        // which
 	lost    string        // why the witness was lost for too long; "": it was not
@@ -94,7 +95,9 @@ func (b *bench) meet(d Document) outcome {
 	case out.gap > bound:
 		out.lost = fmt.Sprintf("lost for %s: %s", out.gap.Round(time.Second), out.missed)
 	case d.Reboots && out.verdict != refused:
-		out.lost = b.reboot(ctx, names)
+		if out.lost = b.reboot(ctx, names); out.lost == "" {
+			_, out.atBoot = undone(b.t, n)
+		}
 	}
 	if out.lost != "" {
 		out.said += "\nits units said:\n" + b.journal(ctx)
@@ -163,7 +166,7 @@ func (b *bench) apply(ctx context.Context, d Document) (v verdict, said string) 
 			break
 		}
 	}
-	if undone(b.t, n) {
+	if change, _ := undone(b.t, n); change {
 		return taken, said
 	}
 	return refused, said

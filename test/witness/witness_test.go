@@ -220,12 +220,15 @@ func (r run) finds(t *testing.T, o Overlay, whole []outcome) {
 func table(all []outcome) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "stratum\tdocuments\tapplied\tundone\trefused\tlost\tlongest gap\tof\t")
+	fmt.Fprintln(w, "stratum\tdocuments\tapplied\tof these, undone at boot\tundone\trefused\tlost\tlongest gap\tof\t")
 	line := func(name string, of []outcome) {
 		count := map[verdict]int{}
-		lost, longest := 0, outcome{}
+		lost, atBoot, longest := 0, 0, outcome{}
 		for _, o := range of {
 			count[o.verdict]++
+			if o.atBoot {
+				atBoot++
+			}
 			if o.lost != "" {
 				lost++
 			}
@@ -233,8 +236,8 @@ func table(all []outcome) string {
 				longest = o
 			}
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n", name, len(of), count[applied],
-			count[taken], count[refused], lost, longest.gap.Round(100*time.Millisecond),
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t\n", name, len(of), count[applied],
+			atBoot, count[taken], count[refused], lost, longest.gap.Round(100*time.Millisecond),
 			longest.missed)
 	}
 	for _, s := range strata {
