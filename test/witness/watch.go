@@ -87,7 +87,9 @@ func NewWatch(ctx context.Context, fabric, node string, read readFile) *Watch {
 	w := &Watch{fabric: fabric, node: node, read: read, seen: map[string]*seen{}}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	for _, s := range sights {
-		w.seen[s.name] = &seen{last: time.Now()}
+		w.seen[s.name] = &seen{last: time.Now()} // the map stands still once the first looks
+	}
+	for _, s := range sights {
 		w.tries.Go(func() {
 			for ctx.Err() == nil {
 				begun := time.Now()
