@@ -32,8 +32,9 @@
 //	S1-8  one of new name servers must answer
 //	S1-9  a family is probed, with a default route or without
 //
-// What no rule keeps is not drawn, and is said where it would be: what shuts out others alone (S1-2:
-// new connections, sshd's own unit), and what costs pods alone (their bridge and its sysctls, a
-// switch of forwarding, chains that forward, the first of the CNI confs). A rule that is built gets
-// its row in overlay.go, and loses its "not yet" here.
+// What no rule keeps is not drawn, and is said where it would be: what shuts out others alone
+// (S1-2: new connections, sshd's own unit), what costs pods alone (their bridge and its sysctls, a
+// switch of forwarding, chains that forward, the first of the CNI confs), and what leaves of IPv6
+// nothing but echoes, where nobody speaks TCP over it with the node. A rule that is built gets its
+// row in overlay.go, and loses its "not yet" here.
 package witness

@@ -78,12 +78,12 @@ type stratum struct {
 }
 
 var strata = []stratum{
-	{"sysctl", 16, 50, 10, false, draw.sysctls},
+	{"sysctl", 15, 50, 10, false, draw.sysctls},
 	{"file", 16, 50, 10, true, draw.files},
 	{"route", 13, 50, 10, false, draw.routes},
-	{"hook", 15, 50, 10, true, draw.hooks},
-	{"name", 16, 50, 10, false, draw.names},
-	{"link manager", 16, 100, 50, true, draw.uplink},
+	{"hook", 14, 50, 10, true, draw.hooks},
+	{"name", 14, 50, 10, false, draw.names},
+	{"link manager", 14, 100, 50, true, draw.uplink},
 	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
 

@@ -13,7 +13,7 @@ import (
 func (d draw) sysctls() Change {
 	n := 1 + d.IntN(6)
 	if d.wild {
-		n = 96 + d.IntN(96)
+		n = 80 + d.IntN(80)
 	}
 	return Change{Sysctls: d.someSysctls(n)}
 }

@@ -92,11 +92,17 @@ func (d draw) nft() string {
 	hook := pick(d, "input", "input", "output")
 	out := chain(hook, d.IntN(200)-100, pick(d, "accept", "accept", "drop"))
 	for range 1 + d.IntN(3) {
-		then := pick(d, "accept", "accept", "drop", "drop", "reject", "counter")
-		out += "; add rule inet more c " + d.match(hook) + " " + then
+		match, then := d.match(hook), pick(d, "accept", "accept", "drop", "drop", "reject", "counter")
+		if match == icmp6 && then == "accept" {
+			then = "counter" // else a later rule may leave nothing but echoes: see doc.go
+		}
+		out += "; add rule inet more c " + match + " " + then
 	}
 	return out
 }
+
+// icmp6 matches neighbours and echoes of IPv6.
+const icmp6 = "meta l4proto icmpv6"
 
 // chain makes the chain c of the table more.
 func chain(hook string, priority int, policy string) string {
@@ -111,7 +117,7 @@ func (d draw) match(hook string) string {
 			fmt.Sprintf("tcp dport %d-65535", d.IntN(1<<16)))
 	}
 	return pick(d, "ct state invalid", "meta l4proto tcp", "meta l4proto udp",
-		"meta l4proto icmpv6", "meta nfproto ipv6", "udp dport 53", "udp sport 53",
+		icmp6, "meta nfproto ipv6", "udp dport 53", "udp sport 53",
 		"ip saddr "+d.prefix(), "ip daddr "+d.prefix(), "tcp flags syn",
 		fmt.Sprintf("meta length > %d", d.IntN(3000)), "")
 }
