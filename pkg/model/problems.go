@@ -1,10 +1,34 @@
 package model
 
-import "github.com/netwright/netwright/pkg/model/network"
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/model/network"
+)
 
 // problems notes what of the host is there and could not be read: the plan was made as if it were not there.
 func (b *builder) problems() {
 	for _, p := range b.in.Facts.Problems {
 		b.note(network.Warning, "", "planned without what could not be learnt of this host: %s", p)
+	}
+	b.address()
+}
+
+// address notes an address that the node's document gives to the others, and that the node has not: they route its pods there.
+func (b *builder) address() {
+	var has []netip.Addr
+	for _, l := range b.in.Facts.Links {
+		for _, p := range l.Addresses {
+			has = append(has, p.Addr())
+		}
+	}
+	if b.in.Facts.Kernel.Release == "" || !slices.ContainsFunc(has, netip.Addr.IsGlobalUnicast) {
+		return // an image, or nothing came up yet
+	}
+	for _, address := range b.in.Node.Address {
+		if !slices.Contains(has, address) {
+			b.note(network.Warning, b.in.Node.Origin("spec.address").String(), "spec.address %s is on no link of this node, and others send there what is for its pods: correct its document", address)
+		}
 	}
 }

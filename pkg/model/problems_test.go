@@ -1,0 +1,42 @@
+package model
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// One wrong digit in a node's document turns the routes of all others to where nobody is: the node itself says so.
+// The line that keeps it: problems.go, address.
+func TestAnAddressThatTheNodeHasNot(t *testing.T) {
+	const lo, mine, six = "127.0.0.1/8", "10.77.0.71/24", "fd00:77::71/64"
+	for name, c := range map[string]struct {
+		kernel   string
+		has      []string
+		document []string
+		says     string // the address; "": nothing
+	}{
+		"its own":                {"6.1.0", []string{lo, mine, six}, []string{"10.77.0.71", "fd00:77::71"}, ""},
+		"a wrong digit":          {"6.1.0", []string{lo, mine, six}, []string{"10.77.0.77", "fd00:77::71"}, "10.77.0.77"},
+		"of a family it has not": {"6.1.0", []string{lo, mine}, []string{"10.77.0.71", "fd00:77::71"}, "fd00:77::71"},
+		"none said":              {"6.1.0", []string{lo, mine}, nil, ""},
+		"nothing came up yet":    {"6.1.0", []string{lo}, []string{"10.77.0.77"}, ""},
+		"an image":               {"", []string{lo, mine}, []string{"10.77.0.77"}, ""},
+	} {
+		in := Input{Node: &config.Node{}, Facts: &host.Facts{Kernel: host.KernelFacts{Release: c.kernel}}}
+		for _, text := range c.has {
+			in.Facts.Links = append(in.Facts.Links, host.LinkFact{Addresses: []netip.Prefix{netip.MustParsePrefix(text)}})
+		}
+		for _, text := range c.document {
+			in.Node.Address = append(in.Node.Address, netip.MustParseAddr(text))
+		}
+		b := &builder{in: in}
+		b.problems()
+		if c.says == "" && len(b.notes) > 0 || c.says != "" && (len(b.notes) != 1 || !strings.HasPrefix(b.notes[0].Text, "spec.address "+c.says+" is on no link of this node")) {
+			t.Errorf("%s: it says %v", name, b.notes)
+		}
+	}
+}
