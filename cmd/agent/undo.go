@@ -18,7 +18,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
-	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -35,7 +34,7 @@ func undoCommand(s streams) *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means()}}
+			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means(statestore.Options{})}}
 			if check {
 				return p.CheckUndo()
 			}
@@ -57,9 +56,10 @@ func undoCommand(s streams) *cobra.Command {
 const wholeAnswer = 64 << 10
 
 // askStore reads a snapshot over a new connection, and where that is little, a file besides. Who the node is to a server, and whom it believes, is in
-// the agent's own file, which a probe does not need: a refusal came over the network too.
-func askStore(ctx context.Context, location, cluster string) error {
-	store, err := statestore.Open(location, cluster, statestore.Options{Kubernetes: kubernetes.Options{Options: kube.Options{Alone: true}}})
+// the agent's own file, by which the store was opened. The undo and the watch do not read that, and need not: a refusal came over the network too.
+func askStore(ctx context.Context, location, cluster string, by statestore.Options) error {
+	by.Trust, by.Meter, by.Kubernetes.Alone = nil, nil, true
+	store, err := statestore.Open(location, cluster, by)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func askStore(ctx context.Context, location, cluster string) error {
 	}
 }
 
-// means are what a checkpoint's probes need of others.
-func means() checkpoint.Means {
+// means are what a checkpoint's probes need of others. The store is opened as by says.
+func means(by statestore.Options) checkpoint.Means {
 	return checkpoint.Means{
-		Store: askStore,
+		Store: func(ctx context.Context, location, cluster string) error { return askStore(ctx, location, cluster, by) },
 		API: func(ctx context.Context, kubeconfig string) error {
 			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, Alone: true})
 			if err != nil {

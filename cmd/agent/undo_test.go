@@ -2,43 +2,64 @@ package main
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/https"
 )
 
-// A store has answered that refuses who asks, or whom nobody here believes. One that is silent has not, nor has one that is not there.
-// The line that keeps it: undo.go, askStore (answered).
+// A store has answered that refuses who asks, or whom nobody here believes. One that is silent has not, before or after it says
+// who it is, nor has one that is not there.
+// The lines that keep it: undo.go, askStore (answered, Open); wiring.go, wire (means).
 func TestAskStore(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close()
-	strange := httptest.NewUnstartedServer(http.NotFoundHandler())
-	strange.Config.ErrorLog = log.New(io.Discard, "", 0)
-	strange.StartTLS()
-	defer strange.Close()
+	defer mute.Close()
+	over := make(chan struct{})
+	tlsServer := func(serve http.HandlerFunc) (at, ca string) {
+		s := httptest.NewUnstartedServer(serve)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		ca = filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return s.URL, ca
+	}
+	hangs, itsCA := tlsServer(func(http.ResponseWriter, *http.Request) { <-over })
+	refuses, refusersCA := tlsServer(http.NotFound)
+	t.Cleanup(func() { close(over) }) // before the servers end
 	gone := httptest.NewTLSServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct {
-		at      string
+		at, ca  string
 		answers bool
 	}{
-		"silent":                     {"https://" + silent.Addr().String(), false},
-		"of a CA that nobody knows":  {strange.URL, true},
-		"nobody is there":            {gone.URL, false},
-		"a directory that is absent": {t.TempDir() + "/gone", false},
+		"silent":                         {"https://" + mute.Addr().String(), "", false},
+		"silent after the handshake":     {hangs, itsCA, false},
+		"of a CA that nobody here knows": {hangs, "", true},
+		"it has nothing":                 {refuses, refusersCA, true},
+		"nobody is there":                {gone.URL, "", false},
+		"a directory that is absent":     {t.TempDir() + "/gone", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no answer"))
 			defer cancel()
-			if err := askStore(ctx, c.at, "c.example.com"); (err == nil) != c.answers {
+			by := statestore.Options{HTTPS: https.Settings{CA: c.ca}}
+			if err := askStore(ctx, c.at, "c.example.com", by); (err == nil) != c.answers {
 				t.Errorf("%v, want an answer: %v", err, c.answers)
 			}
 		})
