@@ -112,12 +112,27 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	}
 	var failed []error
 	for _, of := range []half{r.risky, r.rest} {
-		failed = append(failed, failure(of.goneRep), failure(of.backRep))
+		failed = append(failed, failure(of.goneRep), failure(of.backRep), unremovable(of.goneRep))
 	}
 	if err = errors.Join(failed...); err == nil {
 		err = r.times(h)
 	}
 	return r.report(report.Done), err
+}
+
+// unremovable is the error of a reset that leaves what only a person can have removed: whoever asked for it asked for all.
+func unremovable(rep graph.Report[tasks.Task]) error {
+	var stuck []error
+	for i := range rep.Results {
+		var why *tasks.UnremovableError
+		if res := &rep.Results[i]; res.Because == "" && errors.As(res.Err, &why) {
+			stuck = append(stuck, fmt.Errorf("%s stays: %w", why.Key, why.Err))
+		}
+	}
+	if len(stuck) == 0 {
+		return nil
+	}
+	return &RunError{Err: errors.Join(stuck...), Failed: len(stuck)}
 }
 
 // afterUndo says where a reset that was undone leaves the node.

@@ -36,7 +36,8 @@ func immutable(t testing.TB, path string, on bool) {
 
 // What cannot be removed waits for a person and is told with what to do. All else goes, and so do what is
 // changed and READY; it stays ours with the directory that it is in, and goes as soon as it can.
-// The lines that keep it: tasks/removal.go, Plan and unremovable; host/files.go, Removable.
+// A reset ends with an error, and keeps what it needs to be called again.
+// The lines that keep it: tasks/removal.go, Plan and UnremovableError; host/files.go, Removable; reset_halves.go, unremovable.
 func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	root := t.TempDir()
 	stuck := filepath.Join(root, "etc/lab/stuck")
@@ -73,5 +74,16 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	}
 	if p := mustConverge(t, root, file("/etc/stays", "2")); there(root, "/etc/lab") || p.Summary.Waiting > 0 {
 		t.Errorf("it does not go when it can:\n%s", said(p))
+	}
+
+	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/stays", "2"))
+	immutable(t, stuck, true)
+	t.Cleanup(func() { immutable(t, stuck, false) })
+	if p, err := onRoot(root).Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || there(root, "/etc/stays") || !there(root, "/var/lib/netwright/journal") {
+		t.Errorf("a reset that leaves it: %v\n%s", err, said(p))
+	}
+	immutable(t, stuck, false)
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/lab") || there(root, "/var/lib/netwright") {
+		t.Errorf("a reset when it can go: %v\n%s", err, said(p))
 	}
 }

@@ -52,7 +52,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	for _, f := range found {
 		if f.Key.Kind() == KindFile {
 			if err := v.Removable(f.Key.Name()); err != nil { // said before pods are disturbed
-				return nil, unremovable(f.Key, err)
+				return nil, &UnremovableError{f.Key, err}
 			}
 		}
 		change.Items = append(change.Items, Item{Key: f.Key, Op: Remove, Fields: []Field{{Name: f.What}}})

@@ -81,7 +81,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
 		if err := v.Removable(t.Key.Name()); err != nil {
-			return nil, unremovable(t.Key, err)
+			return nil, &UnremovableError{t.Key, err}
 		}
 	}
 	if err := t.inUse(ctx, v); err != nil {
@@ -198,16 +198,24 @@ func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	err := t.Keeper.Remove(ctx, h)
 	var at *fs.PathError
 	if t.Key.Kind() == KindFile && errors.As(err, &at) {
-		return unremovable(t.Key, err)
+		return &UnremovableError{t.Key, err}
 	}
 	return err
 }
 
-// unremovable says of a path that it waits for a person: it is of no use any more, so that nothing has failed. It stays in the
+// UnremovableError is a path that waits for a person: it is of no use any more, so that nothing has failed. It stays in the
 // ledger as ours, with what goes after it, and each pass tries it again.
-func unremovable(key graph.Key, why error) error {
-	return graph.Wait(fmt.Sprintf("somebody to have %s removable, which is no longer wanted: %v", key, why))
+type UnremovableError struct {
+	Key graph.Key
+	Err error
 }
+
+func (e *UnremovableError) Error() string {
+	return fmt.Sprintf("somebody to have %s removable, which is no longer wanted: %v", e.Key, e.Err)
+}
+
+// Unwrap marks it as a wait.
+func (e *UnremovableError) Unwrap() error { return graph.Wait(e.Error()) }
 
 // Restoration brings back what was at a key before the agent came.
 type Restoration struct {
