@@ -96,6 +96,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if err := j.capture(ctx, h, change); err != nil {
 		return nil, refused(err)
 	}
+	j.Window = max(j.Window, j.naming()) // also for the timer, and for who looks after the undo
 	if err := j.fits(); err != nil {
 		return nil, refused(err)
 	}

@@ -95,7 +95,7 @@ func (c *Checkpoint) hold(ctx context.Context) failures {
 			failed = failures{{err: errStarting}}
 		}
 		return failed
-	}, max(j.Window, j.naming()), max(j.steady(), j.naming()))
+	}, j.Window, max(j.steady(), j.naming()))
 	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
 }
 
