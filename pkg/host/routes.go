@@ -17,6 +17,9 @@ const MainTable = unix.RT_TABLE_MAIN
 // routeTypes are the types that we know, by rtnetlink's numbers.
 var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_LOCAL: "local"}
 
+// leadsNowhere are the types of routes that end the kernel's search without a way.
+var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true, unix.RTN_THROW: true}
+
 // Routes implements [Network]. A route with several next hops has neither
 // Gateway nor Link.
 func (n *network) Routes(ctx context.Context, table int) ([]Route, error) {
@@ -91,7 +94,8 @@ func (n *network) Uplinks(ctx context.Context) ([]string, error) {
 
 // DefaultRoutes are the default routes of the main table that lead to a link,
 // the preferred one first. One with several next hops (ECMP) is a route for
-// each of them. It may be retried.
+// each of them. Behind one that leads nowhere (blackhole, unreachable and their like) there are none:
+// the kernel goes by the first. It may be retried.
 func (n *network) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	links, err := n.Links(ctx)
 	if err != nil {
@@ -105,9 +109,14 @@ func (n *network) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the default route: %w", err)
 	}
+	slices.SortStableFunc(list, func(a, b netlink.Route) int { return a.Priority - b.Priority })
 	var out []Route
+	nowhere := map[int]bool{} // by family
 	for _, r := range list {
-		if r.Type != unix.RTN_UNICAST {
+		if leadsNowhere[r.Type] && routeFrom(r, names).Dst.Bits() == 0 {
+			nowhere[r.Family] = true
+		}
+		if r.Type != unix.RTN_UNICAST || nowhere[r.Family] {
 			continue
 		}
 		hops := []netlink.Route{r}

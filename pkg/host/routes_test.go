@@ -86,6 +86,38 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
+// A default route is none behind one that leads nowhere. The line that keeps it: routes.go,
+// DefaultRoutes (nowhere).
+func TestDefaultRoutesThatAreUsed(t *testing.T) {
+	for _, c := range []struct{ routes, want string }{
+		{"default via 192.0.2.1", "192.0.2.1"},
+		{"default via 192.0.2.1 metric 10, default via 192.0.2.9 metric 5", "192.0.2.9 192.0.2.1"},
+		{"default via 192.0.2.1, blackhole default", "192.0.2.1"},
+		{"blackhole default, default via 192.0.2.1", ""},
+		{"blackhole 10.0.0.0/8, default via 192.0.2.1 metric 10", "192.0.2.1"},
+		{"default via 192.0.2.1 metric 10, prohibit default metric 5, default via 192.0.2.9 metric 1", "192.0.2.9"},
+		{"unreachable default, default via 192.0.2.1, default via 2001:db8::1", "2001:db8::1"},
+		{"default via 2001:db8::1, throw ::/0 metric 10, default via 192.0.2.1", "192.0.2.1"},
+		{"default via 2001:db8::1, unreachable ::/0 metric 2000", "2001:db8::1"},
+	} {
+		ns := routed(t)
+		for route := range strings.SplitSeq(c.routes, ", ") {
+			ns.Run("ip", append([]string{"route", "append"}, strings.Fields(route)...)...)
+		}
+		ns.Do(func() {
+			routes, err := netHost(t).DefaultRoutes(t.Context())
+			ok(t, err)
+			var got []string
+			for _, r := range routes {
+				got = append(got, r.Gateway.String())
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%s: the node goes by %q, want %q", c.routes, got, c.want)
+			}
+		})
+	}
+}
+
 func TestRoutesOfOthersStay(t *testing.T) {
 	ns := routed(t)
 	ns.Run("ip", "route", "add", "10.2.0.0/24", "via", "192.0.2.99", "proto", "static")
