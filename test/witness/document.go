@@ -83,7 +83,7 @@ var strata = []stratum{
 	{"route", 13, 50, 10, false, draw.routes},
 	{"hook", 14, 50, 10, true, draw.hooks},
 	{"name", 14, 50, 10, false, draw.names},
-	{"link manager", 14, 100, 50, true, draw.uplink},
+	{"link manager", 12, 100, 50, true, draw.uplink},
 	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
 

@@ -179,7 +179,7 @@ func (d draw) dropIn() File {
 		"[Service]\nExecStart=/bin/true", "[Unit]\nConditionPathExists=/nowhere",
 		"[Unit]\nAfter=network.target", "[Service]\nEnvironment=DEBUG=1",
 		"[Service]\nPrivateNetwork=yes", "[Service]\nIPAddressDeny=any",
-		"[Unit]\nDescription=More")
+		"[Service]\nExecStartPre=/bin/false")
 	return File{"/etc/systemd/system/" + d.unit() + ".d/more.conf", lines + "\n"}
 }
 
