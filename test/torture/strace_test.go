@@ -14,11 +14,11 @@ import (
 
 // harmless are the calls that change nothing but the process itself. What is neither here nor known to the trap turns the test below red.
 var harmless = strings.Fields(`
-	access alarm arch_prctl brk capget capset chdir chroot clock_getres clock_gettime clock_nanosleep clone clone3 close close_range connect dup dup2 dup3
+	accept4 access alarm arch_prctl brk capget capset chdir chroot clock_getres clock_gettime clock_nanosleep clone clone3 close close_range connect dup dup2 dup3
 	epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 execve exit exit_group faccessat faccessat2 fadvise64 fchdir fcntl
 	fgetxattr flistxattr flock fork fstat fstatfs futex getcwd getdents64 getegid geteuid getgid getgroups getpeername getpgid getpgrp getpid getppid
 	getpriority getrandom getresgid getresuid getrlimit getrusage getsid getsockname getsockopt gettid gettimeofday getuid getxattr inotify_add_watch
-	inotify_init1 inotify_rm_watch landlock_create_ruleset lgetxattr listxattr llistxattr lseek lstat madvise membarrier memfd_create mincore mmap mprotect
+	inotify_init1 inotify_rm_watch landlock_create_ruleset lgetxattr listen listxattr llistxattr lseek lstat madvise membarrier memfd_create mincore mmap mprotect
 	mremap munmap nanosleep newfstatat open_tree pause pidfd_open pipe pipe2 poll ppoll prctl pread64 preadv prlimit64 pselect6 read readahead readlink
 	readlinkat readv recvfrom recvmmsg recvmsg restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn rt_sigsuspend rt_sigtimedwait
 	sched_getaffinity sched_setaffinity sched_yield seccomp select set_robust_list set_tid_address setgid setgroups setitimer setns setpgid setpriority
