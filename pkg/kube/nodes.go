@@ -18,8 +18,15 @@ type Node struct {
 	Addresses     []netip.Addr   // by which other nodes reach it (InternalIP)
 	Unschedulable bool
 	CordonedBy    string // why we made it so, "" if we did not
+	Asks, Answers string // what it asks of its peers, and answers to them: see pkg/inbound
 	Version       string // resourceVersion
 }
+
+// Annotations by which a Node asks its peers to knock on its ports, and answers those who ask it.
+const (
+	AsksAnnotation    = "netwright.dev/inbound-asks"
+	AnswersAnnotation = "netwright.dev/inbound-answers"
+)
 
 // cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away takes the matter over: then nothing is undone.
 const cordonAnnotation = "netwright.dev/cordoned"
@@ -57,9 +64,44 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 	}
 }
 
+// NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is as with [Client.Nodes].
+func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
+	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	var page metav1.PartialObjectMetadataList
+	for {
+		request := c.core.Get().Resource("nodes").VersionedParams(&metav1.ListOptions{Limit: pageSize, Continue: page.Continue}, metav1.ParameterCodec)
+		page = metav1.PartialObjectMetadataList{}
+		if err := c.do(ctx, what{verb: "list", resource: "nodes"}, request.SetHeader("Accept", metadata), &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			names = append(names, page.Items[i].Name)
+		}
+		if page.Continue == "" {
+			return names, nil
+		}
+	}
+}
+
+// Annotate sets an annotation of a Node, or takes it away with "". A kubelet may do so with its own Node. It may be retried.
+func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
+	text := &value
+	if value == "" {
+		text = nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{key: text}}})
+	if err != nil {
+		return fmt.Errorf("write the annotation %s of Node %s: %w", key, name, err)
+	}
+	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+}
+
 // nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.
 func nodeOf(raw *corev1.Node) (Node, error) {
-	n := Node{Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion}
+	n := Node{
+		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion,
+		Asks: raw.Annotations[AsksAnnotation], Answers: raw.Annotations[AnswersAnnotation],
+	}
 	cidrs := raw.Spec.PodCIDRs
 	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
 		cidrs = []string{raw.Spec.PodCIDR}

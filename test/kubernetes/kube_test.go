@@ -71,6 +71,21 @@ func TestAKubeletsOwnNode(t *testing.T) {
 		t.Errorf("the note of the cordon stays: %s", got)
 	}
 
+	for _, text := range []string{"a question", "another", ""} {
+		if err := c.Annotate(ctx, "node-1", kube.AsksAnnotation, text); err != nil {
+			t.Fatal(err)
+		}
+		if own, err := c.Node(ctx, "node-1"); err != nil || own.Asks != text {
+			t.Errorf("its Node asks %q, want %q: %v", own.Asks, text, err)
+		}
+	}
+	if err := c.Annotate(ctx, "node-2", kube.AsksAnnotation, "a question"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("another's Node is annotated: %v", err)
+	}
+	if _, err := c.NodeNames(ctx); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a kubelet reads all names: %v", err)
+	}
+
 	s.Must("PATCH", "/api/v1/nodes/node-1", `{"spec": {"unschedulable": true}}`) // by a person
 	if ours, err := c.Cordon(ctx, "node-1", "a switch of networks"); err != nil || ours {
 		t.Errorf("a person's cordon is taken for ours: %v, %v", ours, err)
@@ -138,6 +153,9 @@ subjects:
 	all, version := allowed(ctx, t, c)
 	if len(all) != many {
 		t.Errorf("the list has %d Nodes, want %d", len(all), many)
+	}
+	if names, err := c.NodeNames(ctx); err != nil || len(names) != many || !slices.Contains(names, "node-7") {
+		t.Errorf("the names are %d, want %d: %v", len(names), many, err)
 	}
 	heard := make(chan error, 1)
 	go func() { heard <- c.Changed(ctx, kube.Watched{Resource: "nodes", Version: version}) }()
