@@ -17,7 +17,7 @@ var (
 	anywhere = []string{"secret"}                            // a type that all use, and that knows nothing
 	bottom   = []string{"host", "graph", "certs", "systemd"} // know none of ours but that, nor each other
 	middle   = append([]string{"tasks", "config"}, bottom...)
-	upper    = append([]string{"ec2", "kube", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper    = append([]string{"ec2", "kube", "inbound", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"certs":      nil,
 	"config":     {"host"},
 	"kube":       {"graph"},               // transient errors are said in graph's words
+	"inbound":    {"kube", "publish"},     // Nodes that ask, and of a status the node's own name
 	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
 	"tasks":      bottom,
 	"model":      middle,

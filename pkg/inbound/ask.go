@@ -1,0 +1,104 @@
+package inbound
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/kube"
+)
+
+// Bounds of a question besides its context's.
+const (
+	askAgain    = time.Second     // after the API failed
+	retractTime = 2 * time.Second // for taking the question away
+)
+
+// Ask has peers knock on TCP ports of a node and returns which of them each one reaches, as
+// "tcp4:22", by the names of those who have answered when all have, done says that it is enough, or
+// the context ends. A peer that is busy has not answered. asked nil: those that [Peers] names. An
+// error says that nobody could be asked. A checkpoint calls it, before and after its change.
+func Ask(
+	ctx context.Context, api API, own string, ports []uint16, asked []string, done func(said map[string][]string) bool,
+) (map[string][]string, error) {
+	if asked == nil {
+		names, err := api.Names(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("find peers that knock: %w", err)
+		}
+		asked = Peers(names, own)
+	}
+	if len(asked) == 0 || len(ports) == 0 {
+		return nil, nil
+	}
+	nonce := rand.Text()
+	ports = ports[:min(len(ports), MaxPorts)]
+	defer func() {
+		last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), retractTime, errors.New("no answer"))
+		defer stop()
+		_ = api.Annotate(last, own, kube.AsksAnnotation, "") // one that stays is answered already
+	}()
+	err := api.Annotate(ctx, own, kube.AsksAnnotation, write(question{Nonce: nonce, Ports: ports}))
+	if err != nil {
+		return nil, fmt.Errorf("ask peers to knock: %w", err)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(errors.New("enough have answered"))
+	type told struct {
+		peer string
+		answer
+	}
+	heard := make(chan told, len(asked)) // nobody waits for who does not listen any more
+	for _, peer := range asked {
+		go func() { heard <- told{peer, hear(ctx, api, peer, own, nonce)} }()
+	}
+	said := map[string][]string{}
+	for range asked {
+		t := <-heard
+		if t.Nonce != nonce || t.Busy {
+			continue
+		}
+		said[t.peer] = slices.DeleteFunc(t.Open, func(port string) bool { return !askedFor(port, ports) })
+		if done(said) {
+			stop(errors.New("enough have answered"))
+		}
+	}
+	return said, nil
+}
+
+// askedFor says that a port is one of those that were asked for.
+func askedFor(port string, ports []uint16) bool {
+	return slices.ContainsFunc(ports, func(p uint16) bool {
+		return port == name(true, p) || port == name(false, p)
+	})
+}
+
+// hear waits for a peer's answer; without one it is empty.
+func hear(ctx context.Context, api API, peer, own, nonce string) answer {
+	for ctx.Err() == nil {
+		n, err := api.Node(ctx, peer)
+		if err == nil {
+			if a := read[map[string]answer](n.Answers)[own]; a.Nonce == nonce {
+				return a
+			}
+			err = api.Changed(ctx, peer, n.Version)
+		}
+		if err != nil {
+			wait(ctx, askAgain)
+		}
+	}
+	return answer{}
+}
+
+// wait pauses, no longer than until the context ends.
+func wait(ctx context.Context, pause time.Duration) {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

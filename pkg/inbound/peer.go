@@ -1,0 +1,173 @@
+package inbound
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/publish"
+)
+
+// Peer knocks for other nodes, as long as the daemon runs. It hears the node's own name as an
+// observer of the daemon. Run is for one goroutine.
+type Peer struct {
+	publish.Latest
+	API  API
+	Busy func() bool // the node is in the middle of a change
+	Log  *zap.Logger
+
+	own     string
+	mu      sync.Mutex
+	answers map[string]answer // by who asked
+	told    string            // what the API has of them
+}
+
+// Times and bounds of a peer.
+const (
+	maxAskers  = 16
+	knockEach  = time.Second // between two answers to the same node
+	perName    = 4 * time.Second
+	lookLeast  = 10 * time.Minute // names are read again after perName for each, and no sooner
+	retryFirst = 5 * time.Second  // after a failure, doubled each time …
+	retryMax   = 10 * time.Minute // … up to this
+	farewell   = 3 * time.Second
+)
+
+// Run answers until ctx ends. What the API does not give is asked for again ever more seldom.
+func (p *Peer) Run(ctx context.Context) {
+	for p.own == "" {
+		news, some := p.Next(ctx)
+		if !some {
+			return
+		}
+		p.own = news.Status.Node
+	}
+	for failures := 0; ctx.Err() == nil; {
+		names, err := p.API.Names(ctx)
+		if err == nil {
+			err = p.recall(ctx)
+		}
+		if err != nil {
+			failures++
+			p.Log.Debug("nobody is knocked for until Nodes can be read", zap.Error(err))
+			wait(ctx, later(failures))
+			continue
+		}
+		failures = 0
+		askers := Askers(names, p.own)
+		askers = askers[:min(len(askers), maxAskers)]
+		_ = p.forget(ctx, func(name string) bool { return !slices.Contains(askers, name) }) // else the next time
+		p.serve(ctx, askers, max(lookLeast, time.Duration(len(names))*perName))
+	}
+	last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), farewell, errors.New("the daemon ends"))
+	defer stop()
+	_ = p.forget(last, func(string) bool { return true }) // what stays the next daemon finds
+}
+
+// recall reads the answers that an earlier daemon gave.
+func (p *Peer) recall(ctx context.Context) error {
+	n, err := p.API.Node(ctx, p.own)
+	if err != nil {
+		return err
+	}
+	p.told, p.answers = n.Answers, map[string]answer{}
+	maps.Copy(p.answers, read[map[string]answer](n.Answers))
+	return nil
+}
+
+// later is the pause after so many failures. A fleet that lost its API does not come back at one moment.
+func later(failures int) time.Duration {
+	d := min(retryFirst<<min(failures-1, 16), retryMax)
+	return d/2 + rand.N(d)
+}
+
+// serve attends to nodes for a while.
+func (p *Peer) serve(ctx context.Context, askers []string, while time.Duration) {
+	ctx, stop := context.WithTimeoutCause(ctx, while*9/10+rand.N(while/5), errors.New("the names are read again"))
+	defer stop()
+	var all sync.WaitGroup
+	for _, name := range askers {
+		all.Go(func() { p.attend(ctx, name) })
+	}
+	<-ctx.Done()
+	all.Wait()
+}
+
+// attend answers what one node asks.
+func (p *Peer) attend(ctx context.Context, asker string) {
+	failures := 0
+	for ctx.Err() == nil {
+		n, err := p.API.Node(ctx, asker)
+		if err == nil {
+			if err = p.answer(ctx, n); err == nil {
+				failures = 0
+				err = p.API.Changed(ctx, asker, n.Version)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // it is gone
+			_ = p.forget(ctx, func(name string) bool { return name == asker }) // else with the next answer
+		}
+		if err != nil {
+			failures++
+			wait(ctx, later(failures))
+		}
+	}
+}
+
+// answer knocks if the node asks for it and has no answer yet. A question that is taken back takes
+// its answer along.
+func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
+	q := read[question](n.Asks)
+	p.mu.Lock()
+	last := p.answers[n.Name]
+	p.mu.Unlock()
+	switch q.Nonce {
+	case last.Nonce:
+		return nil
+	case "":
+		return p.forget(ctx, func(name string) bool { return name == n.Name })
+	}
+	defer wait(ctx, knockEach)
+	a := answer{Nonce: q.Nonce, Busy: p.Busy()}
+	if !a.Busy {
+		a.Open = knock(ctx, targets(n.Addresses), q.Ports[:min(len(q.Ports), MaxPorts)])
+		a.Busy = p.Busy() // it may have begun meanwhile
+	}
+	return p.say(ctx, func() { p.answers[n.Name] = a })
+}
+
+// forget takes answers away.
+func (p *Peer) forget(ctx context.Context, which func(asker string) bool) error {
+	return p.say(ctx, func() {
+		maps.DeleteFunc(p.answers, func(asker string, _ answer) bool { return which(asker) })
+	})
+}
+
+// say changes the answers, and tells the API. What it could not be told is not remembered.
+func (p *Peer) say(ctx context.Context, change func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := maps.Clone(p.answers)
+	change()
+	text := ""
+	if len(p.answers) > 0 {
+		text = write(p.answers)
+	}
+	if text == p.told {
+		return nil
+	}
+	if err := p.API.Annotate(ctx, p.own, kube.AnswersAnnotation, text); err != nil {
+		p.answers = was
+		return err
+	}
+	p.told = text
+	return nil
+}
