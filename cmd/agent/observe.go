@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/publish/metrics"
@@ -30,6 +31,11 @@ func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end fun
 		n := &nodestatus.Node{As: asItself(d.Pass.API), Log: d.Pass.Log}
 		d.Observers = append(d.Observers, n)
 		running.Go(func() { n.Run(ctx) })
+	}
+	if f.root == "/" {
+		p := &inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.MidChange, Log: d.Pass.Log}
+		d.Observers = append(d.Observers, p)
+		running.Go(func() { p.Run(ctx) })
 	}
 	if put, err := f.statusPlace(w); err != nil {
 		d.Pass.Log.Warn("no status object is written", zap.Error(err))

@@ -85,6 +85,9 @@ func (a *API) met(facts *host.Facts) {
 	a.own = own
 }
 
+// errNoPass says that nobody knows yet whose credentials are kubelet's.
+var errNoPass = fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
+
 // Own does something to the node's own Node, as the first identity that may: kubelet, as the last pass found its kubeconfig, or the agent itself. Nobody holds a
 // pass up with it. It is [io/fs.ErrNotExist] while there is no kubeconfig.
 func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
@@ -92,7 +95,7 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	own := a.own
 	a.mu.Unlock()
 	if own == nil {
-		return fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
+		return errNoPass
 	}
 	var errs []error
 	var none error

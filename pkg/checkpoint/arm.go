@@ -23,6 +23,8 @@ type Settings struct {
 	Window time.Duration // 0: [DefaultWindow]
 	Store  Probe         // "": none
 	Means  Means
+	// Inbound has peers knock on this node's ports; nil: there is nobody to ask them by. With the user's own probes it is not called.
+	Inbound Knocks
 	// Record tells whoever keeps the books of a change that was undone and judged, while the checkpoint is still there: an error keeps
 	// it, for another attempt. What it does may be done again. memory is [Change.Memory]. nil: nobody does.
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
@@ -206,7 +208,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		return errors.Join(err, h.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
-		s.Log.Info("checkpoint taken", zap.Any("probes", j.Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
+		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
 	}
 	return nil
 }
@@ -234,6 +236,10 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if len(s.Probes) == 0 {
 		probes = append(probes, around.known()...)
 	}
+	knocked := func() {}
+	if len(s.Probes) == 0 {
+		knocked = j.findReached(ctx, h, s)
+	}
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
 		j.askNeighbours(ctx, h, s.Means, around.groups())
@@ -243,6 +249,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	j.Stated = len(s.Probes) > 0
 	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })
 	j.Unproved = unproved(probes, j.Probes)
+	knocked()
 	return nil
 }
 

@@ -26,6 +26,8 @@ type Journal struct {
 	Probes     []Probe       `json:"probes"`             // that passed before
 	Unproved   []string      `json:"unproved,omitempty"` // see [Proof]
 	Traffic    []string      `json:"traffic,omitempty"`  // checks of the proof with pods that passed before
+	// Inbound are the peers that reached a port before, by the port: "tcp4:22".
+	Inbound map[string][]string `json:"inbound,omitempty"`
 
 	Files   []File         `json:"files"`
 	Sysctls []Sysctl       `json:"sysctls"`

@@ -34,6 +34,7 @@ import (
 //	any:PROBE PROBE …         one of them passes
 //	managed:systemd-networkd/eth0   the link's manager has set it up, or leaves it alone
 //	pods:10.244.1.5 …         each of these pods answers an ICMP echo, or has ended
+//	inbound:tcp4:22           a peer that connected to the node's port still does; asked for apart from all others
 type Probe string
 
 // Kinds of probes.
@@ -51,6 +52,7 @@ const (
 	anyProbe       = "any"
 	managedProbe   = "managed"
 	podsProbe      = "pods"
+	inboundProbe   = "inbound"
 )
 
 // Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.

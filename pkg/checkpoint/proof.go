@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -13,9 +14,9 @@ type Proof struct {
 	Unproved []string
 }
 
-// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that others reach
-// the node, which no agent asks, and its pods.
-func Unmade() []string { return []string{"inbound", podsProbe} }
+// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that peers reach
+// the node, and its pods.
+func Unmade() []string { return []string{inboundProbe, podsProbe} }
 
 // ProofKinds are the kinds of probes, each once, in their order.
 func ProofKinds[P ~string](probes []P) (kinds []string) {
@@ -48,6 +49,12 @@ func (j *Journal) Proof() *Proof {
 	}
 	for _, check := range j.Traffic {
 		p.Probes = append(p.Probes, string(trafficProbe(check)))
+	}
+	for _, port := range slices.Sorted(maps.Keys(j.Inbound)) {
+		p.Probes = append(p.Probes, string(inboundOf(port)))
+	}
+	if len(j.Inbound) > 0 {
+		p.Unproved = slices.DeleteFunc(slices.Clone(p.Unproved), func(kind string) bool { return kind == inboundProbe })
 	}
 	return p
 }

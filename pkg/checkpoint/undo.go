@@ -46,10 +46,13 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	if still == nil || still.Process != j.Process {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
-	begun := time.Now()
+	end := time.Now().Add(j.Window)
 	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
-		failed = c.holdTraffic(ctx, j.Window-time.Since(begun))
+		failed = c.holdTraffic(ctx, time.Until(end))
+	}
+	if len(failed) == 0 && run == nil {
+		failed = c.keepsReached(ctx, end)
 	}
 	if len(failed) == 0 && run == nil {
 		c.warnings = j.warn(ctx, h, s.Means)
@@ -67,7 +70,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 			return err
 		}
 		if s.Log != nil {
-			s.Log.Info("checkpoint passed", zap.Any("probes", j.Probes))
+			s.Log.Info("checkpoint passed", zap.Any("probes", j.Proof().Probes))
 		}
 		return nil
 	}
@@ -263,6 +266,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 	}
 	recovered := false
 	if j.Boot == bootID(h) && len(failed) > 0 {
+		end := time.Now().Add(j.Window)
 		again := asks(h, s.Means, j.Probes)
 		recovered = len(hold(ctx, func(ctx context.Context) failures {
 			left := again(ctx)
@@ -270,7 +274,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 				left = j.tryTraffic(ctx, h, s.Means)
 			}
 			return left
-		}, j.Window, 0)) == 0
+		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, h, s.Inbound, end))
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Proof is by what a change was proved that stayed; without a time, there was none that needed it. A
-// kind of proof is that of its probes; "inbound" is a kind that no agent makes.
+// kind of proof is that of its probes.
 type Proof struct {
 	At         time.Time `json:"at,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
