@@ -21,6 +21,7 @@ type API struct {
 	files map[string]*kube.Kubeconfig // by path
 	seen  seen
 	own   []string // identities for the node's own Node, as the last pass found them
+	names []string // of all Nodes, when they were last read; nil: not yet
 }
 
 // seen is what the API said last, and as whom it was asked: that is watched.

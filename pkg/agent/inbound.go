@@ -25,18 +25,22 @@ func (p Pass) inbound(r *run) checkpoint.Knocks {
 }
 
 // Peers is the way by which nodes ask each other to knock.
-func (a *API) Peers() inbound.API { return peersAPI{a} }
+func (a *API) Peers() inbound.API { return peersAPI{api: a} }
 
-// alone is the same way over connections of its own.
+// alone is the same way over connections of its own. A daemon that has read the names of the Nodes does
+// not read them again for each change: it reads them now and then, to know for whom it knocks.
 func (a *API) alone() inbound.API {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	other := &API{Kubeconfig: a.Kubeconfig, Options: a.Options, own: a.own}
 	other.Options.Alone = true
-	return peersAPI{other}
+	return peersAPI{other, a.names}
 }
 
-type peersAPI struct{ api *API }
+type peersAPI struct {
+	api   *API
+	names []string // that are known; nil: they are read
+}
 
 // others does something that concerns Nodes of others, as the first identity that may: our own first.
 func (a peersAPI) others(ctx context.Context, do func(*kube.Client) error) error {
@@ -51,10 +55,18 @@ func (a peersAPI) others(ctx context.Context, do func(*kube.Client) error) error
 }
 
 func (a peersAPI) Names(ctx context.Context) (names []string, err error) {
+	if a.names != nil {
+		return a.names, nil
+	}
 	err = a.others(ctx, func(c *kube.Client) error {
 		names, err = c.NodeNames(ctx)
 		return err
 	})
+	a.api.mu.Lock()
+	defer a.api.mu.Unlock()
+	if err == nil {
+		a.api.names = names
+	}
 	return names, err
 }
 

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// The names of the Nodes are read as the agent itself, which may, and not again for each change.
+func TestNamesOfNodesAreReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	var asked []string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Authorization")+" "+r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+			"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]}`)
+	}))
+	defer server.Close()
+	kubeconfig := func(who string) string {
+		path := filepath.Join(dir, who)
+		text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "+
+			"clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: %s}}]}", server.URL, who)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a := &API{Kubeconfig: kubeconfig("own")}
+	if _, err := a.Peers().Names(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before the first pass: %v", err)
+	}
+	facts := &host.Facts{}
+	facts.Kubelet.Kubeconfig = kubeconfig("kubelet")
+	a.met(facts)
+	reads := func(names []string, err error) {
+		t.Helper()
+		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
+			t.Errorf("%v, %v", names, err)
+		}
+	}
+	reads(a.alone().Names(t.Context())) // of agent --once, that knows none
+	reads(a.Peers().Names(t.Context()))
+	reads(a.alone().Names(t.Context())) // of a change of the daemon
+	reads(a.Peers().Names(t.Context()))
+	if want := slices.Repeat([]string{"Bearer own /api/v1/nodes"}, 3); !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+}
