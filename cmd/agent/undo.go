@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -34,7 +37,7 @@ func undoCommand(s streams) *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means(statestore.Options{})}}
+			p := agent.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means(nil)}}
 			if check {
 				return p.CheckUndo()
 			}
@@ -55,20 +58,28 @@ func undoCommand(s streams) *cobra.Command {
 // nothing comes through.
 const wholeAnswer = 64 << 10
 
-// askStore reads a snapshot over a new connection, and where that is little, a file besides. Who the node is to a server, and whom it believes, is in
-// the agent's own file, by which the store was opened. The undo and the watch do not read that, and need not: a refusal came over the network too.
-func askStore(ctx context.Context, location, cluster string, by statestore.Options) error {
-	by.Trust, by.Meter, by.Kubernetes.Alone = nil, nil, true
-	store, err := statestore.Open(location, cluster, by)
+// askStore reads a snapshot over a new connection, and where that is little, a file besides. A refusal came over the network, too, but of one who does not
+// answer in time. Who the node is to a server, and whom it believes, is in the agent's own file, by which the store is opened: what that does not allow any
+// more is lost. The undo and the watch do not read it (by is nil), and whom they do not believe has answered them.
+func askStore(ctx context.Context, location, cluster string, by *statestore.Options) error {
+	var how statestore.Options
+	if by != nil {
+		how = *by
+	}
+	how.Trust, how.Meter, how.Kubernetes.Alone = nil, nil, true
+	store, err := statestore.Open(location, cluster, how)
 	if err != nil {
 		return err
 	}
 	remote := strings.Contains(location, "://")
 	answered := func(err error) error {
-		if remote && ctx.Err() == nil && !graph.IsTransient(err) {
+		var file *https.LocalError
+		var belief *tls.CertificateVerificationError
+		lost := by != nil && (errors.As(err, &file) || errors.As(err, &belief))
+		if remote && !lost && ctx.Err() == nil && !graph.IsTransient(err) {
 			return nil
 		}
-		return err // also that of one who did not answer in time
+		return err
 	}
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil || !remote || len(snap.Files) == 0 {
@@ -95,8 +106,8 @@ func askStore(ctx context.Context, location, cluster string, by statestore.Optio
 	}
 }
 
-// means are what a checkpoint's probes need of others. The store is opened as by says.
-func means(by statestore.Options) checkpoint.Means {
+// means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a stranger.
+func means(by *statestore.Options) checkpoint.Means {
 	return checkpoint.Means{
 		Store: func(ctx context.Context, location, cluster string) error { return askStore(ctx, location, cluster, by) },
 		API: func(ctx context.Context, kubeconfig string) error {

@@ -16,10 +16,11 @@ import (
 
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/test/pki"
 )
 
-// A store has answered that refuses who asks, or whom nobody here believes. One that is silent has not, before or after it says
-// who it is, nor has one that is not there.
+// A store has answered that refuses who asks, or whom a stranger does not believe. One that is silent has not, before or after it
+// says who it is, nor has one that is not there. What the agent's own file does not allow any more is lost.
 // The lines that keep it: undo.go, askStore (answered, Open); wiring.go, wire (means).
 func TestAskStore(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
@@ -42,26 +43,35 @@ func TestAskStore(t *testing.T) {
 	hangs, itsCA := tlsServer(func(http.ResponseWriter, *http.Request) { <-over })
 	refuses, refusersCA := tlsServer(http.NotFound)
 	t.Cleanup(func() { close(over) }) // before the servers end
+	if err := os.WriteFile(itsCA+".other", []byte(pki.New(t, "another").PEM), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	gone := httptest.NewTLSServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct {
-		at, ca  string
+		at      string
+		by      *statestore.Options // nil: a stranger asks
 		answers bool
 	}{
-		"silent":                         {"https://" + mute.Addr().String(), "", false},
-		"silent after the handshake":     {hangs, itsCA, false},
-		"of a CA that nobody here knows": {hangs, "", true},
-		"it has nothing":                 {refuses, refusersCA, true},
-		"nobody is there":                {gone.URL, "", false},
-		"a directory that is absent":     {t.TempDir() + "/gone", "", false},
+		"silent":                         {"https://" + mute.Addr().String(), nil, false},
+		"silent after the handshake":     {hangs, withCA(itsCA), false},
+		"of a CA that no stranger knows": {hangs, nil, true},
+		"it has nothing":                 {refuses, withCA(refusersCA), true},
+		"it has another CA by now":       {refuses, withCA(itsCA + ".other"), false},
+		"the file of its CA is gone":     {refuses, withCA(itsCA + ".gone"), false},
+		"nobody is there":                {gone.URL, nil, false},
+		"a directory that is absent":     {t.TempDir() + "/gone", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no answer"))
 			defer cancel()
-			by := statestore.Options{HTTPS: https.Settings{CA: c.ca}}
-			if err := askStore(ctx, c.at, "c.example.com", by); (err == nil) != c.answers {
+			if err := askStore(ctx, c.at, "c.example.com", c.by); (err == nil) != c.answers {
 				t.Errorf("%v, want an answer: %v", err, c.answers)
 			}
 		})
 	}
+}
+
+func withCA(file string) *statestore.Options {
+	return &statestore.Options{HTTPS: https.Settings{CA: file}}
 }

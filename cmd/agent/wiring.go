@@ -89,7 +89,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		AllowDisruptive: f.disruptive,
 		ConfirmWithin:   f.confirm,
 		Checkpoint: checkpoint.Settings{
-			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(options),
+			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(&options),
 		},
 	}
 	policy.Seen = w.pass.Seen
@@ -123,7 +123,7 @@ func (w *wired) documents(ctx context.Context) (d *agent.Desired, why, err error
 
 // local is a pass that needs no store: for what the ledger alone knows.
 func (f *flags) local() agent.Pass {
-	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(statestore.Options{})}}
+	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
 }
 
 // localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive: what is known of the store it gets all the same.
