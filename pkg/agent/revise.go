@@ -49,19 +49,19 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
-	for _, r := range kept {
-		if r.Number == was.Current && c.is(r) {
-			return nil
-		}
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.print })
+	if at < 0 {
+		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.is(r) })
+	}
+	if at >= 0 && kept[at].Number == was.Current {
+		return nil
 	}
 	if was.Held == nil {
 		b.Head.Former = was.Current
 	}
-	for _, r := range kept {
-		if r.Print == c.print {
-			b.Head.Current = r.Number
-			return nil
-		}
+	if at >= 0 {
+		b.Head.Current = kept[at].Number
+		return nil
 	}
 	number, err := c.led.NextRevision(h)
 	if err != nil {
