@@ -42,6 +42,8 @@ type AgentFile struct {
 	// it nowhere
 	StatusObject string `json:"statusObject,omitempty"`
 
+	// Peers: nodes that knock on each other's ports without the Kubernetes API
+	Peers Peers `json:"peers,omitzero"`
 	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the journal, else text
 	LogFormat string `json:"logFormat,omitempty"`
 
@@ -112,6 +114,7 @@ func (d *decoder) agentFile(a *AgentFile) []field {
 		{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
 		{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
 		{name: "statusObject", set: d.statusObject(&a.StatusObject)},
+		{name: "peers", set: d.peers(&a.Peers)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,10 @@ insecureUnsigned: true
 interval: 90s
 metrics: "[::1]:9100"
 nodeStatus: off
+peers:
+  keyFile: /etc/netwright/peers.key
+  ask: [10.0.0.1, "fd00::1"]
+  answer: [10.0.0.0/16, fd00::/64]
 `)})
 	if len(diags) > 0 {
 		t.Fatal(diags)
@@ -25,6 +30,9 @@ nodeStatus: off
 	if a.Store != "s3://bucket/prefix" || a.Cluster != "demo.example.com" || a.NodeGroup != "nodes" || a.Node != "node-1" || a.Interval != 90*time.Second ||
 		len(a.Pin) != 64 || !a.InsecureUnsigned || len(a.TrustedKeys) != 1 || a.Metrics != "[::1]:9100" || a.NodeStatus != Off {
 		t.Errorf("got %+v", a)
+	}
+	if got := fmt.Sprint(a.Peers); got != "{/etc/netwright/peers.key 19871 [10.0.0.1 fd00::1] [10.0.0.0/16 fd00::/64]}" {
+		t.Errorf("peers %s", got)
 	}
 	if got := a.Origin("node").String(); got != "/etc/netwright/agent.yaml:5:1" {
 		t.Errorf("node comes from %s", got)
@@ -40,6 +48,7 @@ func TestAgentFileEmpty(t *testing.T) {
 }
 
 func TestAgentFileBad(t *testing.T) {
+	nine := strings.Repeat("10.0.0.1, ", 8) + "10.0.0.1"
 	for text, want := range map[string]string{
 		"stor: /x":                              `agent.yaml:1:1: unknown field "stor"`,
 		"store: relative":                       `agent.yaml:1:8: store is the string "relative"`,
@@ -56,6 +65,15 @@ func TestAgentFileBad(t *testing.T) {
 		"- store: /x":                           `agent.yaml:1:1: the document is a list`,
 		"store: /x\nstore: /y":                  `agent.yaml:2:1: field "store" is set twice`,
 		"networking: {bridge: {}}\nstore: /x\n": `agent.yaml:1:1: unknown field "networking"`,
+
+		"peers: {ask: [10.0.0.1]}":                          `agent.yaml:1:8: peers has no keyFile`,
+		"peers: {keyFile: /k}":                              `agent.yaml:1:8: peers neither asks nor answers`,
+		"peers: {keyFile: /k, ask: [node-2]}":               `agent.yaml:1:28: peers.ask[0] is the string "node-2"`,
+		"peers: {keyFile: /k, ask: [127.0.0.1]}":            `agent.yaml:1:28: peers.ask[0] is the string "127.0.0.1"`,
+		"peers: {keyFile: /k, answer: [10.0.0.1]}":          `agent.yaml:1:31: peers.answer[0] is the string "10.0.0.1"`,
+		"peers: {keyFile: /k, port: 0, answer: [fd00::/8]}": `agent.yaml:1:28: peers.port is 0`,
+		"peers: {keyFile: /k, ask: [" + nine + "]}":         `agent.yaml:1:8: peers asks 9 peers`,
+		"peers: {key: x, keyFile: /k, ask: [fd00::1]}":      `agent.yaml:1:9: unknown field "key"`,
 	} {
 		a, diags := DecodeAgentFile(Source{Path: "agent.yaml", Data: []byte(text)})
 		if got, _, _ := strings.Cut(diags.String(), "\n"); got != want || a != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -162,6 +163,8 @@ func AgentFields() []Field {
 			f.Default = DefaultMetrics
 		case "nodeStatus":
 			f.Default = On
+		case "peers.port":
+			f.Default = strconv.Itoa(DefaultPeersPort)
 		}
 	}
 	return *d.told

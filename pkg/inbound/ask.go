@@ -45,23 +45,38 @@ func Ask(
 	if err != nil {
 		return nil, fmt.Errorf("ask peers to knock: %w", err)
 	}
+	return gather(ctx, asked, ports, func(ctx context.Context, peer string) (answer, bool) {
+		return hear(ctx, api, peer, own, nonce)
+	}, done)
+}
+
+// gather hears the peers side by side until done says that it is enough. It leaves out who does not
+// answer, and what nobody asked for.
+func gather(
+	ctx context.Context, asked []string, ports []uint16,
+	hear func(ctx context.Context, peer string) (a answer, ok bool), done func(said map[string][]string) bool,
+) (map[string][]string, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("enough have answered"))
 	type told struct {
 		peer string
-		answer
+		open []string
+		ok   bool
 	}
 	heard := make(chan told, len(asked)) // nobody waits for who does not listen any more
 	for _, peer := range asked {
-		go func() { heard <- told{peer, hear(ctx, api, peer, own, nonce)} }()
+		go func() {
+			a, ok := hear(ctx, peer)
+			heard <- told{peer, a.Open, ok}
+		}()
 	}
 	said := map[string][]string{}
 	for range asked {
 		t := <-heard
-		if t.Nonce != nonce || t.Busy {
+		if !t.ok {
 			continue
 		}
-		said[t.peer] = slices.DeleteFunc(t.Open, func(port string) bool { return !askedFor(port, ports) })
+		said[t.peer] = slices.DeleteFunc(t.open, func(port string) bool { return !askedFor(port, ports) })
 		if done(said) {
 			stop(errors.New("enough have answered"))
 		}
@@ -76,13 +91,13 @@ func askedFor(port string, ports []uint16) bool {
 	})
 }
 
-// hear waits for a peer's answer; without one it is empty.
-func hear(ctx context.Context, api API, peer, own, nonce string) answer {
+// hear waits for a peer's answer. Of one that is busy there is none.
+func hear(ctx context.Context, api API, peer, own, nonce string) (answer, bool) {
 	for ctx.Err() == nil {
 		n, err := api.Node(ctx, peer)
 		if err == nil {
 			if a := read[map[string]answer](n.Answers)[own]; a.Nonce == nonce {
-				return a
+				return a, !a.Busy
 			}
 			err = api.Changed(ctx, peer, n.Version)
 		}
@@ -90,7 +105,7 @@ func hear(ctx context.Context, api API, peer, own, nonce string) answer {
 			wait(ctx, askAgain)
 		}
 	}
-	return answer{}
+	return answer{}, false
 }
 
 // wait pauses, no longer than until the context ends.

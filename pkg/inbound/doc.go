@@ -7,7 +7,10 @@
 //
 // A peer connects to the InternalIP of the Node that asks, as the API has it, and to nothing else: to
 // at most [MaxPorts] ports in each family, once a second, and it sends no byte. One that is in the
-// middle of a change of its own says so, and does not count. See docs/adr/0005.
+// middle of a change of its own says so, and does not count.
+//
+// Without an API the agent's own file states peers ([Static]), and whom the node answers
+// ([Responder]). See docs/adr/0005.
 package inbound
 
 import (

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them by.
+type Peers struct {
+	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in base64
+	KeyFile string `json:"keyFile,omitempty"`
+	Port    int    `json:"port,omitempty"` // the UDP port on which those answer who answer anybody
+	// Ask: addresses of nodes that are asked to knock, before a change that may cut the node off and after it
+	Ask []netip.Addr `json:"ask,omitempty"`
+	// Answer: ranges with the addresses of nodes that are answered; without any the daemon does not listen
+	Answer []netip.Prefix `json:"answer,omitempty"`
+}
+
+// DefaultPeersPort is next to that of the metrics.
+const DefaultPeersPort = 19871
+
+// MaxAsked is how many peers a node asks at most.
+const MaxAsked = 8
+
+// peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are none.
+func (d *decoder) peers(p *Peers) set {
+	return func(v *value, at string) {
+		p.Port = DefaultPeersPort
+		errors := d.doc.diags.HasErrors()
+		d.mapping(v, at, []field{
+			{name: "keyFile", set: d.absolutePath(&p.KeyFile)},
+			{name: "port", set: d.number(&p.Port, 1, 65535)},
+			{name: "ask", set: d.eachAddress(&p.Ask)},
+			{name: "answer", set: d.ranges(&p.Answer)},
+		})
+		if d.told != nil || !errors && d.doc.diags.HasErrors() {
+			return
+		}
+		complain := func(summary, expected string) {
+			d.doc.errorAt(v.pos, Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
+		}
+		switch {
+		case p.KeyFile == "":
+			complain("has no keyFile", "keyFile: the path of a file with the secret that all peers share")
+		case len(p.Ask) == 0 && len(p.Answer) == 0:
+			complain("neither asks nor answers", "ask with addresses of peers, answer with ranges of theirs, or both")
+		case len(p.Ask) > MaxAsked:
+			complain(fmt.Sprintf("asks %d peers", len(p.Ask)), fmt.Sprintf("at most %d addresses", MaxAsked))
+		}
+	}
+}
+
+// eachAddress takes a list of addresses of hosts.
+func (d *decoder) eachAddress(to *[]netip.Addr) set {
+	return func(v *value, at string) {
+		*to = nil
+		d.list(func(v *value, at string) {
+			var one Addresses
+			d.addresses(&one)(v, at)
+			*to = append(*to, one...)
+		})(v, at)
+	}
+}
+
+// ranges takes a list of ranges.
+func (d *decoder) ranges(to *[]netip.Prefix) set {
+	return func(v *value, at string) {
+		*to = nil
+		d.list(func(v *value, at string) {
+			if v.kind != kindString {
+				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				return
+			}
+			if p, ok := d.prefix(v, v.text, at); ok {
+				*to = append(*to, p)
+			}
+		})(v, at)
+	}
+}

@@ -1,0 +1,106 @@
+package inbound
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/secret"
+)
+
+// A question is one datagram of one size: its kind, a nonce, how many ports, the ports, and a seal
+// (HMAC-SHA256). An answer is smaller: its kind, the nonce, whether the peer was busy, a bit for each
+// port, and a seal. The seal covers the address of who asks, too: a question that somebody else sends
+// again has the peer knock on nobody but who asked, and an answer is for one question.
+const (
+	nonceSize    = 16
+	questionSize = 1 + nonceSize + 1 + 2*MaxPorts + sha256.Size
+	answerSize   = 1 + nonceSize + 1 + MaxPorts/8 + sha256.Size
+
+	isQuestion, isAnswer = 'q', 'a'
+)
+
+var errSilent = errors.New("no answer")
+
+// datagramQuestion is what a node asks a stated peer.
+type datagramQuestion struct {
+	nonce [nonceSize]byte
+	ports []uint16
+}
+
+// seal is the datagram of a question from an address.
+func (q datagramQuestion) seal(key secret.Text, asker netip.Addr) []byte {
+	body := make([]byte, 0, questionSize)
+	body = append(append(body, isQuestion), q.nonce[:]...)
+	body = append(body, byte(len(q.ports)))
+	for _, port := range q.ports {
+		body = binary.BigEndian.AppendUint16(body, port)
+	}
+	return sealed(key, asker, body[:questionSize-sha256.Size])
+}
+
+// openQuestion reads a datagram from an address; ok says that it is a question of one who has the key.
+func openQuestion(key secret.Text, asker netip.Addr, datagram []byte) (q datagramQuestion, ok bool) {
+	body, ok := opened(key, asker, datagram, isQuestion, questionSize)
+	if !ok {
+		return q, false
+	}
+	copy(q.nonce[:], body[1:])
+	count, ports := int(body[1+nonceSize]), body[1+nonceSize+1:]
+	for i := range min(count, MaxPorts) {
+		q.ports = append(q.ports, binary.BigEndian.Uint16(ports[2*i:]))
+	}
+	return q, true
+}
+
+// answered is the datagram that answers a question from an address.
+func (q datagramQuestion) answered(key secret.Text, asker netip.Addr, a answer) []byte {
+	body := make([]byte, answerSize-sha256.Size, answerSize)
+	body[0] = isAnswer
+	copy(body[1:], q.nonce[:])
+	if a.Busy {
+		body[1+nonceSize] = 1
+	}
+	for i, port := range q.ports {
+		if slices.Contains(a.Open, name(asker.Unmap().Is4(), port)) {
+			body[1+nonceSize+1+i/8] |= 1 << (i % 8)
+		}
+	}
+	return sealed(key, asker, body)
+}
+
+// openAnswer reads a datagram; ok says that it answers the question.
+func openAnswer(key secret.Text, asker netip.Addr, q datagramQuestion, datagram []byte) (a answer, ok bool) {
+	body, ok := opened(key, asker, datagram, isAnswer, answerSize)
+	if !ok || [nonceSize]byte(body[1:]) != q.nonce {
+		return a, false
+	}
+	a.Busy = body[1+nonceSize] != 0
+	for i, port := range q.ports {
+		if body[1+nonceSize+1+i/8]&(1<<(i%8)) != 0 {
+			a.Open = append(a.Open, name(asker.Unmap().Is4(), port))
+		}
+	}
+	return a, true
+}
+
+// sealed adds the seal to what is said.
+func sealed(key secret.Text, asker netip.Addr, body []byte) []byte {
+	address := asker.Unmap().As16()
+	mac := hmac.New(sha256.New, []byte(key.Reveal()))
+	mac.Write(body)
+	mac.Write(address[:])
+	return mac.Sum(body)
+}
+
+// opened is what a datagram of a kind says; ok says that its seal is good.
+func opened(key secret.Text, asker netip.Addr, datagram []byte, kind byte, size int) (body []byte, ok bool) {
+	if len(datagram) != size || datagram[0] != kind {
+		return nil, false
+	}
+	body = slices.Clip(datagram[:size-sha256.Size])
+	return body, hmac.Equal(sealed(key, asker, body), datagram)
+}

@@ -1,0 +1,116 @@
+package inbound
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/secret"
+)
+
+// Static are peers that the node's own file states. They ask each other by datagrams, where there is
+// no Kubernetes API to ask by.
+type Static struct {
+	KeyFile string         // the secret that all of them share, read anew each time
+	Port    uint16         // UDP, on which those answer who answer anybody
+	Ask     []netip.Addr   // whom the node asks: a few, for all are asked
+	Answer  []netip.Prefix // whom it answers
+}
+
+// minKey is how many characters a key has at least: as many as 24 random bytes in base64.
+const minKey = 32
+
+// key reads the secret. Nobody but its owner may read it.
+func (s Static) key() (secret.Text, error) {
+	info, err := os.Stat(s.KeyFile)
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w: put the secret there that all peers share", err)
+	}
+	if info.Mode()&(fs.ModeType|0o077) != 0 {
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has the mode %v: it is to be a file that only its owner reads: chmod 600 %[1]s",
+			s.KeyFile, info.Mode())
+	}
+	data, err := os.ReadFile(s.KeyFile)
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w", err)
+	}
+	text := strings.TrimSpace(string(data))
+	if len(text) < minKey {
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has %d characters, and is to have %d or more: "+
+			"write it with: head -c 32 /dev/urandom | base64", s.KeyFile, len(text), minKey)
+	}
+	return secret.New(text), nil
+}
+
+// Knock has the stated peers knock on TCP ports of this node, as [Ask] does.
+func (s Static) Knock(
+	ctx context.Context, ports []uint16, asked []string, done func(said map[string][]string) bool,
+) (map[string][]string, error) {
+	key, err := s.key()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, peer := range s.Ask {
+		if name := peer.String(); asked == nil || slices.Contains(asked, name) {
+			all = append(all, name)
+		}
+	}
+	ports = ports[:min(len(ports), MaxPorts)]
+	return gather(ctx, all, ports, func(ctx context.Context, peer string) (answer, bool) {
+		return s.ask(ctx, key, netip.MustParseAddr(peer), ports)
+	}, done)
+}
+
+// ask asks one peer until it answers. Each time it takes the address that the node has now.
+func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports []uint16) (answer, bool) {
+	q := datagramQuestion{ports: ports}
+	_, _ = rand.Read(q.nonce[:]) // it never fails
+	for ctx.Err() == nil {
+		begun := time.Now()
+		a, err := s.exchange(ctx, key, peer, q)
+		if err == nil {
+			return a, !a.Busy
+		}
+		wait(ctx, askAgain-time.Since(begun))
+	}
+	return answer{}, false
+}
+
+// exchange sends a question once, and waits for its answer.
+func (s Static) exchange(
+	ctx context.Context, key secret.Text, peer netip.Addr, q datagramQuestion,
+) (answer, error) {
+	to := netip.AddrPortFrom(peer, s.Port)
+	ctx, stop := context.WithTimeoutCause(ctx, askAgain, errSilent)
+	defer stop()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", to.String())
+	if err != nil {
+		return answer{}, err
+	}
+	defer conn.Close() // nothing is kept there
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	own := conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr()
+	if own.Unmap() == peer {
+		return answer{Busy: true}, nil // who asks itself learns nothing
+	}
+	if _, err := conn.Write(q.seal(key, own)); err != nil {
+		return answer{}, err
+	}
+	for buffer := make([]byte, answerSize+1); ; {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return answer{}, err
+		}
+		if a, ok := openAnswer(key, own, q, buffer[:n]); ok {
+			return a, nil
+		}
+	}
+}
