@@ -37,6 +37,10 @@ func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end fun
 		d.Observers = append(d.Observers, p)
 		running.Go(func() { p.Run(ctx) })
 	}
+	if f.root == "/" && len(f.peers.Answer) > 0 {
+		r := &inbound.Responder{Static: f.peers, Busy: d.Pass.MidChange, Log: d.Pass.Log}
+		running.Go(func() { r.Run(ctx) })
+	}
 	if put, err := f.statusPlace(w); err != nil {
 		d.Pass.Log.Warn("no status object is written", zap.Error(err))
 	} else if put != nil {

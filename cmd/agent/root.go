@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/statestore/https"
 )
@@ -29,6 +30,7 @@ type flags struct {
 	probes      []checkpoint.Probe
 	probeWindow time.Duration
 	storeFiles  https.Settings
+	peers       inbound.Static
 	kubeconfig  string
 	logFormat   string // a flag of the daemon too
 

@@ -23,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/ec2"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -91,6 +92,9 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Checkpoint: checkpoint.Settings{
 			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(&options),
 		},
+	}
+	if len(f.peers.Ask) > 0 {
+		w.pass.Checkpoint.Inbound = f.peers.Knock
 	}
 	policy.Seen = w.pass.Seen
 	return w, w.pass.Remember(store)
@@ -209,6 +213,9 @@ func (f *flags) readConf() error {
 	f.kubeconfig, f.statusGroup = own.Kubeconfig, own.StatusGroup
 	f.logFormat = cmp.Or(f.logFormat, own.LogFormat)
 	f.statusObject = own.StatusObject
+	f.peers = inbound.Static{
+		KeyFile: own.Peers.KeyFile, Port: uint16(own.Peers.Port), Ask: own.Peers.Ask, Answer: own.Peers.Answer,
+	}
 	return nil
 }
 

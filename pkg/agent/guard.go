@@ -77,7 +77,9 @@ func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.
 	}
 	settings := p.Checkpoint
 	settings.Log, settings.Record, settings.KeepsCopy = p.Log, recorder(r.led), p.keeps
-	settings.Inbound = p.inbound(r)
+	if settings.Inbound == nil {
+		settings.Inbound = p.inbound(r)
+	}
 	point, err := checkpoint.Take(ctx, h, change, settings)
 	if err != nil {
 		return nil, ctx, err

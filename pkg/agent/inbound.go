@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"go.uber.org/zap"
+
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/inbound"
@@ -11,7 +13,8 @@ import (
 )
 
 // inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to ask
-// them by. The connections are new ones: those that there are may have lived through the change.
+// them by. An API that gives none is nothing to mend: many have no account that may read Nodes. The
+// connections are new ones: those that there are may have lived through the change.
 func (p Pass) inbound(r *run) checkpoint.Knocks {
 	if p.API == nil || r.desired == nil || r.desired.Node.Name == "" {
 		return nil
@@ -20,7 +23,12 @@ func (p Pass) inbound(r *run) checkpoint.Knocks {
 	return func(
 		ctx context.Context, ports []uint16, peers []string, done func(map[string][]string) bool,
 	) (map[string][]string, error) {
-		return inbound.Ask(ctx, api, node, ports, peers, done)
+		said, err := inbound.Ask(ctx, api, node, ports, peers, done)
+		if err != nil && peers == nil {
+			p.Log.Info("no peer knocks: that others reach the node is not proved", zap.Error(err))
+			return nil, nil
+		}
+		return said, err
 	}
 }
 

@@ -23,7 +23,8 @@ type Settings struct {
 	Window time.Duration // 0: [DefaultWindow]
 	Store  Probe         // "": none
 	Means  Means
-	// Inbound has peers knock on this node's ports; nil: there is nobody to ask them by. With the user's own probes it is not called.
+	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has those asked that the API knows. nil: nobody is. With the
+	// user's own probes it is not called.
 	Inbound Knocks
 	// Record tells whoever keeps the books of a change that was undone and judged, while the checkpoint is still there: an error keeps
 	// it, for another attempt. What it does may be done again. memory is [Change.Memory]. nil: nobody does.

@@ -105,6 +105,9 @@ func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []s
 		}
 		warnings = append(warnings, text)
 	}
+	if j.unasked != nil {
+		warnings = append(warnings, fmt.Sprintf("no peer was asked to knock: %v", j.unasked))
+	}
 	return warnings
 }
 

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -26,7 +24,8 @@ import (
 
 // Knocks has peers knock on TCP ports of this node, and returns which of them each one reaches, as
 // "tcp4:22", by the names of those who answered before the context ended or done said that it is
-// enough. Without names it finds peers. It may be called again.
+// enough. Without names it finds peers. It may be called again. An error says what is to be mended so
+// that peers can be asked.
 type Knocks func(
 	ctx context.Context, ports []uint16, peers []string, done func(said map[string][]string) bool,
 ) (map[string][]string, error)
@@ -64,11 +63,7 @@ func (j *Journal) findReached(ctx context.Context, r kernel, s Settings) (wait f
 			grace.Reset(knockGrace)
 			return false
 		})
-		if err == nil {
-			j.Inbound = reachedBy(said)
-		} else if s.Log != nil {
-			s.Log.Info("no peer knocks: that others reach the node is not proved", zap.Error(err))
-		}
+		j.Inbound, j.unasked = reachedBy(said), err
 	}()
 	return func() { <-ended }
 }
