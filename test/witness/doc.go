@@ -23,7 +23,7 @@
 // the defects that each rule ended.
 //
 //	S1-1  the next hops of new default routes must resolve
-//	S1-2  not yet: nobody knocks from outside
+//	S1-2  of each port that peers reached, one of them must reach it
 //	S1-3  a hook is made under a checkpoint
 //	S1-4  a sysctl is harmless by key and range only
 //	S1-5  what acts at the next boot is judged by it
@@ -32,9 +32,7 @@
 //	S1-8  one of new name servers must answer
 //	S1-9  a family is probed, with a default route or without
 //
-// What no rule keeps is not drawn, and is said where it would be: what shuts out others alone
-// (S1-2: new connections, sshd's own unit), what costs pods alone (their bridge and its sysctls, a
-// switch of forwarding, chains that forward, the first of the CNI confs), and what leaves of IPv6
-// nothing but echoes, where nobody speaks TCP over it with the node. A rule that is built gets its
-// row in overlay.go, and loses its "not yet" here.
+// What no rule keeps is not drawn, and is said where it would be: what stops a program (sshd's own
+// unit), and what costs pods alone (their bridge and its sysctls, a switch of forwarding, chains that
+// forward, the first of the CNI confs).
 package witness

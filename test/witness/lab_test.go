@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/child"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/program"
 )
@@ -50,6 +51,7 @@ func newLayers(t *testing.T) layers {
 		"/usr/bin/pod":                                podScript,
 		"/etc/netwright/agent.yaml":                   agentFile(time.Minute), // nothing is judged here
 	}
+	files[peersKey] = peersSecret
 	for path, text := range (Document{}).Texts(l.assets) {
 		files[store+"/"+path] = text
 	}
@@ -65,6 +67,7 @@ func newLayers(t *testing.T) layers {
 			o.Files[path] = text
 		}
 		n := f.Node(t, o)
+		n.Shell(t.Context(), "chmod 600 "+peersKey)
 		converge(t, n)
 		n.Reboot(t.Context()) // which proves what of the configuration acts at boots
 		converge(t, n)
@@ -152,7 +155,29 @@ func ground(g Ground) node.Options {
 
 func agentFile(window time.Duration) string {
 	return "store: /srv/netwright\ncluster: " + clusterName + "\nnode: " + nodeName +
-		"\nprobeWindow: " + window.String() + "\n"
+		"\nprobeWindow: " + window.String() + "\npeers:\n  keyFile: " + peersKey +
+		"\n  ask: [" + node.Gateway4 + ", \"" + node.Gateway6 + "\"]\n"
+}
+
+// Peers of the node knock from its gateways, by what an agent has on them.
+const (
+	peersKey    = "/etc/netwright/peers.key"
+	peersSecret = "of the lab alone, and long enough for a key\n"
+)
+
+// servePeers runs a peer in a fabric until the end of the test.
+func servePeers(t *testing.T, f *node.Fabric) {
+	t.Helper()
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(peersSecret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := child.Start(exec.Command("nsenter", "--net="+f.Netns(), program.Build(t, "test/witness/knocks"),
+		key, node4+"/32", node6+"/128"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
 }
 
 // newFabric is a fabric with what nodes ask: API servers and name servers on the link and beyond
@@ -179,6 +204,7 @@ route add 10.244.0.0/16 via NODE
 	for _, address := range []string{node.Gateway4, node.Gateway6, node.Outside4} {
 		serveNames(t, f, net.JoinHostPort(address, "53"))
 	}
+	servePeers(t, f)
 	return f
 }
 

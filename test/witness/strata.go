@@ -157,7 +157,7 @@ func (d draw) lines() string {
 }
 
 // units are those of a node that documents may stop; the names of some are on other systems only.
-// That of sshd is not here: see S1-2.
+// That of sshd is not here: whoever stops a program means it, and no rule keeps it.
 var units = []string{
 	"containerd.service", "nftables.service", "systemd-udevd.service", "systemd-resolved.service",
 	"systemd-sysctl.service", "networking.service", "cron.service", "systemd-logind.service",

@@ -89,20 +89,30 @@ func (d draw) nft() string {
 	if d.percent(10) {
 		return "flush ruleset"
 	}
-	hook := pick(d, "input", "input", "output")
-	out := chain(hook, d.IntN(200)-100, pick(d, "accept", "accept", "drop"))
+	hook, priority := pick(d, "input", "input", "output"), d.IntN(200)-100
+	if hook == "input" && d.percent(50) {
+		return d.firewall(priority)
+	}
+	out := chain(hook, priority, pick(d, "accept", "accept", "drop"))
 	for range 1 + d.IntN(3) {
-		match, then := d.match(hook), pick(d, "accept", "accept", "drop", "drop", "reject", "counter")
-		if match == icmp6 && then == "accept" {
-			then = "counter" // else a later rule may leave nothing but echoes: see doc.go
-		}
-		out += "; add rule inet more c " + match + " " + then
+		out += "; add rule inet more c " + d.match(hook) + " " +
+			pick(d, "accept", "accept", "drop", "drop", "reject", "counter")
 	}
 	return out
 }
 
-// icmp6 matches neighbours and echoes of IPv6.
-const icmp6 = "meta l4proto icmpv6"
+// firewall is a rule set as hosts have them: what the node began is answered, and some of what others
+// begin is let in.
+func (d draw) firewall(priority int) string {
+	out := chain("input", priority, "drop") + "; add rule inet more c ct state established,related accept"
+	if d.percent(70) {
+		out += "; add rule inet more c meta l4proto { icmp, icmpv6 } accept"
+	}
+	for range 1 + d.IntN(3) {
+		out += "; add rule inet more c " + d.match("input") + " accept"
+	}
+	return out
+}
 
 // chain makes the chain c of the table more.
 func chain(hook string, priority int, policy string) string {
@@ -110,14 +120,14 @@ func chain(hook string, priority int, policy string) string {
 		"{ type filter hook %s priority %d ; policy %s ; }", hook, priority, policy)
 }
 
-// match is a condition of a rule. None tells what others begin from the answers to the node: see S1-2.
+// match is a condition of a rule.
 func (d draw) match(hook string) string {
 	if hook == "input" && d.percent(30) {
 		return pick(d, "iifname lo", "iifname host0", "iifname != host0",
 			fmt.Sprintf("tcp dport %d-65535", d.IntN(1<<16)))
 	}
-	return pick(d, "ct state invalid", "meta l4proto tcp", "meta l4proto udp",
-		icmp6, "meta nfproto ipv6", "udp dport 53", "udp sport 53",
+	return pick(d, "ct state invalid", "ct state new", "meta l4proto tcp", "meta l4proto udp",
+		"meta l4proto icmpv6", "meta nfproto ipv6", "udp dport 53", "udp sport 53",
 		"ip saddr "+d.prefix(), "ip daddr "+d.prefix(), "tcp flags syn",
 		fmt.Sprintf("meta length > %d", d.IntN(3000)), "")
 }
