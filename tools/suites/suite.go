@@ -57,7 +57,8 @@ const (
 const (
 	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
-	undoing  = "^Test(Checkpoint|StoreOutage|Hook|ReadyWaits|WhatAChange|Undo|ResetThat|ContainerdIsTakenBack|AChangedConf|DefaultProbes|Daemon|Drift|Fights)"
+	hooks    = "^Test(Hook|AHook|WhatAHook|ReadyWaits)"
+	undoing  = "^Test(Checkpoint|StoreOutage|WhatAChange|Undo|ResetThat|ContainerdIsTakenBack|AChangedConf|DefaultProbes|Daemon|Drift|Fights|Confirm|StatedPeers)"
 )
 
 // named are the suites that are not just "the rest". The longest of a lane stand first.
@@ -66,7 +67,8 @@ var named = []suite{
 	{name: "torture", set: "test", lane: waits, dir: "test/torture", args: []string{"-count=1", "."},
 		full: []string{"NETWRIGHT_TORTURE=full"}, rare: "kills, power cuts and fuzzing"},
 	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}},
-	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + undoing, "./test/e2e"}},
+	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + undoing, "./test/e2e"}},
+	{name: "hooks", set: "test", lane: waits, args: []string{"-run=" + hooks, "./test/e2e"}},
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "undo", set: "test", lane: waits, args: []string{"-run=" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
 	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}},
