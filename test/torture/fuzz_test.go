@@ -19,6 +19,7 @@ var fuzzers = []fuzzer{
 	{"pkg/config", "FuzzAgentFile", "the agent's file"},
 	{"pkg/config", "FuzzQuick", "plain YAML"},
 	{"pkg/host", "FuzzUnpack", "archives"},
+	{"pkg/inbound", "FuzzDatagrams", "what another machine sends to the port of peers"},
 	{"pkg/host", "FuzzFacts", "os-release, units, the runtime's and kubelet's files"},
 	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},
 	{"pkg/ledger", "FuzzMemory", "stamps, owed effects"},
