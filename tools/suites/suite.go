@@ -115,9 +115,14 @@ func otherPackages() ([]string, error) {
 	}), nil
 }
 
-// whole says that the suite runs every test of a package of the root's module, by an ordinary build.
+// whole says that the suite has a package of the root's module: all of its tests run in it, or in it and its siblings. What the race
+// detector looks at is not run a second time without it.
 func (s suite) whole(pkg string) bool {
-	return s.set == "test" && filepath.Join(s.dir, s.args[len(s.args)-1]) == pkg && s.rare != "races"
+	return s.set == "test" && slices.ContainsFunc(s.args, func(arg string) bool {
+		below, tree := strings.CutSuffix(arg, "/...")
+		at := filepath.Join(s.dir, below)
+		return !strings.HasPrefix(arg, "-") && (at == pkg || tree && strings.HasPrefix(pkg, at+"/"))
+	})
 }
 
 // root is the repository: go run -C tools stands in tools.

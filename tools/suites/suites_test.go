@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,5 +80,21 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What the race detector looks at is no part of the rest, and what no suite has is.
+func TestTheRestIsWhatNoSuiteHas(t *testing.T) {
+	t.Chdir("..") // where suites are run from
+	rest, err := otherPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg, want := range map[string]bool{
+		"pkg/host": true, "pkg/checkpoint": true, "cmd/agent": true, "pkg/agent": false, "pkg/graph": false, "pkg/statestore/s3": false, "test/e2e": false, "test/torture": false, "test/node": true,
+	} {
+		if slices.Contains(rest, packages+pkg) != want {
+			t.Errorf("%s is in the rest: %t, want %t", pkg, !want, want)
+		}
 	}
 }
