@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,12 +141,18 @@ func hostPort(t *testing.T, client place, pod *node.Pod, to netip.AddrPort) {
 func listen(t *testing.T, at place, addr netip.AddrPort) *net.TCPListener {
 	t.Helper()
 	var l net.Listener
-	err := at.Do(func() (err error) {
-		l, err = net.Listen(network(addr), addr.String())
-		return err
-	})
-	if err != nil {
-		t.Fatalf("listen on %s: %v", addr, err)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		err := at.Do(func() (err error) {
+			l, err = net.Listen(network(addr), addr.String())
+			return err
+		})
+		if err == nil {
+			break
+		}
+		// A child of another test has a copy of the socket that was closed, until it runs its program.
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			t.Fatalf("listen on %s: %v", addr, err)
+		}
 	}
 	tcp := l.(*net.TCPListener)
 	if err := tcp.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
