@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +31,7 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 	if learnt.Node != d.Node.Name {
 		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
 	}
+	before := learnt
 	if p.API != nil && !p.Known && p.live() && !p.Host.Sandbox {
 		if err := p.ask(ctx, d, v.Facts(), want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
@@ -39,7 +39,17 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 			}
 		}
 	}
-	return discovered(found, learnt), learnt, notes
+	g, err := groundOf(ctx, d.Node, v, learnt.PodCIDRs)
+	if err != nil {
+		learnt.Peers, learnt.Judged = before.Peers, before.Judged
+		return discovered(found, learnt), learnt, append(notes, claimNote("the Nodes of the API count as before: %v", err))
+	}
+	believed, refused := g.believe(learnt.Peers, before)
+	learnt.Peers, learnt.Judged = believed, true
+	if !alike(before, learnt) {
+		learnt.Since = time.Now().UTC().Truncate(time.Second)
+	}
+	return discovered(found, learnt), learnt, append(notes, refused...)
 }
 
 // Known is what was learnt in earlier passes. It asks nobody.
@@ -89,13 +99,7 @@ func (p Pass) ask(ctx context.Context, d *Desired, facts *host.Facts, want netwo
 	case len(own.PodCIDRs) == 0:
 		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager gives them with --allocate-node-cidrs and --cluster-cidr", name)
 	}
-	before := *learnt
 	learnt.PodCIDRs = own.PodCIDRs
-	defer func() {
-		if !alike(before, *learnt) {
-			learnt.Since = time.Now().UTC().Truncate(time.Second)
-		}
-	}()
 	if want.Peers {
 		nodes, err := p.API.nodes(ctx, facts)
 		switch {
@@ -114,7 +118,7 @@ func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
 	var out []ledger.LearntPeer
 	for _, n := range nodes {
 		if n.Name != name && len(n.PodCIDRs) > 0 {
-			out = append(out, ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses})
+			out = append(out, ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
 		}
 	}
 	slices.SortFunc(out, func(a, b ledger.LearntPeer) int { return strings.Compare(a.Name, b.Name) })
@@ -123,8 +127,8 @@ func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
 
 // alike says that two times the same was learnt.
 func alike(a, b ledger.Learnt) bool {
-	return a.Node == b.Node && a.Cordoned == b.Cordoned && slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
-		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal[[]netip.Addr](p.Addresses, q.Addresses)
+	return a.Node == b.Node && a.Cordoned == b.Cordoned && a.Judged == b.Judged && slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
+		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal(p.Addresses, q.Addresses) && p.Made.Equal(q.Made) && slices.Equal(p.Stands, q.Stands)
 	})
 }
 

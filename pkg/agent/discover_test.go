@@ -93,6 +93,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 	b := newBox(t)
 	api := &nodesAPI{}
 	pass := Pass{API: &API{Kubeconfig: api.kubeconfig(t)}}
+	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n") // what no document states covers no peer
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
 	d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
 	if err != nil {

@@ -51,7 +51,7 @@ type Options struct {
 const (
 	answerTime = 10 * time.Second // with all retries that the server asks for (Retry-After)
 	retries    = 3
-	pageSize   = 500 // objects of a list at a time
+	pageSize   = 200 // objects of a list at a time, fewer where that is more than an answer may have
 	aloneIdle  = 5 * time.Second
 )
 
@@ -79,6 +79,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	}
 	how.UserAgent = "netwright/" + o.Version
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
+	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
 	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	if o.Alone && how.ExecProvider == nil {
 		if err := alone(how); err != nil {

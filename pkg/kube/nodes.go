@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -20,6 +22,7 @@ type Node struct {
 	CordonedBy    string // why we made it so, "" if we did not
 	Asks, Answers string // what it asks of its peers, and answers to them: see pkg/inbound
 	Version       string // resourceVersion
+	Made          time.Time
 }
 
 // Annotations by which a Node asks its peers to knock on its ports, and answers those who ask it.
@@ -45,40 +48,63 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 // (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
 	var page corev1.NodeList
-	for {
-		request := c.core.Get().Resource("nodes").VersionedParams(&metav1.ListOptions{Limit: pageSize, Continue: page.Continue}, metav1.ParameterCodec)
+	err = c.pages(ctx, "nodes", "", func() (runtime.Object, *metav1.ListMeta) {
 		page = corev1.NodeList{}
-		if err := c.do(ctx, what{verb: "list", resource: "nodes"}, request, &page); err != nil {
-			return nil, "", err
-		}
+		return &page, &page.ListMeta
+	}, func() error {
 		for i := range page.Items {
 			n, err := nodeOf(&page.Items[i])
 			if err != nil {
-				return nil, "", err
+				return err
 			}
 			nodes = append(nodes, n)
 		}
-		if page.Continue == "" {
-			return nodes, page.ResourceVersion, nil
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
 	}
+	return nodes, page.ResourceVersion, nil
 }
 
 // NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is as with [Client.Nodes].
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	var page metav1.PartialObjectMetadataList
-	for {
-		request := c.core.Get().Resource("nodes").VersionedParams(&metav1.ListOptions{Limit: pageSize, Continue: page.Continue}, metav1.ParameterCodec)
+	err = c.pages(ctx, "nodes", metadata, func() (runtime.Object, *metav1.ListMeta) {
 		page = metav1.PartialObjectMetadataList{}
-		if err := c.do(ctx, what{verb: "list", resource: "nodes"}, request.SetHeader("Accept", metadata), &page); err != nil {
-			return nil, err
-		}
+		return &page, &page.ListMeta
+	}, func() error {
 		for i := range page.Items {
 			names = append(names, page.Items[i].Name)
 		}
-		if page.Continue == "" {
-			return names, nil
+		return nil
+	})
+	return names, err
+}
+
+// pages reads a list page by page, in a form ("": the client's). A page that is larger than an answer may be is asked for
+// again with fewer objects.
+func (c *Client) pages(ctx context.Context, resource, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		request := c.core.Get().Resource(resource).VersionedParams(&options, metav1.ParameterCodec)
+		if form != "" {
+			request = request.SetHeader("Accept", form)
+		}
+		into, meta := page()
+		switch err := c.do(ctx, what{verb: "list", resource: resource}, request, into); {
+		case tooLarge(err) && options.Limit > 1:
+			options.Limit = max(1, options.Limit/4)
+			continue
+		case err != nil:
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+		if options.Continue = meta.Continue; options.Continue == "" {
+			return nil
 		}
 	}
 }
@@ -99,7 +125,7 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 // nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.
 func nodeOf(raw *corev1.Node) (Node, error) {
 	n := Node{
-		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion,
+		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion, Made: raw.CreationTimestamp.UTC(),
 		Asks: raw.Annotations[AsksAnnotation], Answers: raw.Annotations[AnswersAnnotation],
 	}
 	cidrs := raw.Spec.PodCIDRs

@@ -16,8 +16,10 @@ const learntFile = Dir + "/learnt.json"
 type Learnt struct {
 	Node     string         `json:"node"`
 	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
-	Peers    []LearntPeer   `json:"peers,omitempty"`
-	Since    time.Time      `json:"since"` // when it was first said so
+	Peers    []LearntPeer   `json:"peers,omitempty"` // that are believed
+	// Judged says that Peers were believed by what documents say, and not because a Node claimed it, as agents before did.
+	Judged bool      `json:"judged,omitempty"`
+	Since  time.Time `json:"since"` // when it was first said so
 	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made schedulable again.
 	Cordoned bool `json:"cordoned,omitempty"`
 }
@@ -27,6 +29,9 @@ type LearntPeer struct {
 	Name      string         `json:"name"`
 	PodCIDRs  []netip.Prefix `json:"podCIDRs"`
 	Addresses []netip.Addr   `json:"addresses"`
+	Made      time.Time      `json:"made,omitzero"` // the Node
+	// Stands are those of PodCIDRs that go on only because an earlier agent believed them.
+	Stands []netip.Prefix `json:"stands,omitempty"`
 }
 
 // LoadLearnt reads what was learnt. Without a file that is nothing. A damaged one is said, and is nothing: the API says it again.
