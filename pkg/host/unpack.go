@@ -130,6 +130,12 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 	if h.Typeflag != tar.TypeReg {
 		return refuse("has its member %q as a link or device, not as a file", h.Name)
 	}
+	for record := range h.PAXRecords {
+		// Nothing that is built is sparse, and one such entry of a few bytes unpacks to any size.
+		if strings.HasPrefix(record, "GNU.sparse.") {
+			return refuse("has its member %q as a sparse file", h.Name)
+		}
+	}
 	if _, twice := x.got[name]; twice {
 		return refuse("has its member %q twice", name)
 	}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -160,6 +162,7 @@ func TestUnpackRefuses(t *testing.T) {
 		"empty":             {archive: pack(t, "gzip", tarOf(t)), want: "it has no files"},
 		"bomb":              {archive: pack(t, "gzip", tarOf(t, entry{name: "bridge", content: zeros})), want: "times its size"},
 		"unwanted bomb":     {archive: pack(t, "zstd", tarOf(t, good, entry{name: "zeros", content: zeros})), want: "times its size"},
+		"sparse":            {archive: pack(t, "gzip", sparseTar(t, "bridge")), want: "as a sparse file"},
 		"web page":          {archive: []byte("<!DOCTYPE html>\n<title>403</title>"), want: `begins with "<!DOCTYPE html>"`},
 		"nothing":           {archive: nil, want: "no tar archive"},
 		"half a gzip":       {archive: random[:len(random)/2], want: "damaged as published"},
@@ -191,6 +194,22 @@ func TestUnpackRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sparseTar is an archive of one file, which is a gigabyte of nothing and one byte.
+func sparseTar(t *testing.T, name string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, name))
+	must(t, err)
+	_, err = f.WriteAt([]byte{1}, 1<<30)
+	must(t, errors.Join(err, f.Close()))
+	out, err := exec.Command("tar", "--create", "--format=posix", "--sparse", "--directory="+dir, name).Output()
+	must(t, err)
+	if len(out) > 1<<20 {
+		t.Fatalf("the archive has %d bytes", len(out))
+	}
+	return out
 }
 
 // pseudoRandom is a text that does not compress.
