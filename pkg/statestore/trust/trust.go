@@ -58,6 +58,9 @@ func ParseKey(text, origin string) (Key, error) {
 	if err := k.Public.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
 		return Key{}, fmt.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes one", origin, err)
 	}
+	if weak(text) {
+		return Key{}, fmt.Errorf("%s: signatures of this key can be made without its private key (its point has a small order, as a key of zeros): `agent store keygen` makes another", origin)
+	}
 	return k, nil
 }
 

@@ -2,7 +2,10 @@ package trust
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -223,4 +226,48 @@ func file(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// By no key that is taken is a signature good which anybody can make: that of the neutral point and zero. For a point of
+// order 8 it is good for one text of eight.
+func TestKeysThatAnybodySignsByAreRefused(t *testing.T) {
+	zeros := make([]byte, ed25519.SignatureSize)
+	zeros[0] = 1
+	forged := func(point []byte) bool {
+		for n := range 200 {
+			if ed25519.Verify(point, fmt.Append(nil, n), zeros) {
+				return true
+			}
+		}
+		return false
+	}
+	line := func(point []byte) string {
+		return base64.StdEncoding.EncodeToString(append([]byte("Ed12345678"), point...))
+	}
+	found := 0
+	for _, text := range weakPoints {
+		for _, sign := range []byte{0, 0x80} {
+			point, err := hex.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			point[31] |= sign
+			if forged(point) {
+				found++
+			}
+			if _, err := ParseKey(line(point), "agent.yaml:4:5"); err == nil || !strings.Contains(err.Error(), "agent.yaml:4:5: signatures of this key") {
+				t.Errorf("%x: %v", point, err)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("signatures were forged for %d of these points, want 8 or more: they are others", found)
+	}
+	own, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseKey(line(own), "x"); err != nil || forged(own) {
+		t.Errorf("a key: %v", err)
+	}
 }
