@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -22,10 +23,10 @@ type IPTChain struct {
 
 // IPTRule is a rule as far as it tells whose it is.
 type IPTRule struct {
-	Target  string // the chain that it jumps or goes to, or the target in iptables' word; "" none
-	Comment string
-	In, Out string   // links as iptables writes them: "eth0", "cali+", "! lo"; "" any
-	Sets    []string // the ipsets that it asks
+	Target   string   // the chain that it jumps or goes to, or the target in iptables' word; "" none
+	Comments []string // a rule may have several: Felix writes its hash and an explanation
+	In, Out  string   // links as iptables writes them: "eth0", "cali+", "! lo"; "" any
+	Sets     []string // the ipsets that it asks
 
 	handle uint64 // of nft
 	place  int    // of ip_tables: in its chain, from 0
@@ -44,21 +45,20 @@ func (c IPTChain) String() string {
 
 // String is the part of a rule that tells whose it is, in iptables' words.
 func (r IPTRule) String() string {
-	var out string
-	for _, part := range []struct{ flag, value string }{{"-i", r.In}, {"-o", r.Out}, {"--match-set", strings.Join(r.Sets, " ")}, {"--comment", r.Comment}, {"-j", r.Target}} {
-		if part.value == "" {
-			continue
+	var out []string
+	add := func(flag, value string) {
+		if value != "" {
+			out = append(out, flag+" "+value)
 		}
-		if out != "" {
-			out += " "
-		}
-		value := part.value
-		if part.flag == "--comment" {
-			value = fmt.Sprintf("%q", value)
-		}
-		out += part.flag + " " + value
 	}
-	return out
+	add("-i", r.In)
+	add("-o", r.Out)
+	add("--match-set", strings.Join(r.Sets, " "))
+	for _, comment := range r.Comments {
+		add("--comment", strconv.Quote(comment))
+	}
+	add("-j", r.Target)
+	return strings.Join(out, " ")
 }
 
 // iptTables are the tables of iptables in the order in which packets meet them.

@@ -184,7 +184,7 @@ func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, erro
 			break
 		}
 		if unix.ByteSliceToString(matches[2:31]) == "comment" {
-			out.Comment = unix.ByteSliceToString(matches[legacyTargetHead:size])
+			out.Comments = append(out.Comments, unix.ByteSliceToString(matches[legacyTargetHead:size]))
 		}
 		if unix.ByteSliceToString(matches[2:31]) == "set" {
 			set, err := names.name(matches[legacyTargetHead:size])

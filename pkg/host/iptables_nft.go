@@ -49,12 +49,15 @@ func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 // iptRule reads from a rule what tells whose it is. What it does not know of
 // the rule it leaves out: rules are removed by their handles.
 func iptRule(raw rawRule, names setNames) (IPTRule, error) {
-	out := IPTRule{Comment: raw.comment, handle: raw.handle}
+	out := IPTRule{handle: raw.handle}
+	if raw.comment != "" {
+		out.Comments = append(out.Comments, raw.comment)
+	}
 	for i, e := range raw.exprs {
 		switch e := e.(type) {
 		case *expr.Match:
 			if text, is := e.Info.(*xt.Comment); is {
-				out.Comment = string(*text)
+				out.Comments = append(out.Comments, string(*text))
 			}
 			if data, is := e.Info.(*xt.Unknown); is && e.Name == "set" {
 				set, err := names.name(*data)

@@ -18,7 +18,7 @@ var iptScript = []string{
 	"-t filter -N calico-decoy",
 	"-t filter -A FORWARD -m comment --comment cali:abc -j cali-FORWARD",
 	"-t filter -A FORWARD -i docker0 ! -o docker0 -j ACCEPT",
-	"-t filter -A FORWARD -o cali+ -m comment --comment cali:def -j MARK --set-mark 1",
+	"-t filter -A FORWARD -o cali+ -m comment --comment cali:def -m comment --comment \"a second one\" -j MARK --set-mark 1",
 	"-t filter -A FORWARD -g calico-decoy",
 	"-t filter -A cali-FORWARD -i cali+ -g cali-fw-1",
 	"-t filter -A cali-FORWARD",
@@ -64,7 +64,7 @@ func TestIPTChainsAreReadAlikeInBothFlavours(t *testing.T) {
 		"FORWARD builtin",
 		`  --comment "cali:abc" -j cali-FORWARD`,
 		"  -i docker0 -o ! docker0 -j ACCEPT",
-		`  -o cali+ --comment "cali:def" -j MARK`,
+		`  -o cali+ --comment "cali:def" --comment "a second one" -j MARK`,
 		"  -j calico-decoy",
 		"cali-FORWARD",
 		"  -i cali+ -j cali-fw-1",
@@ -134,7 +134,7 @@ func TestRemoveIPTTakesWhatIsNamedAndNothingElse(t *testing.T) {
 				for _, c := range chains {
 					r := IPTRemoval{Chain: c, Whole: strings.HasPrefix(c.Name, "cali-")}
 					for _, rule := range c.Rules {
-						if strings.HasPrefix(rule.Target, "cali-") || strings.HasPrefix(rule.Comment, "cali:") {
+						if strings.HasPrefix(rule.Target, "cali-") || slices.ContainsFunc(rule.Comments, func(c string) bool { return strings.HasPrefix(c, "cali:") }) {
 							r.Rules = append(r.Rules, rule)
 						}
 					}

@@ -20,7 +20,7 @@ const KindChain = "iptables"
 type ChainMark struct {
 	Table   string `json:"table,omitempty"`   // "" any
 	Chain   string `json:"chain,omitempty"`   // pattern
-	Comment string `json:"comment,omitempty"` // pattern
+	Comment string `json:"comment,omitempty"` // pattern of one of its comments
 	Target  string `json:"target,omitempty"`  // pattern
 	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"; pattern
 	Out     string `json:"out,omitempty"`     // likewise
@@ -36,7 +36,7 @@ func (m ChainMark) inChain(c host.IPTChain) bool {
 }
 
 func (m ChainMark) ofRule(r host.IPTRule) bool {
-	return (m.Comment == "" || match(m.Comment, r.Comment)) && (m.Target == "" || match(m.Target, r.Target)) &&
+	return (m.Comment == "" || slices.ContainsFunc(r.Comments, func(comment string) bool { return match(m.Comment, comment) })) && (m.Target == "" || match(m.Target, r.Target)) &&
 		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }

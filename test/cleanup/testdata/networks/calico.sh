@@ -17,7 +17,7 @@ for t in raw mangle nat filter; do chain $t cali-PREROUTING; chain6 $t cali-PRER
 for c in cali-INPUT cali-FORWARD cali-OUTPUT cali-failsafe-in cali-wl-to-host cali-from-wl-dispatch cali-tw-cali12345678901 cali-pi-_abc cali-pri-kns.default cali-cidr-block; do chain filter $c; done
 within filter cali-FORWARD -j cali-cidr-block; within filter cali-from-wl-dispatch -i cali12345678901 -j cali-tw-cali12345678901
 rule filter FORWARD -m comment --comment "cali:wUHhoiAYhphO9Mso" -j cali-FORWARD; rule filter INPUT -m comment --comment "cali:Cz_u1IQiXIMmKD4c" -j cali-INPUT
-rule filter FORWARD -m comment --comment "cali:S93hcgKJrXEqnTfs" -m mark --mark 0x10000/0x10000 -j ACCEPT
+rule filter FORWARD -m comment --comment "cali:S93hcgKJrXEqnTfs" -m comment --comment "Policy explicitly accepted packet." -m mark --mark 0x10000/0x10000 -j ACCEPT
 for c in felix-FORWARD califw-x calitw-x califh-x calith-x calipi-x calipo-x; do chain filter $c; done
 table ip calico; table ip6 calico; table arp calico-arp
 set_ cali40all-ipam-pools hash:net; set_ cali60masq-ipam hash:net "family inet6"; set_ cali4tx hash:ip; set_ cali6tx hash:ip "family inet6"; set_ felix-4-x hash:ip; set_ felix-6-x hash:ip "family inet6"
