@@ -62,7 +62,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	}
 	if failure(allowed(out.rep)) == nil && !out.halfway {
 		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
-		b.Head.Network = out.desired.has(b.Head.Network)
+		b.Head.Network, b.Head.Machine = out.desired.has(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err

@@ -31,7 +31,7 @@ type Desired struct {
 	held     *heldSet  // set when it comes from a revision
 	sel      config.Select
 	waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
-	undone   error           // why the newer one is held back, if it was undone: the error of each pass that keeps this one right
+	undone   error           // why the newer one is held back, if it was undone or is of another name: the error of each pass that keeps this one right
 
 	issued    map[string]model.Issued // how the certificates stand that this node has issued to it
 	lookAgain time.Time               // when one of them wants another pass; zero: none does

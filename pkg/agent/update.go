@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -23,6 +25,9 @@ const theAgent = "spec.update"
 // taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets d go is on the disk before its first change: a run
 // that is killed then goes on with it, whatever the clock says by then.
 func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*Desired, error) {
+	if why := p.renamed(d, h, led); why != nil {
+		return p.underFormerName(ctx, d, why, h, led)
+	}
 	good := p.changes(d, h, led)
 	if good == nil {
 		return d, nil
@@ -171,7 +176,11 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 
 // inForce is the configuration that the node has, with what waits.
 func (p Pass) inForce(ctx context.Context, d *Desired, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger) (*Desired, error) {
-	out, err := p.kept(ctx, h, good, d.sel)
+	var out *Desired
+	err := errors.New("no configuration is kept")
+	if good != nil {
+		out, err = p.kept(ctx, h, good, d.sel)
+	}
 	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
 		rev, worse := ledger.ReadRevision(h, led.Head().Current)
 		if worse == nil {
@@ -202,6 +211,10 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 
 // foretell says in a dry run's plan how the daemon would take it.
 func (p Pass) foretell(out *report.Plan, r *run, d *Desired, v host.View) {
+	if why := p.renamed(d, v, r.led); why != nil {
+		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
+		return
+	}
 	if r.unbuilt != nil || r.sw != nil && r.sw.held != nil || p.changes(d, v, r.led) == nil {
 		return
 	}

@@ -71,6 +71,8 @@ type Head struct {
 	Held *Pin   `json:"held,omitempty"`
 	// Network is the one that the node has: that of the last set that was right, or that a switch has come to.
 	Network Network `json:"network,omitzero"`
+	// Machine is the machine-id of the machine that has it: an image's ledger says nothing of the names of those that boot from it.
+	Machine string `json:"machine,omitempty"`
 	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
 	Lost bool `json:"lost,omitempty"`
 	// Proof is that of the last change that was under a checkpoint and stayed.
