@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -30,6 +31,8 @@ type Desired struct {
 	ec2      tasks.EC2 // where the documents want it asked, and it may be
 	held     *heldSet  // set when it comes from a revision
 	sel      config.Select
+	had      ledger.Network  // that the node has, as far as the ledger knows
+	prepares string          // see [ledger.Network]; as of the last graph
 	waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
 	undone   error           // why the newer one is held back, if it was undone or is of another name: the error of each pass that keeps this one right
 
@@ -146,5 +149,9 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 		return d.held.recorded, nil, nil
 	}
 	found.Issued = d.issued
-	return model.Build(model.Input{Node: d.Node, Facts: facts, Discovered: found, Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs})
+	in := model.Input{
+		Node: d.Node, Facts: facts, Discovered: found, HandedOver: d.handedOver(d.had), Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs,
+	}
+	d.prepares = prepares(model.Prepares(in))
+	return model.Build(in)
 }

@@ -55,6 +55,7 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 // Known is what was learnt in earlier passes. It asks nobody.
 func (d *Desired) Known(r ledger.Reader) model.Discovered {
 	d.planned(r, true)
+	d.had = ledger.Load(r).Head().Network
 	learnt, err := ledger.LoadLearnt(r)
 	if err != nil || learnt.Node != d.Node.Name {
 		return model.Discovered{}

@@ -52,6 +52,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	}
 	askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
+	d.had = led.Head().Network
 	found, learnt, heard := p.discover(ctx, d, v)
 	r.learnt = learnt
 	p.askEC2(ctx, d, v.Facts(), &found)

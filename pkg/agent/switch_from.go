@@ -29,7 +29,7 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 
 // has is the network that a node has when d is applied.
 func (d *Desired) has(before ledger.Network) ledger.Network {
-	now := ledger.Network{Name: d.network(), Declared: d.declared(), PodCIDRs: d.Node.PodCIDR.String(), Multus: d.multus()}
+	now := ledger.Network{Name: d.network(), Declared: d.declared(), PodCIDRs: d.Node.PodCIDR.String(), Multus: d.multus(), Prepares: d.prepares}
 	if d.held != nil && sameNetwork(before, now) {
 		return before // a revision does not say all of it
 	}

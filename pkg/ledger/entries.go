@@ -96,6 +96,8 @@ type Network struct {
 	Multus bool `json:"multus,omitempty"`
 	// Declared is what only its documents knew of it, as JSON; package agent writes and reads it.
 	Declared string `json:"declared,omitempty"`
+	// Prepares is what the node is prepared with for it, or for the network that was handed over to `cni: {}`, as JSON; package agent writes and reads it.
+	Prepares string `json:"prepares,omitempty"`
 }
 
 // Pin holds a node at a revision until somebody resumes.

@@ -20,7 +20,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	if !ok {
 		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", in.Node.Networking.Name())
 	}
-	b := &builder{in: in, net: net, view: view(in)}
+	b := &builder{in: in, net: net.Beside(in.HandedOver), view: view(in)}
 	for _, step := range []func() error{
 		b.supported,
 		b.fits,
@@ -51,6 +51,16 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		return nil, b.notes, err // a part of a node is none: prune would take the rest for unwanted
 	}
 	return b.tasks, b.notes, nil
+}
+
+// Prepares is what the node is prepared with for its network, if that has an owner who may go on with it, or for the one
+// that was handed over; nil: for none. It is for the ledger.
+func Prepares(in Input) *network.Preparation {
+	net, ok := network.Of(in.Node)
+	if !ok || in.HandedOver != nil {
+		return in.HandedOver
+	}
+	return net.Prepares(view(in))
 }
 
 // builder gathers what the steps make. Each step reads the input and adds; none reads what another added, but for conf and effects,

@@ -17,6 +17,8 @@ type Input struct {
 	Node       *config.Node
 	Facts      *host.Facts
 	Discovered Discovered
+	// HandedOver is what the node stays prepared with for a network that goes on without us; nil: none does.
+	HandedOver *network.Preparation
 	// Assets is handed on to the archives, unread.
 	Assets tasks.Fetcher
 	// EC2 is handed on to the task that asks it, unread; nil: it does not ask.

@@ -1,0 +1,69 @@
+package network
+
+import "slices"
+
+// Preparation is what a node is prepared with for a network that a DaemonSet brings: what stays right
+// when the documents hand that over to its owner (`cni: {}`), who goes on with it.
+type Preparation struct {
+	Of         string     `json:"of"` // the network
+	Modules    []Module   `json:"modules,omitempty"`
+	Sysctls    []Sysctl   `json:"sysctls,omitempty"`
+	Mounts     []Mount    `json:"mounts,omitempty"`
+	SharedHost SharedHost `json:"sharedHost,omitzero"`
+}
+
+// Prepares is what a network has this node prepared with: its conditions are decided. Nil for one that
+// has no owner besides us.
+func (n Network) Prepares(in Input) *Preparation {
+	if n.Conf.Writer != WriterDaemonSet {
+		return nil
+	}
+	p := &Preparation{Of: n.Name, SharedHost: n.SharedHost}
+	p.SharedHost.ENIs, p.SharedHost.ENIsWhen, p.SharedHost.ENIsIf = n.SharedHost.TakesENIs(in), "", nil
+	holds := func(condition func(Input) bool) bool { return condition == nil || condition(in) }
+	for _, m := range n.Modules {
+		if holds(m.If) {
+			m.If, m.When = nil, ""
+			p.Modules = append(p.Modules, m)
+		}
+	}
+	for _, s := range n.Sysctls {
+		if holds(s.If) {
+			s.If, s.When = nil, ""
+			p.Sysctls = append(p.Sysctls, s)
+		}
+	}
+	for _, m := range n.Mounts {
+		if holds(m.If) {
+			m.If, m.When = nil, ""
+			p.Mounts = append(p.Mounts, m)
+		}
+	}
+	return p
+}
+
+// Beside is the network on a node that stays prepared for another one, too. What both ask for is its
+// own.
+func (n Network) Beside(p *Preparation) Network {
+	if p == nil {
+		return n
+	}
+	n.Modules = besides(p.Modules, n.Modules, func(m Module) string { return m.Name })
+	n.Sysctls = besides(p.Sysctls, n.Sysctls, func(s Sysctl) string { return s.Key })
+	n.Mounts = besides(p.Mounts, n.Mounts, func(m Mount) string { return m.Where })
+	own, theirs := n.SharedHost, p.SharedHost
+	n.SharedHost = SharedHost{
+		Links: slices.Concat(theirs.Links, own.Links), Routes: theirs.Routes || own.Routes, MAC: slices.Concat(theirs.MAC, own.MAC),
+		ENIs: theirs.ENIs || own.ENIs, Aliases: theirs.Aliases || own.Aliases, Firewall: theirs.Firewall || own.Firewall,
+		Others: slices.Concat(theirs.Others, own.Others), ENIsIf: own.ENIsIf,
+	}
+	return n
+}
+
+// besides is own after those of theirs that it does not have.
+func besides[T any](theirs, own []T, name func(T) string) []T {
+	has := func(it T) bool {
+		return slices.ContainsFunc(own, func(o T) bool { return name(o) == name(it) })
+	}
+	return slices.Concat(slices.DeleteFunc(slices.Clone(theirs), has), own)
+}
