@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -121,17 +123,19 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 			return fmt.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
 		}
 	}
-	switch checked, ok, err := checkAll(ctx, f, dir, p.facts); {
+	checked, ok, err := checkAll(ctx, f, dir, p.facts)
+	switch {
 	case err != nil:
 		return err
 	case !ok:
 		printChecked(s.err, checked)
 		return fmt.Errorf("%s has errors: nothing was published", dir)
-	default:
-		for _, c := range checked {
-			for _, warning := range c.Diagnostics {
-				fmt.Fprintf(s.err, "%s/%s\n", c.Cluster, warning)
-			}
+	}
+	of := map[string]*agent.Checked{}
+	for _, c := range checked {
+		of[c.Cluster] = c
+		for _, warning := range c.Diagnostics {
+			fmt.Fprintf(s.err, "%s/%s\n", c.Cluster, warning)
 		}
 	}
 	dir, clusters, err := clustersOf(f, dir)
@@ -142,6 +146,10 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		objects, err := everything(ctx, dir, cluster)
 		if err != nil {
 			return err
+		}
+		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
+			fmt.Fprintf(s.err, "agent: %s: not published, since no node uses them, or a CA's without a control plane node that signs with it (spec.certificates): the private keys of %s\n",
+				cluster, strings.Join(keysets, ", "))
 		}
 		to, err := statestore.OpenSink(dest, cluster, options)
 		if err != nil {

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -34,6 +36,37 @@ type CheckedNode struct {
 	Error     string `json:"error,omitempty"`
 	// Notes are what could not be judged here and is no error.
 	Notes []string `json:"notes,omitempty"`
+
+	keysets []string // whose private keys it uses
+	signs   []string // of these, those of the CAs that a control plane node signs with
+}
+
+// Withhold takes from the objects of a cluster the private keys that no node uses, and those of CAs that no control
+// plane node signs with: who publishes gives them to nobody. It returns the names of the keysets.
+func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
+	var used, signs []string
+	for _, n := range c.Nodes {
+		used, signs = append(used, n.keysets...), append(signs, n.signs...)
+	}
+	pairs, _ := statestore.Keypairs(&statestore.Snapshot{Objects: objects}) // of what is damaged nobody knows what it is
+	for name := range objects {
+		rest, private := strings.CutPrefix(name, "pki/private/")
+		keyset, _, _ := strings.Cut(rest, "/")
+		pair, known := pairs[keyset]
+		authority := !known
+		if chain, err := certs.Parse(pair.Cert); err == nil {
+			authority = chain[0].IsCA
+		}
+		if !private || slices.Contains(signs, keyset) || !authority && slices.Contains(used, keyset) {
+			continue
+		}
+		delete(objects, name)
+		if !slices.Contains(keysets, keyset) {
+			keysets = append(keysets, keyset)
+		}
+	}
+	slices.Sort(keysets)
+	return keysets
 }
 
 // OK says that nothing is wrong; warnings are not.
@@ -87,6 +120,10 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 		return out
 	}
 	out.NodeGroup, out.Network = d.Node.NodeGroup, d.Node.Networking.Name()
+	out.keysets = network.Keypairs(d.Node)
+	if d.Node.ControlPlane() {
+		out.signs = network.Authorities(d.Node)
+	}
 	out.Notes = d.assumeKeypairs()
 	g, _, err := d.Graph(facts, model.Discovered{}, nil)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -55,4 +56,49 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Of the private keys in a directory are published those that a node uses, and a CA's only where a control
+// plane node signs with it.
+func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
+	ca, cluster := pki.New(t, "etcd-ca"), pki.New(t, "kubernetes-ca")
+	b := newIssueBench(t, ca, ownEntry)
+	put(t, b.dir, "demo/pki/private/kubernetes-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: cluster.PEM, Key: cluster.Key()}))
+	put(t, b.dir, "demo/pki/private/service-account/1.key", ca.Client("sa").Key)
+	put(t, b.dir, "demo/nodegroups/nodes.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: nodes}\nspec: {role: Node}\n")
+	withheld := func() (keysets, left []string) {
+		t.Helper()
+		store, err := statestore.Open(b.dir, "demo", statestore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, err := Check(t.Context(), store, PlainFacts())
+		if err != nil || !checked.OK() {
+			t.Fatalf("%v, %+v", err, checked)
+		}
+		objects := map[string][]byte{}
+		err = fs.WalkDir(os.DirFS(b.dir+"/demo"), ".", func(name string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				objects[name], err = os.ReadFile(filepath.Join(b.dir, "demo", name))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keysets = checked.Withhold(objects)
+		for name := range objects {
+			if strings.HasPrefix(name, "pki/private/") {
+				left = append(left, name)
+			}
+		}
+		return keysets, left
+	}
+	if keysets, left := withheld(); !slices.Equal(keysets, []string{"kubernetes-ca", "service-account"}) || !slices.Equal(left, []string{"pki/private/etcd-ca/1.key"}) {
+		t.Errorf("withheld %q, left %q", keysets, left)
+	}
+	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: ControlPlane}\n")
+	if keysets, left := withheld(); len(keysets) != 3 || len(left) > 0 {
+		t.Errorf("nobody signs with it: withheld %q, left %q", keysets, left)
+	}
 }

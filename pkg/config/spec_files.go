@@ -80,8 +80,12 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		d.bad(v.get("path"), at+".path", "a path outside of "+dir, hint)
 	}
 	f.Secret = f.Mode&othersMayRead == 0
+	stated := v.get("mode") != nil // the default of kOps says nothing of a content
 	if secret != nil {
-		f.Secret = *secret
+		f.Secret, stated = *secret, true
+	}
+	if text := v.get("content"); f.Secret && stated && text != nil {
+		d.inlineSecret(text, at+".content")
 	}
 	var all []FileAsset
 	switch {
@@ -97,6 +101,19 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		return nil
 	}
 	return all
+}
+
+// inlineSecret refuses, where documents are checked before they are published, a secret in one: every node receives all documents. kOps' own have no other
+// place for it.
+func (d *decoder) inlineSecret(v *value, at string) {
+	const summary, expected = " is a secret, and every node receives the document that it is in", "a file below files/ of the store, which no node reads but those that use it: source: NAME"
+	diag := Diagnostic{Summary: at + summary, Field: at, Expected: expected, Hint: "if anybody may read it: secret: false"}
+	switch {
+	case d.checks && d.doc.dialect == &strict:
+		d.doc.errorAt(v.pos, diag)
+	case d.checks:
+		d.doc.warnAt(v.pos, diag)
+	}
 }
 
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
