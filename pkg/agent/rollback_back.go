@@ -15,9 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A prune leaves what was there before the agent came as the agent made it: nobody says that it was
-// right before. A rollback says so. A node that is held at a revision gives back, as a reset would,
-// what the revision did not have and a later one took.
+// A prune gives back the file that was at a path before the agent came: it was somebody's, and what the
+// documents had in its place is nobody's any more. What else was there before stays as the agent made it:
+// nobody says that it was right before. A rollback says so. A node that is held at a revision gives
+// back, as a reset would, what the revision did not have and a later one took.
 
 // restoration makes the task that brings back what was at a key before the agent came.
 func restoration(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Restoration, error) {
@@ -55,12 +56,12 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	})
 }
 
-// giveBack has a key brought back that a revision did not have. It says whether that is all that
+// giveBack has a key brought back that a revision did not have, or a file that no document has any more. It says whether that is all that
 // becomes of the key. live is what the host has there.
 func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledger.Entry, k tasks.Keeper,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
-	if !ok || c.held == 0 || e.Mode != ledger.Found || e.Baseline == nil || noBaseline(e) {
+	if !ok || c.held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil || noBaseline(e) {
 		return e.Released, nil
 	}
 	switch same, err := restorer.Restored(ctx, v, *e.Baseline); {
@@ -73,6 +74,8 @@ func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledge
 	back, err := restoration(v, e, restorer)
 	why := staysInRollback(v, e.Key, c.taskOf(e))
 	switch {
+	case why != "" && c.held == 0: // it stays, as all else that was there before
+		return false, nil
 	case why != "":
 	case c.altered(ctx, v, e, live):
 		why = "somebody changed it since netwright did"

@@ -119,12 +119,19 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err != nil {
 		return err
 	}
+	before, err := t.before(h, file.Path)
+	if err != nil {
+		return err
+	}
 	if c != nil {
 		if err := file.Apply(ctx, h, c); err != nil {
 			return err
 		}
 	}
-	if err := t.accepted(ctx, h, file.Path, c != nil); err != nil {
+	if err := t.accepted(ctx, h); err != nil {
+		if c != nil {
+			err = errors.Join(err, t.takeBack(ctx, h, file.Path, before))
+		}
 		return fmt.Errorf("mount %s: %w", t.Where, err)
 	}
 	if err := t.state().Apply(ctx, h, nil); err != nil {
@@ -133,10 +140,34 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
+// before is the unit's file that is there; nil: there is none.
+func (t Mount) before(h *host.Host, path string) (*File, error) {
+	info, err := h.Lstat(path)
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Regular {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := h.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Path: path, Content: content, Mode: info.Mode, Owner: fmt.Sprintf("%d:%d", info.UID, info.GID)}, nil
+}
+
+// takeBack removes the unit's file that systemd does not take, and puts back what was there.
+func (t Mount) takeBack(ctx context.Context, h *host.Host, path string, before *File) error {
+	if before == nil {
+		return h.Remove(path)
+	}
+	return before.Apply(ctx, h, nil)
+}
+
 // accepted sees to it that systemd takes the unit. For the file systems of the
 // kernel's own interfaces (/sys/fs/bpf since systemd 238) it takes none, because it
-// mounts them itself at boot; then a file that was just written goes again.
-func (t Mount) accepted(ctx context.Context, h *host.Host, file string, written bool) error {
+// mounts them itself at boot.
+func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 	have, err := h.Unit(ctx, t.unitName())
 	if err == nil && have.NeedReload {
 		if err = h.DaemonReload(ctx); err == nil {
@@ -150,11 +181,6 @@ func (t Mount) accepted(ctx context.Context, h *host.Host, file string, written 
 		return err
 	case have.Load != "bad-setting" && have.Load != "error":
 		return nil
-	}
-	if written {
-		if err := h.Remove(file); err != nil {
-			return err
-		}
 	}
 	return fmt.Errorf("systemd takes no unit for it (%s), since it mounts such file systems itself at boot: reboot, or run `mount -t %s %s %s`",
 		have.Load, t.Type, t.What, t.Where)
