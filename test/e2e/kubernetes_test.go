@@ -65,6 +65,32 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	}
 	talk(ctx, t, nodes, pods)
 
+	// Whoever writes Nodes leads nobody's traffic elsewhere by what he claims, and costs no generation.
+	for i, claims := range []string{"128.0.0.0/1", podRange(1), "198.51.100.0/24", podRange(7)} {
+		address := "10.77.0.66"
+		if claims == podRange(7) {
+			address = node.Gateway4 // one of the right size, by way of the gateway
+		}
+		name := fmt.Sprintf("evil-%d", i)
+		s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: {podCIDR: %s, podCIDRs: [%[2]s]}\n", name, claims))
+		s.Must("PATCH", "/api/v1/nodes/"+name+"/status", fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}]}}`, address))
+	}
+	routes := nodes[0].Must(ctx, "ip", "route")
+	res := nodes[0].Run(ctx, "netwright", "--once")
+	for _, want := range []string{
+		"no route to 128.0.0.0/1 of Node evil-0: it is no /24", "no route to " + podRange(1) + " of Node evil-1: Node node-2 has it",
+		"no route to 198.51.100.0/24 of Node evil-2: it does not lie in spec.podCIDR", "no route to " + podRange(7) + " of Node evil-3: its address 10.77.0.1 is a gateway",
+	} {
+		if !strings.Contains(res.Stdout+res.Stderr, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if now := nodes[0].Must(ctx, "ip", "route"); res.Code != 0 || now != routes {
+		t.Errorf("hostile Nodes: exit %d, routes\n%swere\n%s%s%s", res.Code, now, routes, res.Stdout, res.Stderr)
+	}
+	talk(ctx, t, nodes, pods)
+	s.Must("DELETE", "/api/v1/nodes/evil-1", "") // who is next when the other's range is free
+
 	s.Down()
 	nodes[0].Must(ctx, "ip", "route", "del", podRange(1)) // drift, to be repaired from what is remembered
 	if res := nodes[0].Run(ctx, "netwright", "--once"); res.Code != 0 || !strings.Contains(res.Stdout+res.Stderr, "of the Kubernetes API's Nodes counts what they said on") {
