@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"k8s.io/klog/v2"
 )
 
 // version is set by the linker.
@@ -24,6 +26,8 @@ const (
 )
 
 func main() {
+	klog.LogToStderr(false) // client-go's own lines: what it cannot do it also returns, and the agent says it
+	klog.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends it at once, whatever hangs
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
