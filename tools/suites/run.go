@@ -32,23 +32,29 @@ type runner struct {
 	out   io.Writer
 }
 
-// runAll runs suites side by side, those of a lane in their order. The results have the order of the suites.
+// runAll runs suites side by side, those of a lane in their order. A place whose own lane has nothing left takes what waits. The results
+// have the order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
-	var done sync.WaitGroup
-	for lane, places := range places {
-		queue := make(chan int, len(all))
+	queues := map[lane]chan int{}
+	for lane := range places {
+		queues[lane] = make(chan int, len(all))
 		for i, s := range all {
 			if s.lane == lane {
-				queue <- i
+				queues[lane] <- i
 			}
 		}
-		close(queue)
+		close(queues[lane])
+	}
+	var done sync.WaitGroup
+	for lane, places := range places {
 		for range places {
 			done.Go(func() {
-				for i := range queue {
-					results[i] = r.run(ctx, all[i])
-					r.show(results[i])
+				for _, queue := range []chan int{queues[lane], queues[waits]} {
+					for i := range queue {
+						results[i] = r.run(ctx, all[i])
+						r.show(results[i])
+					}
 				}
 			})
 		}

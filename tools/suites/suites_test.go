@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,21 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A place whose lane has nothing to do takes suites that wait: here three run at once, and each waits for the other two.
+func TestFreePlacesTakeWhatWaits(t *testing.T) {
+	const meet = `echo >"$0"; for i in $(seq 600); do if [ -e a ] && [ -e b ] && [ -e c ]; then exit 0; fi; sleep 0.1; done; exit 1`
+	var three []suite
+	for _, name := range []string{"a", "b", "c"} {
+		three = append(three, suite{name: name, lane: waits, command: []string{"sh", "-c", meet, name}})
+	}
+	r := &runner{root: t.TempDir(), out: io.Discard}
+	for _, result := range r.runAll(t.Context(), three) {
+		if result.err != nil {
+			t.Errorf("%s: %v", result.name, result.err)
+		}
 	}
 }
 
