@@ -46,9 +46,11 @@ func fresh(t testing.TB, kind string, copies map[string]string) *node.Node {
 	const store = "/srv/netwright/packages.example.com/"
 	all := map[string]string{"/root/older." + kind: older, "/root/newer." + kind: newer, store + "assets/plugins.tgz": archive}
 	maps.Copy(all, copies)
-	return node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Copies: all, Files: map[string]string{
+	n := node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Copies: all, Files: map[string]string{
 		store + "cluster.yaml": fmt.Sprintf(document, runtime.GOARCH, sum), store + "nodes/node-1.yaml": nodeDocument,
 	}})
+	n.Must(t.Context(), "rm", "-f", "/var/lib/man-db/auto-update") // each package would have all manual pages read anew
+	return n
 }
 
 // state is what systemd says of the daemon.

@@ -2,6 +2,8 @@
 package release
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,11 +54,31 @@ func Make(t testing.TB, out, version string, args ...string) *exec.Cmd {
 	return exec.Command(tools.packager, append([]string{"-root", program.Repository(t), "-version", version, "-time", Time, "-manual", tools.manual, "-out", out}, args...)...)
 }
 
+// made are the directories of the packages that were made, each once in a process.
+var made struct {
+	sync.Mutex
+	dirs map[string]string // by version, architecture and the program's sha256
+}
+
 // Package is the package of a kind, deb or rpm, of a program that is for an architecture, in GOARCH's words.
 func Package(t testing.TB, kind, version, arch, file string) string {
 	t.Helper()
-	out := t.TempDir()
-	run(t, Make(t, out, version, "-program", arch+"="+file))
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Lock()
+	defer made.Unlock()
+	what := fmt.Sprintf("%s %s %x", version, arch, sha256.Sum256(content))
+	out := made.dirs[what]
+	if out == "" {
+		out = filepath.Join(program.Dir(t), fmt.Sprintf("packages-%d", len(made.dirs)))
+		run(t, Make(t, out, version, "-program", arch+"="+file))
+		if made.dirs == nil {
+			made.dirs = map[string]string{}
+		}
+		made.dirs[what] = out
+	}
 	found, err := filepath.Glob(filepath.Join(out, "*."+kind))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("packages: %v (%v)", found, err)
