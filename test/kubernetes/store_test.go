@@ -97,9 +97,21 @@ func put(t *testing.T, sink *kubernetes.Namespace, objects, publication map[stri
 	}
 }
 
-func TestStoreConforms(t *testing.T) {
+// The state store in a namespace, each test in one of its own.
+func TestStore(t *testing.T) {
 	t.Parallel()
 	all := newNamespaces(t)
+	for name, test := range map[string]func(*testing.T, *namespaces){
+		"conforms": storeConforms, "layout": storeLayout, "two publishers": storeTwoPublishers, "watch": storeWatch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, all)
+		})
+	}
+}
+
+func storeConforms(t *testing.T, all *namespaces) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		namespace, reader := all.make(t)
 		sink, generation := all.sink(t, namespace), int64(0)
@@ -136,9 +148,7 @@ func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte
 }
 
 // What is confidential is in Secrets and nowhere else, what is big is in several objects, and a reader needs no more than the rules that are documented.
-func TestStoreLayout(t *testing.T) {
-	t.Parallel()
-	all := newNamespaces(t)
+func storeLayout(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	big := strings.Repeat("# a long comment\n", 100_000) // 1.7 MB: three parts in the bundle
 	objects := map[string][]byte{
@@ -180,9 +190,7 @@ func TestStoreLayout(t *testing.T) {
 }
 
 // Of two that publish at once one is told so, and nothing of its manifest is there.
-func TestStoreTwoPublishers(t *testing.T) {
-	t.Parallel()
-	all := newNamespaces(t)
+func storeTwoPublishers(t *testing.T, all *namespaces) {
 	namespace, _ := all.make(t)
 	ctx, one, two := t.Context(), all.sink(t, namespace), all.sink(t, namespace)
 	if err := one.Replace(ctx, "manifest", []byte("first"), ""); err != nil {
@@ -210,9 +218,7 @@ func TestStoreTwoPublishers(t *testing.T) {
 }
 
 // A change is heard of without a poll, and a reader that may not is told which rule is missing.
-func TestStoreWatch(t *testing.T) {
-	t.Parallel()
-	all := newNamespaces(t)
+func storeWatch(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	sink, objects := all.sink(t, namespace), map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}
 	s := openStore(t, namespace, storetest.Cluster, reader)
