@@ -63,23 +63,23 @@ const (
 
 // named are the suites that are not just "the rest". The longest of a lane stand first.
 var named = []suite{
-	{name: "machines", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/e2e"}, full: []string{"NETWRIGHT_IMAGES=1"}},
 	{name: "torture", set: "test", lane: waits, dir: "test/torture", args: []string{"-count=1", "."},
 		full: []string{"NETWRIGHT_TORTURE=full"}, rare: "kills, power cuts and fuzzing"},
-	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}},
-	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + undoing, "./test/e2e"}},
-	{name: "hooks", set: "test", lane: waits, args: []string{"-run=" + hooks, "./test/e2e"}},
-	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
+	{name: "machines", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/e2e"}, full: []string{"NETWRIGHT_IMAGES=1"}},
 	{name: "undo", set: "test", lane: waits, args: []string{"-run=" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
+	{name: "hooks", set: "test", lane: waits, args: []string{"-run=" + hooks, "./test/e2e"}},
+	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + undoing, "./test/e2e"}},
 	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}},
-	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
+	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
-	{name: "dryrun", set: "test", lane: waits, args: []string{"./test/dryrun"}, rare: "dry-run purity"},
-	{name: "toxic", set: "test", lane: waits, args: []string{"./test/toxic"}},
-	{name: "kind", set: "test", lane: waits, args: []string{"./test/kind"}},
+	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
 	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
 		rare: "the safety witness"},
+	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_MODULES=full"}},
 	{name: "reset", set: "test", lane: waits, args: []string{"./test/reset"}},
+	{name: "dryrun", set: "test", lane: waits, args: []string{"./test/dryrun"}, rare: "dry-run purity"},
+	{name: "kind", set: "test", lane: waits, args: []string{"./test/kind"}},
+	{name: "toxic", set: "test", lane: waits, args: []string{"./test/toxic"}},
 	{name: "storm", set: "test", lane: waits, args: []string{"./test/storm"}, full: []string{"NETWRIGHT_STORM=1000"}},
 	{name: "images", set: "all", lane: waits, args: []string{"-count=1", "./images"}, env: []string{"NETWRIGHT_IMAGES=1"}},
 	{name: "kubernetes", set: "ci", lane: builds, args: []string{"-count=1", "./test/kubernetes/..."}, env: []string{kubernetes}},
@@ -99,7 +99,7 @@ func suites() ([]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(slices.Clone(named), suite{name: unit, set: "test", lane: computes, args: rest}), nil
+	return append(slices.Clone(named), suite{name: unit, set: "test", lane: computes, args: rest, full: []string{"NETWRIGHT_VM=1"}}), nil
 }
 
 // otherPackages lists the packages of the module whose every test no named suite runs.
