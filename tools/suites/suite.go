@@ -43,6 +43,8 @@ const (
 	timeout, fullTimeout = "-timeout=40m", "-timeout=12h"
 	// go vet is what lint runs, and of all its analyzers: that of go test would have its own results.
 	unvetted = "-vet=off"
+	// stripped spares the linker what only a debugger reads: two hundred programs of tests are linked in a run.
+	stripped = "-ldflags=-s"
 	// parallel is how many tests of one suite wait side by side.
 	parallel = "-parallel=5"
 )
@@ -145,7 +147,7 @@ func (s suite) argv(extra []string) []string {
 	if len(s.full) > 0 && slices.Contains(s.env, s.full[0]) {
 		limit = fullTimeout
 	}
-	flags := []string{"go", "test", "-json", unvetted, limit}
+	flags := []string{"go", "test", "-json", unvetted, stripped, limit}
 	if s.lane != computes {
 		flags = append(flags, parallel)
 	}
@@ -165,5 +167,5 @@ func (s suite) again(pkg, test string) []string {
 	flags := slices.DeleteFunc(slices.Clone(s.args), func(arg string) bool {
 		return !strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "-run=") || strings.HasPrefix(arg, "-count=")
 	})
-	return slices.Concat([]string{"go", "test", "-json", unvetted, timeout, "-count=1", "-run=^" + test + "$"}, flags, []string{pkg})
+	return slices.Concat([]string{"go", "test", "-json", unvetted, stripped, timeout, "-count=1", "-run=^" + test + "$"}, flags, []string{pkg})
 }
