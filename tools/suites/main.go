@@ -43,6 +43,7 @@ func run(ctx context.Context, list bool, extra, words []string) int {
 		return 0
 	}
 	r := &runner{root: root, extra: extra, out: os.Stdout}
+	r.compile(ctx, chosen)
 	results := r.runAll(ctx, chosen)
 	var attempts []attempt
 	if os.Getenv("CI") == "true" && ctx.Err() == nil {
