@@ -103,7 +103,7 @@ mount --bind space/meminfo /proc/meminfo
 : >space/file
 for user in 0 0 65534 0; do
 	setpriv --reuid $user --clear-groups tail -f space/file &
-	until [ -n "$(find /proc/$!/fd -lname anon_inode:inotify)" ]; do sleep 0.01; done
+	until [ -n "$(find /proc/$!/fd -lname anon_inode:inotify 2>/dev/null)" ]; do sleep 0.01; done
 done
 ! ./setup.sh'`)
 	code, said := ended(t, cmd)
