@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +14,44 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// withEachModule are networks that have, between them, each kind of link and policy that takes a module: they stand for the rest where not all run.
-var withEachModule = []string{"antrea", "cilium", "kindnet", "kubeRouter", "ovnKubernetes"}
+// onlyWith finds in a network's script what takes a module: see only in prelude.sh.
+var onlyWith = regexp.MustCompile(`\bonly ([a-z0-9_]+)`)
+
+// forEachModule picks networks that use, between them, each module that any network uses. They stand for the rest where not all run.
+func forEachModule(t *testing.T, networks []string) (picked []string) {
+	t.Helper()
+	uses, left := map[string][]string{}, map[string]bool{}
+	for _, name := range networks {
+		script, err := os.ReadFile("testdata/modules/" + name + ".sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range onlyWith.FindAllStringSubmatch(string(script), -1) {
+			if left[found[1]] = true; !slices.Contains(uses[name], found[1]) {
+				uses[name] = append(uses[name], found[1])
+			}
+		}
+	}
+	for len(left) > 0 {
+		best, most := "", 0
+		for _, name := range networks {
+			n := 0
+			for _, module := range uses[name] {
+				if left[module] {
+					n++
+				}
+			}
+			if n > most {
+				best, most = name, n
+			}
+		}
+		picked = append(picked, best)
+		for _, module := range uses[best] {
+			delete(left, module)
+		}
+	}
+	return picked
+}
 
 // A node shares this machine's kernel, which may have no ipip, wireguard, IPVS or Open vSwitch: a virtual machine has a kernel with modules. It is
 // emulated and slow, so that it proves only what needs one.
@@ -22,7 +60,7 @@ func TestNetworksLeaveNothingInAMachine(t *testing.T) {
 	needs.Root(t)
 	dir, names := t.TempDir(), networks(t, "modules")
 	if os.Getenv("NETWRIGHT_MODULES") != "full" {
-		names = withEachModule
+		names = forEachModule(t, names)
 	}
 	payload := map[string]string{"clean": build(t, dir, "./clean"), "pin": build(t, dir, "./pin"), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm")),
 		"moved.sh": "testdata/moved.sh"}
