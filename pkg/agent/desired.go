@@ -149,9 +149,15 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 		return d.held.recorded, nil, nil
 	}
 	found.Issued = d.issued
-	in := model.Input{
-		Node: d.Node, Facts: facts, Discovered: found, HandedOver: d.handedOver(d.had), Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs,
+	over, err := d.handedOver(d.had)
+	if err != nil {
+		return nil, nil, err
 	}
-	d.prepares = prepares(model.Prepares(in))
+	in := model.Input{
+		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs,
+	}
+	if d.prepares, err = prepares(model.Prepares(in)); err != nil {
+		return nil, nil, err
+	}
 	return model.Build(in)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -11,26 +12,31 @@ import (
 // sysctls, mounts, what other services leave alone. The ledger has it, since the documents that said it
 // are gone. It ends when switch.from names the network, or another one comes.
 
-// handedOver is what the node stays prepared with for a network that its owner goes on with; nil: none.
-func (d *Desired) handedOver(had ledger.Network) *network.Preparation {
+// handedOver is what the node stays prepared with for a network that its owner goes on with; nil: none. What
+// cannot be read is an error: without it all of that would go, under a network that is in use.
+func (d *Desired) handedOver(had ledger.Network) (*network.Preparation, error) {
 	if d.held != nil || d.network() != "cni" || had.Prepares == "" {
-		return nil
+		return nil, nil
 	}
+	from := d.switchSpec().From
 	var p network.Preparation
-	if json.Unmarshal([]byte(had.Prepares), &p) != nil || p.Of == d.switchSpec().From {
-		return nil
+	if err := json.Unmarshal([]byte(had.Prepares), &p); err != nil && from == "" {
+		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: name that network as spec.networking.switch.from if it is gone", err)
 	}
-	return &p
+	if p.Of == "" || p.Of == from {
+		return nil, nil
+	}
+	return &p, nil
 }
 
 // prepares is what the ledger is to know of it.
-func prepares(p *network.Preparation) string {
+func prepares(p *network.Preparation) (string, error) {
 	if p == nil {
-		return ""
+		return "", nil
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("write down what the network needs: %w", err)
 	}
-	return string(text)
+	return string(text), nil
 }
