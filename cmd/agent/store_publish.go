@@ -148,7 +148,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 			return err
 		}
 		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
-			fmt.Fprintf(s.err, "agent: %s: not published, since no node uses them, or a CA's without a control plane node that signs with it (spec.certificates): the private keys of %s\n",
+			fmt.Fprintf(s.err, "agent: %s: the private keys of %s were not published: no node uses them, or they are of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
 				cluster, strings.Join(keysets, ", "))
 		}
 		to, err := statestore.OpenSink(dest, cluster, options)

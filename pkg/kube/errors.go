@@ -59,7 +59,7 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	case bounded.Err() != nil:
 		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at, context.Cause(bounded)))
 	case tooLarge(err):
-		return fmt.Errorf("%s: the answer is larger than %d MiB, which none of its kind is: %w: see what answers there", at, maxAnswer>>20, err)
+		return fmt.Errorf("%s: the answer is larger than %d MiB, the most that is read: %w: see what answers there", at, maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 	case apierrors.IsAlreadyExists(err):

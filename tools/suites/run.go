@@ -63,16 +63,16 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	return results
 }
 
-// collecting is for compilers, which end before their garbage matters: to collect it is a quarter to a third of what they compute.
-var collecting = []string{"GOGC=off", "GOMEMLIMIT=1GiB"}
+// uncollected is for compilers. They end before their garbage matters, and to collect it is a quarter to a third of what they compute.
+var uncollected = []string{"GOGC=off", "GOMEMLIMIT=1GiB"}
 
 // compile compiles what the suites stand on before any of them begins: side by side they would compile the same, each for itself. What does not compile fails in the
 // suite that has it.
 func (r *runner) compile(ctx context.Context, all []suite) {
-	builds := []suite{{command: []string{"go", "build", "./..."}, env: collecting}}
+	builds := []suite{{lane: computes, command: []string{"go", "build", "./..."}, env: uncollected}}
 	for _, s := range all {
 		if slices.Contains(s.args, "-race") {
-			builds = append(builds, suite{command: slices.Concat([]string{"go", "build"}, s.args), env: slices.Concat(s.env, collecting)})
+			builds = append(builds, suite{lane: computes, command: slices.Concat([]string{"go", "build"}, s.args), env: slices.Concat(s.env, uncollected)})
 		}
 	}
 	for _, b := range builds {
