@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -45,5 +46,16 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 		if converge(step.networking); prepared() != step.want {
 			t.Errorf("%s: prepared for calico: %t, want %t\n%s%s", step.networking, !step.want, step.want, read(t, b.root, modules), read(t, b.root, sysctls))
 		}
+	}
+}
+
+// A record that cannot be read is an error, and not a reason to take away what is under a network in use.
+func TestADamagedHandoverIsSaid(t *testing.T) {
+	d := &Desired{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
+	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"}`}); err != nil || p == nil || p.Of != "calico" {
+		t.Errorf("a good one: %+v, %v", p, err)
 	}
 }
