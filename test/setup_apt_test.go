@@ -33,6 +33,7 @@ dpkg-deb --build -Znone package root/repo/minisign.deb >/dev/null
 dpkg-deb --field root/repo/minisign.deb >root/repo/Packages
 printf 'Filename: ./minisign.deb\nSize: %s\nSHA256: %s\n' $(stat -c %s root/repo/minisign.deb) $(sha256sum root/repo/minisign.deb | cut -d ' ' -f 1) >>root/repo/Packages
 cd root
+rm -f var/lib/man-db/auto-update # each package would have all manual pages read anew
 rm -rf etc/apt/sources.list etc/apt/sources.list.d/* etc/apt/preferences.d/* etc/apt/apt.conf.d/* var/lib/apt/lists/* var/cache/apt/*
 chroot . dpkg --purge --force-depends minisign >/dev/null 2>&1
 echo 'deb [trusted=yes] file:/repo ./' >etc/apt/sources.list

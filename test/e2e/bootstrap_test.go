@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/netwright/netwright/test/imds"
 	"github.com/netwright/netwright/test/node"
@@ -129,14 +128,8 @@ func console(t testing.TB, n *node.Node) string {
 // eventually waits for a command in the node to succeed.
 func eventually(ctx context.Context, t testing.TB, n *node.Node, script string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, fmt.Errorf("never true: %s", script)) // it only ends what hangs
-	defer cancel()
-	for !n.Is(ctx, script) {
-		select {
-		case <-ctx.Done():
-			t.Fatal(context.Cause(ctx))
-		case <-time.After(200 * time.Millisecond):
-		}
+	if !n.Await(ctx, script) {
+		t.Fatalf("never true: %s", script)
 	}
 }
 

@@ -271,12 +271,8 @@ func (c cut) settled(t *testing.T, n *node.Node) {
 // until waits for a condition of the shell.
 func until(t *testing.T, n *node.Node, what, condition string) {
 	t.Helper()
-	end := time.Now().Add(5 * time.Minute) // it only ends what hangs
-	for !n.Is(t.Context(), condition) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came that %s (%s)\n%s", what, condition, n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "40", "-u", "cutting", "-u", "netwright-undo-now", "-u", "netwright-undo").Stdout)
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !n.Await(t.Context(), condition) {
+		t.Fatalf("it never came that %s (%s)\n%s", what, condition, n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "40", "-u", "cutting", "-u", "netwright-undo-now", "-u", "netwright-undo").Stdout)
 	}
 }
 

@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/netwright/netwright/test/node"
 )
@@ -70,12 +68,7 @@ func (n switchNode) pings(pod criPod) bool { return n.has("ping", "-c1", "-w10",
 // until waits for what a shell says of the node.
 func (n switchNode) until(script string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 3*time.Minute)
-	defer cancel()
-	for !n.has("sh", "-c", script) {
-		if ctx.Err() != nil {
-			n.t.Fatalf("never: %s\n%s", script, n.Run(n.t.Context(), "sh", "-c", "ip -d addr; ls -l /etc/cni/net.d; systemctl status kubelet").Stdout)
-		}
-		time.Sleep(100 * time.Millisecond)
+	if !n.Await(n.t.Context(), script) {
+		n.t.Fatalf("never: %s\n%s", script, n.Run(n.t.Context(), "sh", "-c", "ip -d addr; ls -l /etc/cni/net.d; systemctl status kubelet").Stdout)
 	}
 }

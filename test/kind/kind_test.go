@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/needs"
@@ -148,13 +147,9 @@ func (l lab) is(what, name, address string) {
 // until waits for a condition of the shell.
 func (l lab) until(what, condition string) {
 	l.t.Helper()
-	end := time.Now().Add(2 * time.Minute) // it only ends what hangs
-	for !l.n.Is(l.t.Context(), condition) {
-		if time.Now().After(end) {
-			said := l.n.Run(l.t.Context(), "journalctl", "-b", "--no-pager", "-n", "40").Stdout
-			l.t.Fatalf("it never came that %s (%s)\n%s%s", what, condition, l.n.Read("/etc/hosts"), said)
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !l.n.Await(l.t.Context(), condition) {
+		said := l.n.Run(l.t.Context(), "journalctl", "-b", "--no-pager", "-n", "40").Stdout
+		l.t.Fatalf("it never came that %s (%s)\n%s%s", what, condition, l.n.Read("/etc/hosts"), said)
 	}
 }
 

@@ -57,6 +57,18 @@ func (n *Node) Is(ctx context.Context, condition string) bool {
 	return result.Code == 0
 }
 
+// Await asks whether a condition of the shell holds, until it does; false says that it did not within a time that only ends what hangs. It asks less often the longer
+// it waits: to ask is three processes, and other tests want the processor.
+func (n *Node) Await(ctx context.Context, condition string) bool {
+	n.t.Helper()
+	for begun := time.Now(); time.Since(begun) < 5*time.Minute; time.Sleep(min(50*time.Millisecond+time.Since(begun)/50, 500*time.Millisecond)) {
+		if n.Is(ctx, condition) {
+			return true
+		}
+	}
+	return false
+}
+
 // Start starts a command as the transient service unit of the given name, and does not wait for its end. The service dies with the node.
 func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
 	n.t.Helper()
