@@ -83,6 +83,7 @@ func linkFrom(l netlink.Link, names map[int]string) Link {
 		Master:    names[a.MasterIndex],
 		Alias:     a.Alias,
 		ParentDev: a.ParentDev,
+		Flags:     a.RawFlags,
 	}
 	// The kernel names a kind for all that software makes; the library says "device" when there is none.
 	switch kind := l.Type(); kind {

@@ -106,16 +106,41 @@ func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
 	if mac, err := net.ParseMAC(was.MAC); err == nil && have.MAC != was.MAC && !was.Loopback {
 		errs = append(errs, rt.LinkSetHardwareAddr(l, mac))
 	}
-	switch {
-	case have.Up && !was.Up:
-		errs = append(errs, rt.LinkSetDown(l))
-	case !have.Up && was.Up:
-		errs = append(errs, rt.LinkSetUp(l))
+	if mask := was.flagsKnown(); (have.Flags^was.flags())&mask != 0 {
+		errs = append(errs, setFlags(have.Index, was.flags()&mask, mask))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("bring link %s back to what it was: %w", was.Name, err)
 	}
 	return nil
+}
+
+// settableFlags are those that can be set (net/core/dev.c, __dev_change_flags). The kernel sets the others.
+const settableFlags = unix.IFF_UP | unix.IFF_NOARP | unix.IFF_MULTICAST | unix.IFF_ALLMULTI | unix.IFF_PROMISC | unix.IFF_DYNAMIC |
+	unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
+
+// flags are those that the link had, and flagsKnown which of them are known and can be set: journals of earlier releases say whether it was up, and no more.
+func (l Link) flags() uint32 {
+	if l.Flags == 0 && l.Up {
+		return unix.IFF_UP
+	}
+	return l.Flags
+}
+
+func (l Link) flagsKnown() uint32 {
+	if l.Flags == 0 {
+		return unix.IFF_UP
+	}
+	return settableFlags
+}
+
+// setFlags sets those flags of a link that the mask names.
+func setFlags(index int, flags, mask uint32) error {
+	m := make([]byte, unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(m[4:], uint32(index))
+	binary.NativeEndian.PutUint32(m[8:], flags)
+	binary.NativeEndian.PutUint32(m[12:], mask)
+	return send("set the flags of a link", unix.RTM_NEWLINK, 0, m)
 }
 
 // restoreMaster makes a link the port of what it was a port of, if both are there: a file of networkd may have put the uplink into a bridge.

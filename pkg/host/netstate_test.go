@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 
 // A link of ours that a change removed comes back with its addresses and routes; an uplink that was put into a bridge, out of it; what the change
 // made is gone. What others made meanwhile stays, and a link of theirs that went is not made again.
-// The lines that keep it: netstate_restore.go, restoreLink (ours), restoreMaster, linkIsThere, delMade; links_write.go, AddLink (Index).
+// The lines that keep it: netstate_restore.go, restoreLink (ours), setFlags, restoreMaster, linkIsThere, delMade; links_write.go, AddLink (Index).
 func TestRestoreNetBringsLinksBack(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{
@@ -30,7 +31,8 @@ func TestRestoreNetBringsLinksBack(t *testing.T) {
 		var out strings.Builder
 		for _, args := range [][]string{{"link"}, {"-4", "addr"}} {
 			for _, l := range ipJSON(t, ns, args...) {
-				fmt.Fprintln(&out, l["ifname"], l["address"], l["mtu"], l["master"], l["ifindex"])
+				flags := slices.DeleteFunc(l["flags"].([]any), func(f any) bool { return f == "LOWER_UP" || f == "NO-CARRIER" })
+				fmt.Fprintln(&out, l["ifname"], l["address"], l["mtu"], l["master"], l["ifindex"], flags)
 				list, _ := l["addr_info"].([]any)
 				for _, a := range list {
 					fmt.Fprintln(&out, l["ifname"], a.(map[string]any)["local"], a.(map[string]any)["prefixlen"])
@@ -46,6 +48,7 @@ func TestRestoreNetBringsLinksBack(t *testing.T) {
 		ok(t, err)
 		for _, line := range []string{
 			"link set port0 nomaster", "link del cbr0", "link del theirs0", "link add other0 type bridge",
+			"link set up0 arp off multicast off allmulticast on promisc on",
 			"link add br9 type bridge", "link set up0 master br9", "link set br9 up", "addr add 10.0.9.2/24 dev br9", "route replace default via 10.0.9.1 dev br9",
 		} {
 			ns.Run("ip", strings.Fields(line)...)

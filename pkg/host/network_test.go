@@ -131,7 +131,7 @@ func TestLinksAsIPShowsThem(t *testing.T) {
 				t.Errorf("one and all differ:\n%s", diff)
 			}
 		}
-		want := Link{Name: "v0", Kind: "veth", MTU: 1400, Up: true, Master: "br9", Alias: "to nowhere", Promisc: true}
+		want := Link{Name: "v0", Kind: "veth", MTU: 1400, Up: true, Master: "br9", Alias: "to nowhere", Promisc: true, Flags: unix.IFF_UP | unix.IFF_BROADCAST | unix.IFF_PROMISC | unix.IFF_MULTICAST}
 		if diff := cmp.Diff(want, byName["v0"], cmpopts.IgnoreFields(Link{}, "Index", "MAC")); diff != "" {
 			t.Errorf("v0:\n%s", diff)
 		}
