@@ -63,6 +63,9 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surro
 	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone or had another MTU, and what another key's write set
 	if around != nil {
 		left = append(left, around.restoreSysctls(ctx, h)...)
+	}
+	errs = append(errs, h.ForgetNeighbours(ctx))
+	if around != nil {
 		left = append(left, around.lost(ctx, h, j.Net)...)
 	}
 	return left, errors.Join(errs...)

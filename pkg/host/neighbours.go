@@ -3,6 +3,8 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -56,6 +58,31 @@ func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
 	})
 	return out, nil
+}
+
+// ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo calls it once the sysctls are as they were: a question that is under way
+// goes on with the pauses of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere stays. It may be retried.
+func (h *Host) ForgetNeighbours(ctx context.Context) error {
+	rt, err := h.rt(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
+			return rt.NeighList(0, family)
+		})
+		errs = append(errs, err)
+		for _, e := range list {
+			if e.State&unasked != 0 || e.Flags&netlink.NTF_EXT_LEARNED != 0 {
+				continue
+			}
+			if err := rt.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
+				errs = append(errs, fmt.Errorf("forget neighbour %s: %w", e.IP, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // answered are the states of an entry whose address was resolved (linux/neighbour.h).

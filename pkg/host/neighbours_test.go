@@ -57,3 +57,44 @@ func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 		}
 	})
 }
+
+// Who was asked while the kernel was to wait for hours before it asks again is asked anew once it has forgotten. What somebody wrote down or learnt elsewhere stays.
+// The line that keeps it: neighbours.go, ForgetNeighbours.
+func TestForgetNeighboursWhoWereAskedSlowly(t *testing.T) {
+	here, there := netns.New(t), netns.New(t)
+	here.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "gw", "netns", there.Path())
+	there.Run("ip", "link", "set", "gw", "up")
+	for _, args := range []string{
+		"ip addr add 192.0.2.2/24 dev up0", "ip addr add 2001:db8::2/64 dev up0 nodad", "ip link set up0 up",
+		"ip neigh add 192.0.2.7 lladdr 02:00:00:00:00:07 dev up0 nud permanent", "ip neigh add 192.0.2.8 lladdr 02:00:00:00:00:08 dev up0 nud reachable extern_learn",
+		"sysctl -qw net.ipv4.neigh.up0.retrans_time_ms=10000000 net.ipv6.neigh.up0.retrans_time_ms=10000000",
+		"ip neigh add 192.0.2.1 dev up0 nud incomplete use", "ip neigh add 2001:db8::1 dev up0 nud incomplete use",
+		"sysctl -qw net.ipv4.neigh.up0.retrans_time_ms=1000 net.ipv6.neigh.up0.retrans_time_ms=1000",
+	} {
+		list := strings.Fields(args)
+		here.Run(list[0], list[1:]...)
+	}
+	there.Run("ip", "addr", "add", "192.0.2.1/24", "dev", "gw")
+	there.Run("ip", "addr", "add", "2001:db8::1/64", "dev", "gw", "nodad")
+	ask := func(addr string, within time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		return netHost(t).ProbeNeighbour(ctx, "up0", netip.MustParseAddr(addr))
+	}
+	here.Do(func() {
+		for _, addr := range []string{"192.0.2.1", "2001:db8::1"} {
+			if ask(addr, 2*time.Second) == nil {
+				t.Errorf("%s answers: the kernel does not wait, and this is no test", addr)
+			}
+		}
+		ok(t, netHost(t).ForgetNeighbours(t.Context()))
+		for _, addr := range []string{"192.0.2.1", "2001:db8::1"} {
+			ok(t, ask(addr, 5*time.Second))
+		}
+	})
+	for _, stays := range []string{"192.0.2.7", "192.0.2.8"} {
+		if !strings.Contains(here.Run("ip", "neigh"), stays) {
+			t.Errorf("%s is gone", stays)
+		}
+	}
+}
