@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"time"
@@ -69,6 +70,7 @@ type Checkpoint struct {
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
 	warnings []string
+	made     io.Closer // held for as long as this process makes the change; nil: nobody hears of its end
 }
 
 // How many windows each part may take: the change, once it began to be able
@@ -202,16 +204,30 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err == nil {
 		err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, JournalFile, c.program, "undo")
 	}
+	if err == nil {
+		var older error // systemd is: the timer alone undoes
+		if c.made, older = h.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone", makerFile); older != nil && s.Log != nil {
+			s.Log.Debug("if this process is killed the timer undoes", zap.Error(older))
+		}
+	}
 	if err == nil || errors.Is(err, host.ErrNotHere) {
 		err = endWatch(ctx, h)
 	}
 	if err != nil {
+		defer c.leaves()
 		return errors.Join(err, h.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
 	}
 	return nil
+}
+
+// leaves ends the time in which the change is undone if this process is gone. The timer is stopped by then.
+func (c *Checkpoint) leaves() {
+	if c.made != nil {
+		_ = c.made.Close() // nothing was written
+	}
 }
 
 // Warnings are what is amiss with a change that [Checkpoint.Settle] let stay, one line each.
@@ -266,7 +282,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	errs := []error{h.Remove(WatchFile), h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), h.StopTimer(ctx, watchName), s.dropBootUnit(h)}
+	errs := []error{h.Remove(WatchFile), h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), h.StopTimer(ctx, watchName), h.Remove(makerFile), s.dropBootUnit(h)}
 	if !s.keepsCopy {
 		errs = append(errs, h.Remove(binaryFile))
 	}

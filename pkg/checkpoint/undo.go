@@ -36,6 +36,7 @@ func (e *UndoneError) Error() string {
 func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
+	defer c.leaves()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
 	defer cancel()
 	still, err := Pending(h)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -86,6 +87,28 @@ func (h *Host) startTimer(ctx context.Context, name, description, unit string, a
 	})
 }
 
+// StartWhenGone has systemd start the service of a timer of [Host.StartTimer] as soon as this process is gone, however it went. It makes a file and holds it open for
+// writing, and systemd hears when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes no transient path unit.
+func (h *Host) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
+	f, err := openLock(h.opt, file)
+	if err != nil {
+		return nil, err
+	}
+	path := []unitProperty{
+		property("Description", description),
+		property("Paths", []struct{ Kind, Path string }{{"PathChanged", file}}),
+		property("DefaultDependencies", false),
+		property("CollectMode", "inactive-or-failed"),
+	}
+	err = h.manage(ctx, "start path "+name, func(b *bus) *dbus.Call {
+		return b.manager(ctx, "StartTransientUnit", name+".path", "replace", path, []auxUnit{})
+	})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // conditions is the first release of systemd of which it is certain that transient units take some.
 const conditions = 240
 
@@ -114,11 +137,13 @@ func (h *Host) TryService(ctx context.Context, name, description, unit string, l
 	return nil
 }
 
-// StopTimer stops a timer of [Host.StartTimer]; one that is not there is
-// success. A service that it has already started goes on.
+// StopTimer stops a timer of [Host.StartTimer], and what [Host.StartWhenGone] started beside it; one that is not there is
+// success. A service that they have already started goes on.
 func (h *Host) StopTimer(ctx context.Context, name string) error {
-	if err := h.StopUnit(ctx, name+".timer", true); err != nil && !errors.Is(err, ErrNotHere) {
-		return fmt.Errorf("stop timer %s: %w", name, err)
+	for _, unit := range []string{name + ".path", name + ".timer"} {
+		if err := h.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, ErrNotHere) {
+			return fmt.Errorf("stop %s: %w", unit, err)
+		}
 	}
 	return nil
 }

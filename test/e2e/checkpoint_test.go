@@ -123,8 +123,8 @@ type fate struct {
 // fates have each the line that brings the node back.
 var fates = []fate{
 	{name: "alive"},                   // pkg/checkpoint/undo.go:Settle
-	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartTimer
-	{name: "stopped", signal: "STOP"}, // pkg/checkpoint/undo.go:Undo, EndProcess
+	{name: "killed", signal: "KILL"},  // pkg/checkpoint/arm.go:arm, StartWhenGone
+	{name: "stopped", signal: "STOP"}, // pkg/checkpoint/arm.go:arm, StartTimer; undo.go:Undo, EndProcess
 	{name: "rebooted", signal: "STOP", // pkg/checkpoint/bootunit.go:wantBootUnit
 		after: func(ctx context.Context, n *node.Node) { n.Kill(); n.Boot(ctx) }},
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent left, by the timer and at the boot. Where that cannot be run
+// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent left, at once and at the boot. Where that cannot be run
 // either, the change is not made.
 // The lines that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService; systemd/netwright-undo.service, both lines of ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
-	t.Parallel() // it waits for the timer
+	t.Parallel()
 	rerun.Never(t, "it kills the agent")
 	ctx := t.Context()
 	f := serve(t)
@@ -38,7 +38,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	n.Start(ctx, "acting", "/bin/sh", "-c", "until "+made+"; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(t, n, "the agent is killed", "test -e /run/acted")
-	until(t, n, "the timer has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && ! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
+	until(t, n, "it is undone", "test ! -e /var/lib/netwright/checkpoint/journal.json && ! systemctl is-active -q cutting netwright-undo-now.timer netwright-undo-now.service")
 	idle(t, n)
 	if now := n.Shell(ctx, "ip route; ip -6 route"); now != routes {
 		t.Errorf("not as before:\n%s\nbefore:\n%s", now, routes)
@@ -47,12 +47,37 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	n.Shell(ctx, "rm /var/lib/netwright/checkpoint/verdict.json")
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(bad, "  networking:", "  fileAssets:\n"+assetFile("/etc/late", "1\n")+"  networking:", 1), 0o644)
 	n.Start(ctx, "cutting", "netwright", "--once")
-	until(t, n, "the change is made again", made+" && test -e /etc/late && systemctl kill --signal=KILL cutting")
+	until(t, n, "the change is made again", made+" && test -e /etc/late && systemctl stop netwright-undo-now.path && systemctl kill --signal=KILL cutting")
 	n.Kill()
 	n.Boot(ctx)
 	until(t, n, "the boot has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && test ! -e /etc/late")
 	idle(t, n)
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo"); !strings.Contains(log, "Permission denied") || strings.Count(log, "the change was undone") != 1 {
 		t.Errorf("who undid it at the boot:\n%s", log)
+	}
+}
+
+// What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window comes after more than an hour.
+// The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone; pkg/host/units_timer.go, StartWhenGone.
+func TestUndoAsTheAgentIsKilled(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "it kills the agent")
+	ctx := t.Context()
+	f := serve(t)
+	s, good := goodStore(t)
+	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("10m")}}))
+	n.Shell(ctx, "netwright --once || netwright --once")
+	routes := n.Shell(ctx, "ip route; ip -6 route")
+	bad, made := badRoute(good)
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", bad, 0o644)
+	n.Start(ctx, "cutting", "netwright", "--once")
+	until(t, n, "the change is made", made+" && systemctl kill --signal=KILL cutting")
+	until(t, n, "it is undone", "test ! -e /var/lib/netwright/checkpoint/journal.json && ! systemctl is-active -q netwright-undo-now.timer netwright-undo-now.path netwright-undo-now.service")
+	idle(t, n)
+	if now := n.Shell(ctx, "ip route; ip -6 route"); now != routes {
+		t.Errorf("not as before:\n%s\nbefore:\n%s", now, routes)
+	}
+	if left := n.Shell(ctx, "ls /var/lib/netwright/checkpoint"); strings.TrimSpace(left) != "verdict.json" {
+		t.Errorf("left of the checkpoint:\n%s", left)
 	}
 }

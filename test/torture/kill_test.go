@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/pki"
@@ -137,6 +138,7 @@ func newBenchBy(t *testing.T, networkd bool) *bench {
 	n := f.Node(t, node.Options{
 		Name: "node-1", Address: "10.77.0.11", Networkd: networkd,
 		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
+		Mask:   []string{checkpoint.TimerName + ".path"}, // what a killed agent leaves stays, for who runs it again: see e2e, TestUndoAsTheAgentIsKilled
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 4s\n", cluster),
 			"/etc/systemd/system/netwright-agent.service":         shippedUnit(t),
