@@ -2,11 +2,13 @@ package statestore
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -60,28 +62,61 @@ func (d *Directory) policy(l *listing) *trust.Policy {
 }
 
 // foreign says who else may change what was listed, or put another directory in the place of the cluster's; nil: nobody. A symbolic link counts with where
-// it lies and with where it leads.
+// it lies, with all that it leads through and with where it ends.
 func (d *Directory) foreign(l *listing) error {
 	if l.foreign != nil {
 		return l.foreign
 	}
-	paths := []string{d.String()}
-	if real, err := filepath.EvalSymlinks(d.String()); err == nil {
-		paths = append(paths, real)
+	steps, err := passed(d.String())
+	if err != nil {
+		return err
 	}
-	for _, at := range paths {
-		for dir := at; ; dir = filepath.Dir(dir) {
-			e := seenAs(os.Stat(dir))
-			if e.err != nil {
-				return explainDir(dir, e.err)
-			}
-			if why := e.foreign(dir != at, dir); why != nil {
-				return why
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
+	for i, at := range steps {
+		e := seenAs(os.Lstat(at))
+		if e.err != nil {
+			return explainDir(at, e.err)
+		}
+		if why := e.foreign(i < len(steps)-1, at); why != nil {
+			return why
 		}
 	}
 	return nil
 }
+
+// passed lists what a path leads through, from the root on: each directory and each link, those too that a link leads through.
+func passed(name string) (steps []string, err error) {
+	here, todo := "/", strings.Split(name, "/")
+	steps = []string{here}
+	for links := 0; len(todo) > 0; {
+		e := todo[0]
+		todo = todo[1:]
+		if e == "" || e == "." {
+			continue
+		}
+		at := filepath.Join(here, e)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return nil, explainDir(at, err)
+		}
+		steps = append(steps, at)
+		if info.Mode()&fs.ModeSymlink == 0 {
+			here = at
+			continue
+		}
+		target, err := os.Readlink(at)
+		if links++; err == nil && links > maxLinks {
+			err = unix.ELOOP
+		}
+		if err != nil {
+			return nil, explainDir(at, err)
+		}
+		if filepath.IsAbs(target) {
+			here = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return steps, nil
+}
+
+// maxLinks is how many symlinks one path may have, as in the kernel.
+const maxLinks = 40

@@ -104,3 +104,27 @@ func TestDirectoryBehindALink(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Each element of a chain of links counts, those in its middle too: whoever can turn one of them turns the store.
+func TestDirectoryBehindAChainOfLinks(t *testing.T) {
+	needs.Root(t)
+	dir, _ := plain(t)
+	theirs, hosts := t.TempDir(), t.TempDir()
+	link(t, dir, filepath.Join(theirs, "cur"))
+	link(t, filepath.Join(theirs, "cur"), filepath.Join(hosts, "store"))
+	store := filepath.Join(hosts, "store")
+	if err := trusting(t, store, trust.Policy{}); err != nil {
+		t.Errorf("all of it is the host's own: %v", err)
+	}
+	for _, at := range []string{theirs, filepath.Join(theirs, "cur")} {
+		if err := os.Lchown(at, 4242, 4242); err != nil {
+			t.Fatal(err)
+		}
+		if err := trusting(t, store, trust.Policy{}); err == nil || !strings.Contains(err.Error(), at+" belongs to user 4242") {
+			t.Errorf("%s of somebody's: %v", at, err)
+		}
+		if err := os.Lchown(at, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
