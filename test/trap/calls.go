@@ -1,6 +1,8 @@
 package trap
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -45,11 +47,18 @@ var mutating = []trapped{
 	{unix.SYS_SETHOSTNAME, "sethostname", onPlain}, {unix.SYS_KILL, "kill", onFD},
 }
 
+// looking lists the calls by which a program looks at files, for [Look].
+var looking = []trapped{
+	{unix.SYS_OPENAT, "openat", onPath}, {unix.SYS_OPENAT2, "openat2", onPath}, {unix.SYS_STATX, "statx", onPath},
+	{unix.SYS_NEWFSTATAT, "newfstatat", onPath}, {unix.SYS_READLINKAT, "readlinkat", onPath},
+	{unix.SYS_GETDENTS64, "getdents64", onFD}, {unix.SYS_PREAD64, "pread64", onFD},
+}
+
 // writeFlags are those of open that make or change a file.
 const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// filter is the BPF program: the calls of the list are announced, all others pass.
-func filter() []unix.SockFilter {
+// filter is the BPF program: the calls of the lists are announced, all others pass.
+func filter(looks bool) []unix.SockFilter {
 	const nr, flags = 0, 16 + 2*8 // offsets in struct seccomp_data (little endian)
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -58,7 +67,11 @@ func filter() []unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
 	}
 	program := []unix.SockFilter{load(nr)}
-	for _, c := range mutating {
+	list := mutating
+	if looks {
+		list = slices.Concat(looking, mutating)
+	}
+	for _, c := range list {
 		if c.kind == opens {
 			program = append(program,
 				unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: c.number, Jf: 4},

@@ -14,6 +14,9 @@ import (
 // launchEnv says that this process is to put itself into the trap and become the program of its arguments.
 const launchEnv = "NETWRIGHT_TRAP"
 
+// launchLooking is its value where calls are announced that only look, too.
+const launchLooking = "looking"
+
 // listenerFD is where the program has the listener until the test has taken it: a number that no runtime chooses by itself.
 const listenerFD = 199
 
@@ -31,11 +34,12 @@ func launch(args []string) error {
 	if err != nil {
 		return fmt.Errorf("find the program: %w", err)
 	}
+	looks := os.Getenv(launchEnv) == launchLooking
 	if err := os.Unsetenv(launchEnv); err != nil {
 		return fmt.Errorf("clean the environment: %w", err)
 	}
 	env := os.Environ()
-	code := filter()
+	code := filter(looks)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)

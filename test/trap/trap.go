@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,9 +39,18 @@ type response struct {
 
 // Run runs a program in the trap and calls decide, from one goroutine, at each call. Root only. A context that ends kills the program.
 func Run(ctx context.Context, command []string, env []string, decide func(Call) Decision) (Outcome, error) {
+	return run(ctx, command, append(env, launchEnv+"=1"), mutating, decide)
+}
+
+// Look is Run that also stops at the calls by which a program looks at files.
+func Look(ctx context.Context, command []string, env []string, decide func(Call) Decision) (Outcome, error) {
+	return run(ctx, command, append(env, launchEnv+"="+launchLooking), slices.Concat(looking, mutating), decide)
+}
+
+func run(ctx context.Context, command []string, env []string, list []trapped, decide func(Call) Decision) (Outcome, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", command...)
-	cmd.Env = append(env, launchEnv+"=1")
+	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = io.Writer(&out), io.Writer(&errs)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
@@ -51,7 +61,7 @@ func Run(ctx context.Context, command []string, env []string, decide func(Call) 
 	var err error
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	s := &supervisor{decide: decide}
+	s := &supervisor{list: list, decide: decide}
 	if s.listener, err = takeListener(cmd.Process.Pid, ended); err == nil {
 		defer unix.Close(s.listener)
 		err = s.serve()
@@ -112,6 +122,7 @@ func takeListener(pid int, ended chan error) (int, error) {
 
 type supervisor struct {
 	listener int
+	list     []trapped
 	decide   func(Call) Decision
 	calls    []Call
 	killed   bool
@@ -158,7 +169,7 @@ func (s *supervisor) answer(n notification) response {
 	if s.killed {
 		return response{ID: n.ID, Error: -int32(unix.EINTR)} // a thread that does not know yet that it is dead
 	}
-	c, counts := inspect(n)
+	c, counts := inspect(s.list, n)
 	if !counts {
 		return pass
 	}
@@ -177,8 +188,8 @@ func (s *supervisor) answer(n notification) response {
 }
 
 // inspect names a call, and says whether it changes anything.
-func inspect(n notification) (Call, bool) {
-	for _, t := range mutating {
+func inspect(list []trapped, n notification) (Call, bool) {
+	for _, t := range list {
 		if int32(t.number) != n.NR {
 			continue
 		}
