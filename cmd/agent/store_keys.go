@@ -47,7 +47,7 @@ without it. No file is replaced.`,
 			if err != nil {
 				return fmt.Errorf("encode the key: %w", err)
 			}
-			w, err := host.OpenFileWriter(host.Options{})
+			w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
 			if err != nil {
 				return fmt.Errorf("make a key: %w", err)
 			}

@@ -131,6 +131,7 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 		return out
 	}
 	out.Tasks = g.Len()
+	out.Notes = append(out.Notes, linksMet(facts, d.Node.FollowLinks)...)
 	if was := notLive(g.Order(), facts); was != "" {
 		out.Notes = append(out.Notes, was)
 	}

@@ -32,7 +32,10 @@ type ending struct {
 // step with the set, only what changed is looked at.
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
-	inStep := c.inStep()
+	if out.desired.held == nil {
+		b.Head.FollowLinks = strings.Join(out.desired.Node.FollowLinks, "\n")
+	}
+	inStep := c.inStep() && b.Head.FollowLinks == c.led.Head().FollowLinks
 	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.has(b.Head.Network) == b.Head.Network {
 		return nil
 	}

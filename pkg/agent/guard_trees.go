@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,7 +21,7 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 			if it.Key.Kind() != tasks.KindFile {
 				continue
 			}
-			if keys, err = walk(v, it.Key.Name(), keys); err != nil {
+			if keys, err = walk(v, v.Plain(), it.Key.Name(), keys); err != nil {
 				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
 			}
 		}
@@ -29,9 +30,9 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 }
 
 // walk adds what is below a directory, a directory before what is in it. What is mounted there is nobody's file: a cgroup2 of Calico's or
-// Cilium's has some that cannot be read.
-func walk(v host.View, dir string, keys []graph.Key) ([]graph.Key, error) {
-	info, err := v.Lstat(dir)
+// Cilium's has some that cannot be read. What is no directory any more when it is listed has nothing below it.
+func walk(v host.View, at host.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
+	info, err := at.Lstat(dir)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Directory {
 		return keys, nil
 	}
@@ -44,13 +45,16 @@ func walk(v host.View, dir string, keys []graph.Key) ([]graph.Key, error) {
 	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
 		return nil, err
 	}
-	names, err := v.ReadDir(dir)
+	names, err := at.ReadDir(dir)
+	if link := (*host.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return keys, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
 		file := path.Join(dir, name)
-		if keys, err = walk(v, file, append(keys, tasks.FileKey(file))); err != nil {
+		if keys, err = walk(v, at, file, append(keys, tasks.FileKey(file))); err != nil {
 			return nil, err
 		}
 	}

@@ -110,6 +110,9 @@ func installed(rep graph.Report[tasks.Task], ch *changes, state report.State, no
 // tasks are what an installation is made of on this host.
 func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
 	facts := v.Facts()
+	for _, text := range linksMet(facts, nil) {
+		notes = append(notes, report.Note{Level: "warning", Text: text})
+	}
 	switch {
 	case facts.Init != "systemd":
 		return nil, nil, errors.New("install: no systemd here: the agent is a service of systemd; use `agent --once` from whatever starts services on this host, or name an image with --root")

@@ -149,7 +149,7 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 		return nil, nil, err
 	}
 	opt := p.Host
-	opt.Stamps = led
+	opt.Stamps, opt.FollowLinks = led, led.Head().Followed()
 	view, err := host.OpenView(ctx, opt)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the host: %w", err)
@@ -226,7 +226,7 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, err
 	}
 	opt := p.Host
-	opt.Stamps, opt.Log = led, p.Log
+	opt.Stamps, opt.Log, opt.FollowLinks = led, p.Log, led.Head().Followed()
 	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)

@@ -50,6 +50,9 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if err != nil {
 		return nil, err
 	}
+	if l, ok := v.(interface{ Follow([]string) }); ok && d.held == nil {
+		l.Follow(d.Node.FollowLinks)
+	}
 	askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
 	d.had = led.Head().Network
@@ -74,6 +77,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 			return nil, err
 		}
 	}
+	r.notes = append(r.notes, linksOnTheWay(v, r.graph)...)
 	if r.sw == nil || r.sw.held == nil {
 		if err := r.plan(ctx, p, v); err != nil {
 			return nil, err

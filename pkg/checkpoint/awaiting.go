@@ -157,20 +157,26 @@ func (c *Checkpoint) awaiting() *Awaiting {
 // smallPrefix begins the names of small contents in AwaitingDir.
 const smallPrefix = "content-"
 
+// awaitingFileOf is where the content of a path lies.
+func awaitingFileOf(prefix, name string) string {
+	return path.Join(AwaitingDir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(name))))
+}
+
+// awaitingLarge is where that of a large one does: another name of the file.
+func awaitingLarge(name string) string { return awaitingFileOf("file-", name) }
+
 // add keeps a file as it is, which the journal has too: a small one from there, a large one by
 // another name.
 func (a *Awaiting) add(ctx context.Context, h *host.Host, b *host.Batch, f File) error {
 	if f.Type == host.Regular {
-		content, prefix := f.Content, smallPrefix
-		if f.Kept != "" {
-			prefix = "file-"
-		}
-		f.Content, f.Kept = nil, path.Join(AwaitingDir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(f.Path))))
+		content, kept := f.Content, f.Kept
+		f.Content, f.Kept = nil, awaitingLarge(f.Path)
 		var err error
-		if prefix == smallPrefix {
+		if kept == "" {
+			f.Kept = awaitingFileOf(smallPrefix, f.Path)
 			err = b.Put(f.Kept, content, private)
 		} else {
-			err = h.Keep(ctx, f.Path, f.Kept)
+			_, err = h.Keep(ctx, kept, f.Kept, f.Path)
 		}
 		if err != nil {
 			return err

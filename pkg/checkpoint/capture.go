@@ -19,6 +19,7 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 	if len(change.Keys) > maxKeys {
 		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
 	}
+	j.Links = h.Followed()
 	sysctls := confKeys(h)
 	for _, key := range change.Keys {
 		j.programs = j.programs || tasks.RunsPrograms(change.Tasks[key], key)
@@ -83,7 +84,7 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	if slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
-	info, err := h.Lstat(name)
+	was, err := h.Capture(name, maxContents-j.contents, awaitingLarge(name))
 	if errors.Is(err, host.ErrNotExist) {
 		j.Files = append(j.Files, File{Path: name})
 		return nil
@@ -91,20 +92,14 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	if err != nil {
 		return err
 	}
-	f := File{Path: name, Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID}
-	switch {
-	case info.Type == host.Symlink:
-		f.Target, err = h.Readlink(name)
-	case info.Type == host.Regular && j.contents+info.Size <= maxContents:
-		f.Content, err = h.ReadFile(name)
-	}
-	if j.contents+max(info.Size, int64(len(f.Content))) > maxContents && info.Type == host.Regular { // also one that grew meanwhile
+	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content, Target: was.Target}
+	if was.Type == host.Regular && j.contents+was.Size > maxContents {
 		f.Content, f.Kept = nil, path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
 		j.Kept = append(j.Kept, f.Kept)
 	}
 	j.contents += int64(len(f.Content))
 	j.Files = append(j.Files, f)
-	return err
+	return nil
 }
 
 // The bounds of what an undo holds. What is above is refused before anything is changed, or, of contents, kept as files.
@@ -128,13 +123,16 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 	if err := j.affordable(h); err != nil {
 		return err
 	}
-	for _, f := range j.Files {
+	for i := range j.Files {
+		f := &j.Files[i]
 		if f.Kept == "" {
 			continue
 		}
-		if err := h.Keep(ctx, f.Path, f.Kept); err != nil {
+		was, err := h.Keep(ctx, f.Path, f.Kept, awaitingLarge(f.Path))
+		if err != nil {
 			return err
 		}
+		f.Mode, f.UID, f.GID = was.Mode, was.UID, was.GID
 	}
 	return nil
 }
@@ -150,7 +148,7 @@ func (j *Journal) affordable(h *host.Host) error {
 		if f.Kept == "" {
 			continue
 		}
-		info, err := h.Lstat(f.Path)
+		info, err := h.Plain().Lstat(f.Path)
 		if err != nil {
 			return err
 		}

@@ -187,6 +187,9 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 	files, err := a.originals(h)
 	j := Journal{Boot: a.Boot, Files: files, Units: a.Units}
 	err = errors.Join(err, j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, true))
+	for _, text := range j.left {
+		log.Warn("it is not brought back", zap.String("why", text))
+	}
 	if err == nil {
 		err = books.Forget(ctx, h, a.Keys, a.found(h, Restored))
 	}

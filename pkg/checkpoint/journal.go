@@ -29,6 +29,8 @@ type Journal struct {
 	// Inbound are the peers that reached a port before, by the port: "tcp4:22".
 	Inbound map[string][]string `json:"inbound,omitempty"`
 
+	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
+	Links   []string       `json:"links,omitempty"`
 	Files   []File         `json:"files"`
 	Sysctls []Sysctl       `json:"sysctls"`
 	Net     *host.NetState `json:"net,omitempty"`

@@ -1,11 +1,13 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -15,10 +17,12 @@ import (
 // error; it may be killed and called again at any point. After a reboot
 // only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+	h.Follow(j.Links)
 	booted := j.Boot != bootID(h)
 	around := j.around()
+	j.left = nil
 	errs := []error{j.restoreFiles(ctx, h), j.restoreOwn(ctx, h, booted), j.restoreUnits(ctx, h, booted)}
-	j.left = around.restoreUnits(ctx, h, j.Units, booted)
+	j.left = append(j.left, around.restoreUnits(ctx, h, j.Units, booted)...)
 	if booted {
 		return errors.Join(errs...)
 	}
@@ -83,47 +87,77 @@ func again(ctx context.Context, f func() error) (err error) {
 }
 
 // restoreFiles puts what was there back in one batch, and removes what was
-// not, in reverse order: a directory after what is in it.
+// not, in reverse order: a directory after what is in it. What somebody has put into the way is left as it is, and
+// said: to try again would hold the node up for as long as they like.
 func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 	var errs []error
+	note := func(name string, err error) {
+		var link *host.LinkError
+		var other *host.InTheWayError
+		switch {
+		case err == nil:
+		case errors.As(err, &link): // with all that is below it
+			if !slices.Contains(j.left, link.Error()) {
+				j.left = append(j.left, link.Error())
+			}
+		case errors.As(err, &other):
+			j.left = append(j.left, other.Error())
+		default:
+			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
+		}
+	}
 	h.ClearLeftovers(j.directories()) // of an undo that was killed with all of its files in place, too
 	b := h.Batch()
 	defer b.Discard()
 	for _, f := range j.Files {
-		spec := host.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
-		var err error
-		switch {
-		case f.Kept != "":
-			if err = h.Keep(ctx, f.Kept, f.Path); err == nil {
-				err = h.SetMeta(f.Path, spec)
-			}
-		case f.Type == host.Regular && f.same(h):
-			err = h.SetMeta(f.Path, spec)
-		case f.Type == host.Regular:
-			err = b.Put(f.Path, f.Content, spec)
-		case f.Type == host.Directory:
-			err = h.Mkdir(f.Path, f.Mode, f.UID, f.GID)
-		case f.Type == host.Symlink:
-			if info, e := h.Lstat(f.Path); e == nil && info.Type == host.Regular {
-				err = h.Remove(f.Path)
-			}
-			err = errors.Join(err, h.Symlink(f.Path, f.Target))
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("bring %s back: %w", f.Path, err))
-		}
+		note(f.Path, f.restore(ctx, h, b))
 	}
 	errs = append(errs, b.Commit(ctx))
+	at := h.Plain()
 	for _, f := range slices.Backward(j.Files) {
 		if f.Type != "" {
 			continue
 		}
-		if info, err := h.Lstat(f.Path); err != nil || info.Type == host.Directory && holds(h, f.Path) {
+		info, err := at.Lstat(f.Path)
+		if absent(err) || err == nil && info.Type == host.Directory && holds(at, f.Path) {
 			continue // somebody uses the directory by now
 		}
-		errs = append(errs, h.Remove(f.Path))
+		if err == nil {
+			err = h.Remove(f.Path)
+		}
+		note(f.Path, err)
 	}
 	return errors.Join(append(errs, h.SyncDirs(j.directories()...))...)
+}
+
+// restore brings a path back that was there, a regular file with the batch.
+func (f File) restore(ctx context.Context, h *host.Host, b *host.Batch) error {
+	spec := host.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
+	switch f.Type {
+	case host.Regular:
+		if f.Kept != "" {
+			return h.BringBack(ctx, f.Kept, f.Path, spec)
+		}
+		if now, err := h.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == host.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
+			return h.SetMeta(f.Path, now.FileInfo, spec)
+		}
+		return b.Put(f.Path, f.Content, spec)
+	case host.Directory:
+		return h.Mkdir(f.Path, f.Mode, f.UID, f.GID)
+	case host.Symlink:
+		if info, err := h.Plain().Lstat(f.Path); err == nil && info.Type == host.Regular {
+			if err := h.Remove(f.Path); err != nil {
+				return err
+			}
+		}
+		return h.Symlink(f.Path, f.Target)
+	}
+	return nil
+}
+
+// absent says that nothing can be at a path.
+func absent(err error) bool {
+	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // directories are those that the files are in.
@@ -134,17 +168,8 @@ func (j *Journal) directories() (dirs []string) {
 	return dirs
 }
 
-func (f File) same(h *host.Host) bool {
-	info, err := h.Lstat(f.Path)
-	if err != nil || info.Type != host.Regular || info.Size != int64(len(f.Content)) {
-		return false
-	}
-	content, err := h.ReadFile(f.Path)
-	return err == nil && string(content) == string(f.Content)
-}
-
-func holds(h *host.Host, dir string) bool {
-	names, err := h.ReadDir(dir)
+func holds(at host.Files, dir string) bool {
+	names, err := at.ReadDir(dir)
 	return err != nil || len(names) > 0
 }
 

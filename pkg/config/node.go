@@ -62,11 +62,14 @@ type Node struct {
 	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without cni-plugins the table of the agent is used
 	Assets []Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that reach only this
-	AssetsMirror string        `json:"assetsMirror,omitempty"`
-	Kubelet      Kubelet       `json:"kubelet"`                // settings of kubelet that concern the network, in kOps' words
-	KubeProxy    *bool         `json:"kubeProxy,omitempty"`    // whether services are kube-proxy's
-	Containerd   Containerd    `json:"containerd"`             // where the runtime is. Its own configuration stays its owner's
-	FileAssets   []FileAsset   `json:"fileAssets,omitempty"`   // files that the node gets, as kOps' fileAssets; lists merge by path
+	AssetsMirror string      `json:"assetsMirror,omitempty"`
+	Kubelet      Kubelet     `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
+	KubeProxy    *bool       `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
+	Containerd   Containerd  `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
+	FileAssets   []FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
+	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths (`/opt/cni`). Besides those that the operating system
+	// ships, no other is followed; the more special document's list takes the place of the other
+	FollowLinks  []string      `json:"followLinks,omitempty"`
 	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
 	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
 	Prune        Prune         `json:"prune"`                  // what becomes of things that no document wants any more

@@ -102,9 +102,24 @@ func (d *decoder) commonSpec(n *Node) []field {
 	if d.doc.dialect.lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
+	fields = append(fields, field{name: "followLinks", set: d.followLinks(n), newer: true})
 	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "drift", set: d.into(func() []field { return d.drift(&n.Drift) })}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
 		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
 	})}, field{name: "update", set: d.into(func() []field { return d.update(&n.Update) })})
+}
+
+// followLinks reads the links of the host that may be followed.
+func (d *decoder) followLinks(n *Node) set {
+	return func(v *value, at string) {
+		n.FollowLinks = nil
+		seen := make(keys)
+		d.list(func(v *value, item string) {
+			var link string
+			if d.absolutePath(&link)(v, item); link != "" && d.unique(seen, link, v.pos, item) {
+				n.FollowLinks = append(n.FollowLinks, link)
+			}
+		})(v, at)
+	}
 }
 
 // kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
@@ -176,7 +191,7 @@ func homeOf(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"

@@ -45,6 +45,7 @@ type Batch struct {
 // stagingDir is a directory that files of a batch go into.
 type stagingDir struct {
 	name string
+	real string // the same without links
 	fd   int
 }
 
@@ -92,12 +93,12 @@ func (b *Batch) dir(name string) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, err := b.h.files.makeDirs(name)
+	fd, real, err := b.h.files.walkInto(name, true)
 	if err != nil {
 		return nil, err
 	}
 	b.h.clearLeftovers(fd, name)
-	d := &stagingDir{name: name, fd: fd}
+	d := &stagingDir{name: name, real: real, fd: fd}
 	b.dirs[name] = d
 	return d, nil
 }

@@ -26,7 +26,7 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	if err != nil {
 		return err
 	}
-	fd, info, err := b.h.files.openRegular(from)
+	fd, info, err := b.h.files.plainly().openRegular(from)
 	if err != nil {
 		return explain("copy", from, err)
 	}
@@ -71,7 +71,7 @@ func (h *Host) Room(dir string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	fd, err := h.files.open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, _, err := h.files.walkInto(dir, false)
 	if err != nil {
 		return 0, explain("look for room in", dir, err)
 	}

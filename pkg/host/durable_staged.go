@@ -94,8 +94,10 @@ func (s *Staged) Close() error {
 	if err := setAttributes(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
 		return fmt.Errorf("set the attributes of %s: %w", s.name, err)
 	}
-	if err := s.setTime(s.temp); err != nil {
-		return explain("set the time of", s.name, err)
+	if s.spec.Mtime != 0 { // the next write would change it again
+		if err := setTime(fd, s.spec.Mtime); err != nil {
+			return explain("set the time of", s.name, err)
+		}
 	}
 	if s.size >= largeFile {
 		startWriting(fd)
@@ -132,15 +134,6 @@ func setMeta(fd int, spec FileSpec) error {
 		return nil
 	}
 	return unix.Fchmod(fd, bitsOf(spec.Mode))
-}
-
-// setTime gives the file the time of change that is wanted. The next write to it would change it again.
-func (s *Staged) setTime(base string) error {
-	if s.spec.Mtime == 0 {
-		return nil
-	}
-	at := unix.NsecToTimespec(s.spec.Mtime)
-	return unix.UtimesNanoAt(s.dir.fd, base, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // rename puts the file in place. With keep, a file that is replaced stays
@@ -198,6 +191,9 @@ func (s *Staged) overwrite() error {
 	}
 	target := os.NewFile(uintptr(fd), s.name)
 	defer target.Close()
+	if err := single(fd, s.name); err != nil {
+		return err
+	}
 	if _, err := io.Copy(target, io.NewSectionReader(s.file, 0, s.size)); err != nil {
 		return fmt.Errorf("copy the content: %w", unwrapPath(err))
 	}
@@ -210,8 +206,10 @@ func (s *Staged) overwrite() error {
 	if err := setAttributes(fd, s.attrs); err != nil {
 		return err
 	}
-	if err := s.setTime(s.base); err != nil {
-		return err
+	if s.spec.Mtime != 0 {
+		if err := setTime(fd, s.spec.Mtime); err != nil {
+			return err
+		}
 	}
 	return fsync(fd)
 }

@@ -36,7 +36,7 @@ func (s *sweeper) first(name string) bool {
 // A directory that is not there has none, and one that cannot be read is its tasks' to report.
 func (h *Host) ClearLeftovers(dirs []string) {
 	for _, name := range dirs {
-		fd, err := h.files.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		fd, _, err := h.files.walkInto(path.Clean(name), false)
 		if err != nil {
 			continue
 		}

@@ -269,8 +269,9 @@ func TestManyCommitsAtATime(t *testing.T) {
 	}
 }
 
-func TestEditFollowsALinkAndKeepsMeta(t *testing.T) {
+func TestEditFollowsALinkThatIsStatedAndKeepsMeta(t *testing.T) {
 	h, root := image(t)
+	h.Follow([]string{"/config.toml"})
 	must(t, os.MkdirAll(root+"/data", 0o755), os.WriteFile(root+"/data/config.toml", nil, 0o640), os.Symlink("/data/config.toml", root+"/config.toml"))
 	var wg sync.WaitGroup
 	for range 20 {
@@ -287,12 +288,21 @@ func TestEditFollowsALinkAndKeepsMeta(t *testing.T) {
 	})
 }
 
+// setMeta is SetMeta of a file as it is now.
+func (h *Host) setMeta(name string, spec FileSpec) error {
+	info, err := h.Lstat(name)
+	if err != nil {
+		return err
+	}
+	return h.SetMeta(name, info, spec)
+}
+
 func TestSymlinkRemoveMkdirSetMeta(t *testing.T) {
 	h, root := image(t)
 	uid, gid := os.Geteuid(), os.Getegid()
 	must(t, h.Symlink("/a/link", "one"), h.Symlink("/a/link", "two"), h.Symlink("/a/link", "two"),
 		h.Mkdir("/a/d", 0o700, uid, gid), h.Mkdir("/a/d", 0o750|os.ModeSetgid, uid, gid),
-		h.WriteFile(context.Background(), "/a/f", []byte("x"), self(0o644)), h.SetMeta("/a/f", self(0o400)))
+		h.WriteFile(context.Background(), "/a/f", []byte("x"), self(0o644)), h.setMeta("/a/f", self(0o400)))
 	sameTree(t, root, map[string]string{"/a": "drwxr-xr-x", "/a/link": "Lrwxrwxrwx two", "/a/d": "dgrwxr-x---", "/a/f": "-r-------- x"})
 	must(t, h.Remove("/a/f/x"), h.Remove("/a/link"), h.Remove("/a/f"), h.Remove("/a/f"), h.Remove("/none/x"))
 	if err := h.Remove("/"); err == nil {
@@ -309,7 +319,7 @@ func TestOwnerIsSetBeforeTheRename(t *testing.T) {
 	needs.Root(t)
 	h, root := image(t)
 	must(t, h.WriteFile(context.Background(), "/f", nil, FileSpec{Mode: 0o640 | os.ModeSetgid, UID: 12, GID: 34}))
-	must(t, h.SetMeta("/f", FileSpec{Mode: 0o4755&0o777 | os.ModeSetuid, UID: 56, GID: 78}))
+	must(t, h.setMeta("/f", FileSpec{Mode: 0o4755&0o777 | os.ModeSetuid, UID: 56, GID: 78}))
 	var st unix.Stat_t
 	must(t, unix.Stat(root+"/f", &st))
 	if st.Uid != 56 || st.Gid != 78 || st.Mode&0o7777 != 0o4755 {

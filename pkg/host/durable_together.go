@@ -52,7 +52,7 @@ func (b *Batch) announce() error {
 	}
 	in := intent{Version: intentVersion}
 	for _, s := range b.all {
-		in.Files = append(in.Files, intentFile{s.name, s.temp, s.sum, s.size, s.spec.Mode, s.spec.UID, s.spec.GID})
+		in.Files = append(in.Files, intentFile{path.Join(s.dir.real, s.base), s.temp, s.sum, s.size, s.spec.Mode, s.spec.UID, s.spec.GID})
 	}
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -160,7 +160,7 @@ func (b *Batch) resume(f intentFile) error {
 	case nil:
 		s.file = os.NewFile(uintptr(fd), f.Path)
 		s.state = swapped // what is staged is the old file
-		if f.at(b.h, path.Join(dir.name, f.Staged)) && !f.at(b.h, f.Path) {
+		if f.at(b.h.Plain(), path.Join(dir.name, f.Staged)) && !f.at(b.h.Plain(), f.Path) {
 			s.state = beside
 		}
 	case unix.ELOOP: // a symlink was replaced
@@ -180,11 +180,11 @@ func (b *Batch) reopen(name string) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, err := b.h.files.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, real, err := b.h.files.walkInto(name, false)
 	if err != nil {
 		return nil, err
 	}
-	d := &stagingDir{name: name, fd: fd}
+	d := &stagingDir{name: name, real: real, fd: fd}
 	b.dirs[name] = d
 	return d, nil
 }

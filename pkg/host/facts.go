@@ -37,6 +37,8 @@ type Facts struct {
 	UdevRules []string `json:"udevRules,omitempty"`
 	// GuestAliases is what the node's owner tells Google's guest agent of alias addresses (ip_aliases).
 	GuestAliases *Setting `json:"guestAliases,omitempty"`
+	// SymbolicLinks are those on the way to the directories that networks have files in, and that are not followed.
+	SymbolicLinks []LinkError `json:"symbolicLinks,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
 	// Problems lists what is there and could not be read, each with its reason.

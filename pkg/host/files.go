@@ -17,6 +17,7 @@ type files struct {
 	opt    Options
 	root   int  // the root directory, O_PATH; not used for the running host
 	image  bool // the root is not "/": paths are resolved inside of it
+	plain  bool // see [Files.Plain]
 	noOpen bool // the kernel has no openat2
 	owners owners
 
@@ -63,7 +64,7 @@ func (f *files) stat(name string, follow int) (FileInfo, error) {
 	if err != nil {
 		return FileInfo{}, err
 	}
-	if !f.image {
+	if !f.image && !f.plain {
 		at := 0
 		if follow != 0 {
 			at = unix.AT_SYMLINK_NOFOLLOW

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -71,11 +72,14 @@ func (h *Host) SetAttributes(name string, attrs map[string][]byte) error {
 	if err != nil || len(attrs) == 0 {
 		return err
 	}
-	fd, err := h.files.openItself(name)
+	fd, err := h.files.plainly().openItself(name)
 	if err != nil {
 		return explain("set the attributes of", name, err)
 	}
 	defer unix.Close(fd)
+	if info, err := statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type == Regular && info.Links > 1 {
+		return explain("set the attributes of", name, cmp.Or(err, error(&NamesError{Path: name, Names: info.Links})))
+	}
 	if err := setAttributes(fd, attrs); err != nil {
 		return fmt.Errorf("set the attributes of %s: %w", name, err)
 	}

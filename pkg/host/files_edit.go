@@ -44,15 +44,20 @@ func (h *Host) EditFileAt(ctx context.Context, name string, edit func(old []byte
 }
 
 func (h *Host) editOnce(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) error {
-	name, err := h.resolve(name)
+	name, err := clean("edit", name)
+	if err != nil {
+		return err
+	}
+	at, err := h.files.behind(name)
+	if err != nil {
+		return explain("edit", name, err)
+	}
+	name = at
+	info, err := h.Plain().Lstat(name)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
-	info, err := h.Lstat(name)
-	if err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	old, err := h.ReadFile(name)
+	old, err := h.Plain().ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
@@ -112,6 +117,9 @@ func (s *Staged) unread(base string) error {
 	}
 	f := os.NewFile(uintptr(fd), s.name)
 	defer f.Close()
+	if err := single(fd, s.name); err != nil {
+		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
+	}
 	// A lease for reading is only given where nobody has the file open for writing (fcntl(2)). It ends with the file.
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err == unix.EAGAIN {
 		return ErrWrittenMeanwhile

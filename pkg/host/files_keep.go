@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,29 +14,63 @@ import (
 
 // Keep makes to the same file as from, durably, also where whoever wrote it has not synced it: another name of it, so that it costs no room and keeps all that it is, or a copy with its owner and mode
 // where it lies on another file system (in a unit of systemd's that is each path of ReadWritePaths). Directories of to are made. It may be done again.
+// What is kept is returned. A file that has a name besides from, to and ours is a [NamesError].
 //
 // Another name shares what is written to the file in place. That is done to files that something is mounted on only, which have no other name.
-func (h *Host) Keep(ctx context.Context, from, to string) error {
-	from, err := clean("keep", from)
-	if err != nil {
-		return err
+func (h *Host) Keep(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
+	return h.keep(ctx, from, to, func(info FileInfo, fd int) error {
+		return h.files.only(from, info, append(ours, to))
+	})
+}
+
+// BringBack makes to the file again that was kept, with owner and mode.
+func (h *Host) BringBack(ctx context.Context, kept, to string, spec FileSpec) error {
+	_, err := h.keep(ctx, kept, to, func(_ FileInfo, fd int) error { return setMeta(fd, spec) })
+	return err
+}
+
+// only says that a file has no name besides its own and those of ours that are names of it.
+func (f *files) only(name string, info FileInfo, ours []string) error {
+	names := info.Links
+	for _, name := range ours {
+		if at, err := f.Lstat(name); err == nil && at.Inode == info.Inode && at.Dev == info.Dev {
+			names--
+		}
+	}
+	if names > 1 {
+		return &NamesError{Path: name, Names: names}
+	}
+	return nil
+}
+
+// keep is Keep; ready is called with the file.
+func (h *Host) keep(ctx context.Context, from, to string, ready func(info FileInfo, fd int) error) (info FileInfo, err error) {
+	if from, err = clean("keep", from); err != nil {
+		return info, err
 	}
 	if to, err = clean("keep", to); err != nil {
-		return err
+		return info, err
 	}
-	source, err := h.files.open(from, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	there, base, err := h.files.walkTo(from)
 	if err != nil {
-		return explain("keep", from, err)
+		return info, explain("keep", from, err)
 	}
-	data := os.NewFile(uintptr(source), from)
+	defer unix.Close(there)
+	fd, info, err := openRegularAt(there, base)
+	if err != nil {
+		return info, explain("keep", from, err)
+	}
+	data := os.NewFile(uintptr(fd), from)
 	defer data.Close() // only read from
-	info, err := statx(source, "", unix.AT_EMPTY_PATH)
-	if err != nil {
-		return explain("keep", from, err)
+	if err := ready(info, fd); err != nil {
+		return info, explain("keep", from, err)
 	}
-	err = h.linkFile(from, to, info, source)
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil {
+		return info, explain("keep", from, err)
+	}
+	err = h.linkFile(there, from, to, info, fd)
 	if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
-		return err
+		return info, err
 	}
 	b := h.Batch()
 	defer b.Discard()
@@ -50,19 +85,14 @@ func (h *Host) Keep(ctx context.Context, from, to string) error {
 		err = b.Commit(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("keep %s as %s: %w", from, to, err)
+		return info, fmt.Errorf("keep %s as %s: %w", from, to, err)
 	}
-	return nil
+	return info, nil
 }
 
-// linkFile gives a file another name, in place of what has it. The file is open as fd.
-func (h *Host) linkFile(from, to string, of FileInfo, fd int) error {
-	there, base, err := h.files.parent(from)
-	if err != nil {
-		return explain("keep", from, err)
-	}
-	defer unix.Close(there)
-	dir, err := h.files.makeDirs(path.Dir(to))
+// linkFile gives a file another name, in place of what has it. The file is open as fd, and was found in the directory there.
+func (h *Host) linkFile(there int, from, to string, of FileInfo, fd int) error {
+	dir, _, err := h.files.walkInto(path.Dir(to), true)
 	if err != nil {
 		return explain("keep", to, err)
 	}
@@ -71,8 +101,11 @@ func (h *Host) linkFile(from, to string, of FileInfo, fd int) error {
 	// Where it is the same file already a rename would do nothing, and leave the other name.
 	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode || now.Dev != of.Dev {
 		temp := stagedName()
-		if err := unix.Linkat(there, base, dir, temp, 0); err != nil {
+		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return explain("keep", from, err)
+		}
+		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || got.Inode != of.Inode || got.Dev != of.Dev {
+			return errors.Join(explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
@@ -83,4 +116,74 @@ func (h *Host) linkFile(from, to string, of FileInfo, fd int) error {
 		return err
 	}
 	return syncAll([]syncItem{{fd: dir, name: path.Dir(to)}})
+}
+
+// openRegularAt opens a regular file in a directory that is held, for reading.
+func openRegularAt(dir int, base string) (int, FileInfo, error) {
+	info, err := statx(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || info.Type != Regular { // a device is not even opened
+		return -1, info, cmp.Or(err, errors.New("not a regular file"))
+	}
+	fd, err := quietly(func(more int) (int, error) {
+		return openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|more, 0)
+	})
+	if err != nil {
+		return -1, info, err
+	}
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type != Regular {
+		unix.Close(fd)
+		return -1, info, cmp.Or(err, ErrChanged)
+	}
+	return fd, info, nil
+}
+
+// Captured is a path as it is.
+type Captured struct {
+	FileInfo
+	Content []byte // of a regular file, if it is not larger than was asked for
+	Target  string // of a symlink
+}
+
+// Capture takes down how a path is, reached through no link, all of it of one file. Of a regular file that has a name besides its own
+// and ours it is a [NamesError]. [ErrNotExist] if absent.
+func (l *Live) Capture(name string, most int64, ours ...string) (c Captured, err error) {
+	if name, err = clean("take down", name); err != nil {
+		return c, err
+	}
+	dir, base, err := l.files.walkTo(name)
+	if err != nil {
+		return c, explain("take down", name, err)
+	}
+	defer unix.Close(dir)
+	if c.FileInfo, err = statx(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return c, explain("take down", name, err)
+	}
+	switch c.Type {
+	case Symlink:
+		c.Target, err = readlinkat(dir, base)
+	case Regular:
+		err = l.files.capture(dir, base, name, most, ours, &c)
+	case Directory, Other:
+	}
+	return c, explain("take down", name, err)
+}
+
+func (f *files) capture(dir int, base, name string, most int64, ours []string, c *Captured) error {
+	fd, info, err := openRegularAt(dir, base)
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer file.Close() // only read from
+	c.FileInfo = info
+	if err := f.only(name, info, ours); err != nil || info.Size > most {
+		return err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if int64(len(content)) > most { // it grew
+		c.Size = int64(len(content))
+		return nil
+	}
+	c.Content = content
+	return unwrapPath(err)
 }

@@ -19,19 +19,22 @@ func TestKeep(t *testing.T) {
 	was, err := h.Lstat("/bin/program")
 	must(t, err)
 	for _, at := range []string{"/var/kept", "/elsewhere/kept"} {
-		must(t, h.Keep(ctx, "/bin/program", at), h.Keep(ctx, "/bin/program", at)) // twice is once
+		for range 2 { // twice is once
+			_, err := h.Keep(ctx, "/bin/program", at, "/var/kept")
+			must(t, err)
+		}
 	}
 	must(t, h.WriteFile(ctx, "/bin/program", []byte("new"), self(0o700)))
-	must(t, h.Keep(ctx, "/var/kept", "/bin/program"))
+	must(t, h.BringBack(ctx, "/var/kept", "/bin/program", self(0o751)))
 	if now, err := h.Lstat("/bin/program"); err != nil || now.Inode != was.Inode || now.Mtime != was.Mtime || now.Mode != was.Mode {
 		t.Errorf("brought back: %+v, %v, was %+v", now, err, was)
 	}
-	must(t, h.Remove("/bin/program"), h.Keep(ctx, "/elsewhere/kept", "/bin/program"))
+	must(t, h.Remove("/bin/program"), h.BringBack(ctx, "/elsewhere/kept", "/bin/program", self(0o751)))
 	sameTree(t, root, map[string]string{
 		"/bin": "drwxr-xr-x", "/bin/program": "-rwxr-x--x old", "/var": "drwxr-xr-x", "/var/kept": "-rwxr-x--x old",
 		"/elsewhere": "dtrwxrwxrwx", "/elsewhere/kept": "-rwxr-x--x old",
 	})
-	if err := h.Keep(ctx, "/absent", "/var/other"); err == nil {
+	if _, err := h.Keep(ctx, "/absent", "/var/other"); err == nil {
 		t.Error("what is absent is kept")
 	}
 }

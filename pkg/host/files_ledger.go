@@ -18,7 +18,7 @@ func (h *Host) AppendFile(name string, data []byte, mode fs.FileMode) (err error
 	if err != nil {
 		return err
 	}
-	dir, err := h.files.makeDirs(path.Dir(name))
+	dir, _, err := h.files.walkInto(path.Dir(name), true)
 	if err != nil {
 		return explain("append to", name, err)
 	}
@@ -28,6 +28,9 @@ func (h *Host) AppendFile(name string, data []byte, mode fs.FileMode) (err error
 		return explain("append to", name, err)
 	}
 	defer func() { err = errors.Join(err, unix.Close(fd)) }()
+	if err := single(fd, name); err != nil {
+		return explain("append to", name, err)
+	}
 	for len(data) > 0 {
 		n, err := unix.Write(fd, data)
 		if err == unix.EINTR {
@@ -48,14 +51,31 @@ func (h *Host) SetMtime(name string, mtime int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := h.files.parent(name)
+	dir, base, err := h.files.walkTo(name)
 	if err != nil {
 		return explain("set the time of", name, err)
 	}
 	defer unix.Close(dir)
-	at := unix.NsecToTimespec(mtime)
-	if err := unix.UtimesNanoAt(dir, base, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	fd, err := openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return explain("set the time of", name, err)
+	}
+	defer unix.Close(fd)
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	if err == nil && info.Type == Regular && info.Links > 1 {
+		err = &NamesError{Path: name, Names: info.Links}
+	}
+	if err == nil {
+		err = setTime(fd, mtime)
+	}
+	if err != nil {
 		return fmt.Errorf("set the time of %s: %w", name, err)
 	}
 	return nil
+}
+
+// setTime gives what is open, a symlink too, its time of change.
+func setTime(fd int, mtime int64) error {
+	at := unix.NsecToTimespec(mtime)
+	return unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), []unix.Timespec{at, at}, 0)
 }

@@ -112,6 +112,8 @@ func (f *files) openRegular(name string) (int, FileInfo, error) {
 		err = unix.EISDIR
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
+	case f.plain && info.Links > 1:
+		err = &NamesError{Path: name, Names: info.Links}
 	default:
 		return fd, info, nil
 	}

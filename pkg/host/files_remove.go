@@ -1,11 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +37,7 @@ func (h *Host) SyncDirs(names ...string) error {
 		if err != nil {
 			return err
 		}
-		dir, err := h.files.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		dir, _, err := h.files.walkInto(name, false)
 		switch {
 		case err == unix.ENOENT || err == unix.ENOTDIR:
 		case err != nil:
@@ -47,32 +51,118 @@ func (h *Host) SyncDirs(names ...string) error {
 
 // RemoveTree removes a path with all that is below it, deepest first, and the paths in last after all others beside them; absence is
 // success. It follows no link, and where a file system is mounted on the way it is an error, with the rest still there. It may be retried.
+//
+// Each directory is held while it is emptied: what somebody puts in its place meanwhile is not looked into.
 func (h *Host) RemoveTree(ctx context.Context, name string, last ...string) error {
-	if err := context.Cause(ctx); err != nil {
+	name, err := clean("remove", name)
+	if err != nil {
 		return err
 	}
-	info, err := h.Lstat(name)
+	if name == "/" {
+		return explain("remove", name, unix.EBUSY)
+	}
+	dir, base, err := h.files.walkTo(name)
 	if errors.Is(err, ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	if err != nil {
+		return explain("remove", name, err)
+	}
+	defer unix.Close(dir)
+	return h.removeAt(ctx, dir, base, name, last)
+}
+
+// removeAt is RemoveTree of a name in a directory that is held; name is its path.
+func (h *Host) removeAt(ctx context.Context, dir int, base, name string, last []string) error {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if info.Type == Directory {
-		if fstype, err := h.Mounted(name); err == nil {
-			return fmt.Errorf("remove %s: a file system (%s) is mounted there: unmount it first", name, fstype)
-		}
-		names, err := h.ReadDir(name)
-		if err != nil {
+	if len(name) >= unix.PathMax { // so that a tree does not take all descriptors
+		return explain("remove", name, unix.ENAMETOOLONG)
+	}
+	err := again(func() error { return unix.Unlinkat(dir, base, 0) })
+	switch {
+	case err == unix.ENOENT:
+		return nil
+	case err == nil:
+		h.wrote("removed", name)
+		return nil
+	case err != unix.EISDIR:
+		return explain("remove", name, err)
+	}
+	fd, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	switch {
+	case err == unix.ENOENT:
+		return nil
+	case err == unix.ENOTDIR || err == unix.ELOOP:
+		return explain("remove", name, ErrChanged)
+	case err != nil:
+		return explain("remove", name, err)
+	}
+	here := os.NewFile(uintptr(fd), name)
+	defer here.Close() // only read from
+	if same, err := sameMount(dir, fd); err != nil || !same {
+		return explain("remove", name, cmp.Or(err, errMounted))
+	}
+	names, err := here.Readdirnames(-1)
+	if err != nil {
+		return explain("remove", name, unwrapPath(err))
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(order(slices.Contains(last, path.Join(name, a)), slices.Contains(last, path.Join(name, b))), strings.Compare(a, b))
+	})
+	for _, below := range names {
+		if err := h.removeAt(ctx, fd, below, path.Join(name, below), last); err != nil {
 			return err
 		}
-		late := func(base string) bool { return slices.Contains(last, path.Join(name, base)) }
-		names = append(slices.DeleteFunc(slices.Clone(names), late), slices.DeleteFunc(names, func(base string) bool { return !late(base) })...)
-		for _, below := range names {
-			if err := h.RemoveTree(ctx, path.Join(name, below), last...); err != nil {
-				return err
-			}
+	}
+	if err := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT {
+		return explain("remove", name, err)
+	}
+	h.wrote("removed", name)
+	return nil
+}
+
+// order puts what is true after what is not.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+var errMounted = errors.New("a file system is mounted there: unmount it first (findmnt)")
+
+// sameMount says that two open directories are of one mount.
+func sameMount(a, b int) (bool, error) {
+	first, err := mountOf(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := mountOf(b)
+	return first == second, err
+}
+
+// mountOf is the number of the mount that an open file is on. statx(2) tells it since Linux 5.8.
+func mountOf(fd int) (uint64, error) {
+	var st unix.Statx_t
+	err := again(func() error {
+		return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	})
+	if err != nil || st.Mask&unix.STATX_MNT_ID != 0 {
+		return st.Mnt_id, err
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd)) // proc_pid_fdinfo(5)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if id, ok := strings.CutPrefix(line, "mnt_id:"); ok {
+			return strconv.ParseUint(strings.TrimSpace(id), 10, 64)
 		}
 	}
-	return h.Remove(name)
+	return 0, errors.New("the kernel does not say which mount it is on")
 }

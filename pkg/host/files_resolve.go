@@ -22,6 +22,7 @@ func clean(op, name string) (string, error) {
 // open opens a cleaned path. Symlinks are followed inside the root only: an
 // absolute one in an image means below the image's root, as it will when the
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
+// Of a plain view none are followed: see [Files.Plain].
 func (f *files) open(name string, flags int, mode uint32) (int, error) {
 	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
 		return quietly(func(more int) (int, error) { return f.openIn(name, flags|more, mode) })
@@ -33,6 +34,10 @@ func (f *files) openIn(name string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC
 	fd := -1
 	var err error
+	if f.plain {
+		fd, _, err = f.walk(name, flags, mode)
+		return fd, err
+	}
 	if !f.image {
 		err = again(func() error { fd, err = unix.Open(name, flags, mode); return err })
 		return fd, err
@@ -45,7 +50,8 @@ func (f *files) openIn(name string, flags int, mode uint32) (int, error) {
 			return fd, err
 		}
 	}
-	return f.walk(name, flags, mode)
+	fd, _, err = f.walk(name, flags, mode)
+	return fd, err
 }
 
 // parent opens the directory that a cleaned path is in.
@@ -56,59 +62,6 @@ func (f *files) parent(name string) (dir int, base string, err error) {
 
 // maxLinks is how many symlinks one path may have, as in the kernel.
 const maxLinks = 40
-
-// walk does what openat2 with RESOLVE_IN_ROOT does, one element at a time. It
-// holds every directory that it is below, so that ".." needs no look at the disk
-// and a directory that is moved meanwhile cannot lead out.
-func (f *files) walk(name string, flags int, mode uint32) (int, error) {
-	var held []int
-	defer func() {
-		for _, fd := range held {
-			unix.Close(fd)
-		}
-	}()
-	at := func() int {
-		if len(held) == 0 {
-			return f.root
-		}
-		return held[len(held)-1]
-	}
-	up := func(n int) {
-		for ; n > 0 && len(held) > 0; n-- {
-			unix.Close(at())
-			held = held[:len(held)-1]
-		}
-	}
-	todo := elements(name)
-	for links := 0; len(todo) > 0; {
-		e := todo[0]
-		todo = todo[1:]
-		if e == ".." {
-			up(1)
-			continue
-		}
-		last := len(todo) == 0
-		if target, err := readlinkat(at(), e); err == nil && (!last || flags&unix.O_NOFOLLOW == 0) {
-			if links++; links > maxLinks {
-				return -1, unix.ELOOP
-			}
-			if path.IsAbs(target) {
-				up(len(held))
-			}
-			todo = append(elements(target), todo...)
-			continue
-		}
-		if last {
-			return unix.Openat(at(), e, flags|unix.O_NOFOLLOW, mode)
-		}
-		fd, err := unix.Openat(at(), e, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return -1, err
-		}
-		held = append(held, fd)
-	}
-	return unix.Openat(at(), ".", flags, mode)
-}
 
 func elements(name string) []string {
 	all := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })

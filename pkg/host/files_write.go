@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -34,36 +33,25 @@ func (h *Host) WriteFileWith(ctx context.Context, name string, content []byte, s
 	return b.Commit(ctx)
 }
 
-// resolve follows the symlinks that a path itself is, so that a link is not
+// behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
-func (f *files) resolve(name string) (string, error) {
-	for range maxLinks {
-		info, err := f.Lstat(name)
-		if err != nil || info.Type != Symlink {
-			return name, err
-		}
-		target, err := f.Readlink(name)
-		if err != nil {
-			return name, err
-		}
-		if !path.IsAbs(target) {
-			target = path.Join(path.Dir(name), target)
-		}
-		name = path.Clean(target)
+func (f *files) behind(name string) (string, error) {
+	fd, real, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
 	}
-	return name, explain("resolve", name, unix.ELOOP)
+	return real, unix.Close(fd)
 }
 
 // Mkdir makes a directory with its mode and owner, or gives them to the one that is
-// there. Missing parents are made with mode 0755. A symlink to a directory counts as
-// the directory. It is not synced by itself: a directory that a power cut undoes is made
+// there. Missing parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes is made
 // again, and what is written into it syncs it.
 func (h *Host) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	name, err := clean("make directory", name)
 	if err != nil {
 		return err
 	}
-	fd, err := h.files.makeDirs(name)
+	fd, _, err := h.files.walkInto(name, true)
 	if err != nil {
 		return explain("make directory", name, err)
 	}
@@ -75,41 +63,6 @@ func (h *Host) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	return nil
 }
 
-// makeDirs opens a directory; what is missing of it is made with mode 0755.
-func (f *files) makeDirs(name string) (int, error) {
-	fd, err := f.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	switch {
-	case err == nil:
-		return fd, nil
-	case errors.Is(err, unix.ENOTDIR):
-		if info, err := f.Lstat(name); err == nil {
-			return -1, &InTheWayError{Path: name, Is: info.Type, Want: Directory}
-		}
-		return -1, err
-	case !errors.Is(err, ErrNotExist) || name == "/":
-		return -1, err
-	}
-	parent, err := f.makeDirs(path.Dir(name))
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(parent)
-	base := path.Base(name)
-	err = unix.Mkdirat(parent, base, 0o755)
-	made := err == nil
-	if err != nil && err != unix.EEXIST {
-		return -1, explain("make directory", name, err)
-	}
-	fd, err = f.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	switch {
-	case errors.Is(err, ErrNotExist):
-		return -1, fmt.Errorf("make directory %s: it is a symlink that leads nowhere: remove it or make its target", name)
-	case err == nil && made:
-		err = unix.Fchmod(fd, 0o755) // whatever the umask
-	}
-	return fd, err
-}
-
 // Symlink puts a symbolic link in place, or replaces one with another target, in
 // one step. Anything else in its place is an [InTheWayError].
 func (h *Host) Symlink(name, target string) error {
@@ -117,7 +70,7 @@ func (h *Host) Symlink(name, target string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := h.files.makeDirs(path.Dir(name))
+	dir, _, err := h.files.walkInto(path.Dir(name), true)
 	if err != nil {
 		return explain("link", name, err)
 	}
@@ -156,7 +109,7 @@ func (h *Host) Remove(name string) error {
 	if name == "/" {
 		return explain("remove", name, unix.EBUSY)
 	}
-	dir, base, err := h.files.parent(name)
+	dir, base, err := h.files.walkTo(name)
 	if errors.Is(err, ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
@@ -177,23 +130,50 @@ func (h *Host) Remove(name string) error {
 	return nil
 }
 
-// SetMeta gives a file or directory its owner and mode, without touching its content. A
-// symlink is not followed; it has no mode of its own and is an error.
-func (h *Host) SetMeta(name string, spec FileSpec) error {
+// SetMeta gives a file or directory its owner and mode, without touching its content. It must still be
+// what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that has other
+// names is a [NamesError].
+func (h *Host) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	name, err := clean("set owner and mode of", name)
 	if err != nil {
 		return err
 	}
-	fd, err := h.files.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	dir, base, err := h.files.walkTo(name)
+	if err != nil {
+		return explain("set owner and mode of", name, err)
+	}
+	defer unix.Close(dir)
+	fd, err := openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return explain("set owner and mode of", name, err)
 	}
 	defer unix.Close(fd)
-	if err := setMeta(fd, spec); err != nil {
+	now, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil && now != was:
+		err = ErrChanged
+	case err == nil && now.Type == Regular && now.Links > 1:
+		err = &NamesError{Path: name, Names: now.Links}
+	case err == nil:
+		err = setMeta(fd, spec)
+	}
+	if err != nil {
 		return explain("set owner and mode of", name, err)
 	}
 	h.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
 	return nil
+}
+
+// single says that an open file is a regular one without another name.
+func single(fd int, name string) error {
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil && info.Type != Regular:
+		err = ErrChanged
+	case err == nil && info.Links > 1:
+		err = &NamesError{Path: name, Names: info.Links}
+	}
+	return err
 }
 
 // wrote logs an operation that wrote.

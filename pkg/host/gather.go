@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -34,7 +36,20 @@ func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gather the host's facts: %w", err)
 	}
+	g.symbolicLinks()
 	return facts, nil
+}
+
+// symbolicLinks looks for links on the way to what networks and their runtime have on the disk.
+func (g *gatherer) symbolicLinks() {
+	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/systemd/system", StateDir},
+		g.facts.Runtime.BinDirs...)
+	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
+		var link *LinkError
+		if dir != "" && errors.As(g.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
+			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
+		}
+	}
 }
 
 // gatherer fills facts from a host.

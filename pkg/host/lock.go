@@ -74,7 +74,7 @@ func openLock(opt Options, name string) (*os.File, error) {
 	if name, err = clean("open", name); err != nil {
 		return nil, err
 	}
-	dir, err := files.makeDirs(path.Dir(name))
+	dir, _, err := files.walkInto(path.Dir(name), true)
 	if err != nil {
 		return nil, explain("make directory", path.Dir(name), err)
 	}

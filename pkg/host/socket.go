@@ -44,7 +44,7 @@ func (f *files) listen(name string, mode uint32, gid int) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := f.makeDirs(path.Dir(name))
+	dir, _, err := f.walkInto(path.Dir(name), true)
 	if err != nil {
 		return nil, explain("make directory", path.Dir(name), err)
 	}

@@ -124,7 +124,7 @@ func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	h, book, _ := readable(t, "one")
 	must(t, h.WriteFile(t.Context(), "/written", []byte("content"), self(0o644)))
 	mustSum(t, h, "one")
-	must(t, h.SetMeta("/f", self(0o600)))
+	must(t, h.setMeta("/f", self(0o600)))
 	mustSum(t, h, "one")
 	h.SettleStamps()
 	for name, content := range map[string]string{"/f": "one", "/written": "content"} {

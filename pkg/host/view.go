@@ -56,6 +56,12 @@ type Files interface {
 	// Removable says why nobody can remove a path for as long as its file system is as it is: read-only, or the path or its
 	// directory immutable or append-only. Nil otherwise, also of one that is absent. Who asks may be anybody.
 	Removable(path string) error
+	// Plain is the same files for what must not be led astray: no symlink is followed but those that the
+	// operating system ships and those of [Options.FollowLinks], any other is a [LinkError]; a regular
+	// file with several names is not read: a [NamesError].
+	Plain() Files
+	// Way says why nothing is written into a directory: a [LinkError]. Nil of one that is absent.
+	Way(dir string) error
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }

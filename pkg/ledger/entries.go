@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -75,8 +76,15 @@ type Head struct {
 	Machine string `json:"machine,omitempty"`
 	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
 	Lost bool `json:"lost,omitempty"`
+	// FollowLinks are those of spec.followLinks, a line each: an undo and a reset go by them, which have no documents.
+	FollowLinks string `json:"followLinks,omitempty"`
 	// Proof is that of the last change that was under a checkpoint and stayed.
 	Proof Proof `json:"proof,omitzero"`
+}
+
+// Followed are the links of spec.followLinks as they were last in force.
+func (h Head) Followed() []string {
+	return strings.FieldsFunc(h.FollowLinks, func(r rune) bool { return r == '\n' })
 }
 
 // Proof is by what a change was proved, and by what it was not: kinds of probes, with a comma between them.

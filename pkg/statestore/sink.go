@@ -122,7 +122,7 @@ func (d *directorySink) Replace(ctx context.Context, name string, data []byte, k
 }
 
 func (d *directorySink) write(ctx context.Context, name string, data []byte) error {
-	w, err := host.OpenFileWriter(host.Options{})
+	w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}

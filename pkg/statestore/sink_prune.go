@@ -65,7 +65,7 @@ func (d *directorySink) Remove(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	w, err := host.OpenFileWriter(host.Options{})
+	w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}

@@ -100,7 +100,7 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		case s.install:
 			members = append(members, s.name)
 		case s.reason != "":
-			if err := h.SetMeta(s.path, want.spec()); err != nil {
+			if err := h.SetMeta(s.path, s.is, want.spec()); err != nil {
 				return fmt.Errorf("install %s: %w", t.Name, err)
 			}
 		}
@@ -145,7 +145,8 @@ type memberState struct {
 	path    string
 	item    Item
 	reason  string // "": it is right
-	install bool   // its content is not right
+	install bool   // its content is not right, or it has names that may be others'
+	is      host.FileInfo
 }
 
 // look compares all members with the receipt. Those that must be read are read on all processors.
@@ -186,6 +187,7 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 	s := memberState{name: name, path: path.Join(t.Dir, name), install: true}
 	s.item = Item{Key: FileKey(s.path), Op: Update}
 	info, there, err := lstat(v, s.path)
+	s.is = info
 	is, recorded := known[name]
 	content := Field{Name: "content", After: "from " + t.Name}
 	switch {
@@ -206,7 +208,7 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 		if err != nil {
 			return s, err
 		}
-		s.install = sum != is.SHA256
+		s.install = sum != is.SHA256 || info.Links > 1 && !want.is(info)
 		content.Before, content.After = contentName(sum, info.Size), contentName(is.SHA256, is.Size)
 		s.reason = "content differs"
 	}

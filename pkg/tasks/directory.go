@@ -12,7 +12,7 @@ import (
 
 // Directory is a directory with its mode and owner. Missing parents are made
 // with mode 0755; what is in it is nobody's business. A symlink to a directory
-// counts as the directory: where the data lies is the administrator's choice.
+// counts as the directory where it may be followed: see [host.LinkError].
 type Directory struct {
 	Meta
 	Path  string
@@ -50,6 +50,9 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 		return nil, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Directory}
 	case want.is(info):
 		return nil, nil
+	}
+	if err := v.Way(t.Path); err != nil {
+		return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
 	}
 	fields := want.changed(info)
 	return t.change([]Item{{Key: FileKey(t.Path), Op: Update, Fields: fields}}, differs(fields), fact), nil

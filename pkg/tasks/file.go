@@ -3,6 +3,7 @@ package tasks
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"unicode/utf8"
@@ -76,17 +77,17 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 }
 
 // Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode: whoever watches it need not
-// read it again.
+// read it again. One that has other names is replaced: they may be others'.
 func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	want, err := resolveAccess(h, t.Mode, t.Owner)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, err)
 	}
 	info, there, err := lstat(h, t.Path)
-	if err == nil && there && info.Type == host.Regular {
+	if err == nil && there && info.Type == host.Regular && info.Links == 1 {
 		var same bool
 		if same, err = t.holds(h, info); err == nil && same {
-			return h.SetMeta(t.Path, want.spec())
+			return h.SetMeta(t.Path, info, want.spec())
 		}
 	}
 	if err != nil {
@@ -150,7 +151,8 @@ func (t File) showOld(v host.View, item *Item, info host.FileInfo) error {
 	var old []byte
 	if info.Size <= maxShown {
 		var err error
-		if old, err = v.ReadFile(t.Path); err != nil {
+		var names *host.NamesError // what it holds may be another's: it is not shown
+		if old, err = v.Plain().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}
 	}

@@ -94,18 +94,19 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}
-	info, err := v.Lstat(string(p))
+	at := v.Plain() // what is behind a link, or another's by another name, is not taken down
+	info, err := at.Lstat(string(p))
 	if err != nil {
 		return b, err
 	}
 	data := pathBaseline{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
 	switch info.Type {
 	case host.Symlink:
-		data.Target, err = v.Readlink(string(p))
+		data.Target, err = at.Readlink(string(p))
 	case host.Regular:
 		if info.Size > host.MaxReadFile {
 			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
-		} else if b.Content, err = v.ReadFile(string(p)); err == nil {
+		} else if b.Content, err = at.ReadFile(string(p)); err == nil {
 			sum := host.Digest(sha256.Sum256(b.Content))
 			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
 		}
@@ -116,7 +117,7 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	if err != nil {
 		return b, err
 	}
-	if data.Attrs, err = v.Attributes(string(p)); err != nil {
+	if data.Attrs, err = at.Attributes(string(p)); err != nil {
 		return b, err
 	}
 	b.Data, err = json.Marshal(data)
@@ -176,9 +177,14 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		if b.Blob == nil {
 			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
 		}
-		if now, err := h.Sum(string(p)); err != nil || now != *b.Blob {
+		at := h.Plain()
+		info, err := at.Lstat(string(p))
+		if now, failed := at.Sum(string(p)); err != nil || failed != nil || now != *b.Blob {
 			spec.Mtime = was.Mtime
 			return h.WriteFileWith(ctx, string(p), b.Content, spec, was.Attrs)
+		}
+		if err := h.SetMeta(string(p), info, spec); err != nil {
+			return err
 		}
 	case host.Directory:
 		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
@@ -186,9 +192,6 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		}
 	case host.Other:
 		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
-	}
-	if err := h.SetMeta(string(p), spec); err != nil {
-		return err
 	}
 	if err := h.SetAttributes(string(p), was.Attrs); err != nil {
 		return err

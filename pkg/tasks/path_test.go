@@ -82,6 +82,8 @@ func TestDirectory(t *testing.T) {
 	if c := plan(t, Directory{Path: "/opt", Mode: 0o1777}, h); c != nil {
 		t.Errorf("a symlink to a right directory: %v", lines(c))
 	}
+	wantError(t, Directory{Path: "/run", Mode: 0o711}, h, "/run is a symbolic link to var: it is not followed; state it in spec.followLinks")
+	h.Follow([]string{"/run"})
 	converge(t, h, Directory{Path: "/run", Mode: 0o711})
 	if info, err := os.Lstat(root + "/var"); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%v, %v", info, err)
