@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/support"
 )
 
@@ -59,6 +60,7 @@ func runSupport(ctx context.Context, f *flags, s streams, file string) error {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
+	view.Follow(ledger.Load(view).Head().Followed())
 	g := &gathering{f: f, view: view, confErr: confErr}
 	g.secrets(ctx, redactor)
 	archive, err := support.Gather(ctx, dir, &m, g.pieces(), redactor)
@@ -68,7 +70,7 @@ func runSupport(ctx context.Context, f *flags, s streams, file string) error {
 	if file, err = filepath.Abs(file); err != nil {
 		return fmt.Errorf("find %s: %w", file, err)
 	}
-	w, err := host.OpenFileWriter(host.Options{})
+	w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,10 @@ func (g *gathering) pieces() []support.Piece {
 	}
 	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo", "/etc/resolv.conf", "/run/netwright/status.json"} {
 		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name, Get: func(context.Context) ([]byte, error) {
-			return g.view.ReadFile(name)
+			if strings.HasPrefix(name, "/proc/") {
+				return g.view.ReadFile(name)
+			}
+			return g.view.Plain().ReadFile(name)
 		}})
 	}
 	for _, d := range host.Diagnoses() {
@@ -166,7 +169,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 	dirs := append([]string{"/etc/netwright", "/run/netwright", host.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.ReadDir(dir)
+		names, err := g.view.Plain().ReadDir(dir)
 		if dir == "" || errors.Is(err, host.ErrNotExist) {
 			continue
 		}
@@ -175,7 +178,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 			fmt.Fprintln(&out, "  ", err)
 		}
 		for _, name := range names {
-			info, err := g.view.Lstat(path.Join(dir, name))
+			info, err := g.view.Plain().Lstat(path.Join(dir, name))
 			if err != nil {
 				fmt.Fprintln(&out, "  ", err)
 				continue
@@ -186,12 +189,12 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confs are the CNI confs of the host. Kubeconfigs that lie beside them are none.
+// confs are the CNI confs of the host, which pods can write to: none that is a link to another file. Kubeconfigs that lie beside them are none.
 func (g *gathering) confs() (list []support.Piece) {
 	dirs := append([]string{g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.ReadDir(dir)
+		names, err := g.view.Plain().ReadDir(dir)
 		if dir == "" || err != nil {
 			continue
 		}
@@ -200,7 +203,7 @@ func (g *gathering) confs() (list []support.Piece) {
 				continue
 			}
 			file := path.Join(dir, name)
-			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.ReadFile(file) }})
+			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.Plain().ReadFile(file) }})
 		}
 	}
 	return list
