@@ -16,7 +16,7 @@ import (
 func reachable(v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		if file := tasks.FileOf(it.Key); file != "" {
-			if err := v.Way(wayOf(t, file)); err != nil {
+			if err := v.Way(wayOf(t, it.Key, file)); err != nil {
 				return graph.Permanent(err)
 			}
 		}
@@ -34,9 +34,9 @@ func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note)
 	return notes
 }
 
-// wayOf is the directory that a change of a path is made in.
-func wayOf(t tasks.Task, file string) string {
-	if d, ok := t.(tasks.Directory); ok && d.Path == file {
+// wayOf is the directory that a change of a key is made in, or the file that is edited.
+func wayOf(t tasks.Task, key graph.Key, file string) string {
+	if d, ok := t.(tasks.Directory); key.Kind() == tasks.KindTOML || ok && d.Path == file {
 		return file
 	}
 	return path.Dir(file)

@@ -74,12 +74,12 @@ func (f *files) plainly() *files {
 }
 
 // Way implements [Files].
-func (f *files) Way(dir string) error {
-	dir, err := clean("look for", dir)
+func (f *files) Way(name string) error {
+	name, err := clean("look for", name)
 	if err != nil {
 		return err
 	}
-	fd, _, err := f.plainly().walk(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, _, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == nil {
 		return unix.Close(fd)
 	}

@@ -60,8 +60,8 @@ type Files interface {
 	// operating system ships and those of [Options.FollowLinks], any other is a [LinkError]; a regular
 	// file with several names is not read: a [NamesError].
 	Plain() Files
-	// Way says why nothing is written into a directory: a [LinkError]. Nil of one that is absent.
-	Way(dir string) error
+	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of what is absent.
+	Way(path string) error
 	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }

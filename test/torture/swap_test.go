@@ -258,9 +258,8 @@ func swapAll(t *testing.T, name string, old bool) (tried int) {
 			text, _ := hex.DecodeString(read)
 			if why := l.wrong(string(text)); why != "" {
 				t.Errorf("%v at call %d: %s", swaps[which], at, why)
-				which = len(swaps) - 1
-			}
-			if at++; seen < at {
+				which = len(swaps) // what is outside is not what it was any more
+			} else if at++; seen < at {
 				which, at = which+1, 1
 			}
 		case which < len(swaps):
