@@ -23,7 +23,7 @@ func (h *Host) RemoveDurably(name string) error {
 }
 
 // SyncDirs makes durable what was removed from directories: no power cut brings it back. One that is
-// not there is success. It may be retried.
+// not there, or that a link leads to which is not followed, is success: nothing was removed from it. It may be retried.
 func (h *Host) SyncDirs(names ...string) error {
 	var items []syncItem
 	defer func() {
@@ -38,8 +38,9 @@ func (h *Host) SyncDirs(names ...string) error {
 			return err
 		}
 		dir, _, err := h.files.walkInto(name, false)
+		var link *LinkError
 		switch {
-		case err == unix.ENOENT || err == unix.ENOTDIR:
+		case err == unix.ENOENT || err == unix.ENOTDIR || errors.As(err, &link):
 		case err != nil:
 			return explain("sync", name, err)
 		default:

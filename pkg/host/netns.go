@@ -32,27 +32,30 @@ func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
 	}
 	path := NetNSFile(name)
-	if err := os.MkdirAll(netnsDir, 0o755); err != nil {
-		return "", fmt.Errorf("make network namespace %s: %w", name, err)
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	dir, _, err := h.files.walkInto(netnsDir, true)
 	if err != nil {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}
-	err = errors.Join(file.Close(), onThread(func() error {
+	defer unix.Close(dir)
+	file, err := openat(dir, name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
+	if err != nil {
+		return "", explain("make network namespace", path, err)
+	}
+	defer unix.Close(file)
+	err = onThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare: %w", err)
 		}
 		if err := loopbackUp(); err != nil {
 			return err
 		}
-		if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount("/proc/thread-self/ns/net", fmt.Sprintf("/proc/thread-self/fd/%d", file), "none", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("bind it to %s: %w", path, err)
 		}
 		return nil
-	}))
+	})
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("make network namespace %s: %w", name, err), os.Remove(path))
+		return "", errors.Join(fmt.Errorf("make network namespace %s: %w", name, err), unix.Unlinkat(dir, name, 0))
 	}
 	h.changed("network namespace made", zap.String("name", name))
 	return path, nil
@@ -65,7 +68,7 @@ func (h *Host) DelNetNS(ctx context.Context, name string) error {
 		return err
 	}
 	path := NetNSFile(name)
-	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+	if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove network namespace %s: %w", name, err)
 	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
