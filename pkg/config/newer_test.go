@@ -43,6 +43,7 @@ func TestNewerIsSaidToWhoChecks(t *testing.T) {
 		"  update: {splay: 1m}\n": "",
 		"  hooks: [{name: x, enabled: false, manifest: Type=oneshot}]\n":                   "",
 		"  update: {freeze: true}\n":                                                       "the field spec.update.freeze",
+		"  followLinks: [/opt/cni]\n":                                                      "the field spec.followLinks",
 		"  update: {watch: 1m}\n":                                                          "the field spec.update.watch",
 		"  update: {bootUndo: reboot}\n":                                                   "the field spec.update.bootUndo",
 		"  hooks: [{name: x, timeout: 1m, manifest: Type=oneshot}]\n":                      "the field spec.hooks[0].timeout",
