@@ -99,8 +99,9 @@ func (l *Live) Followed() []string { return l.files.opt.FollowLinks }
 // walk opens a cleaned path one element at a time, and says where it is without links. Of a plain view
 // a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
 func (f *files) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
-	if fd, err := f.withoutLinks(name, flags, mode); err == nil {
-		return fd, name, nil // as nearly always
+	fd, err = f.withoutLinks(name, flags, mode)
+	if err == nil || err == unix.ENOENT { // as nearly always
+		return fd, name, err
 	}
 	w, err := f.begin()
 	if err != nil {
