@@ -218,15 +218,19 @@ func (b *bench) put(d documents) {
 // run runs the agent in the node, in the trap.
 func (b *bench) run(t testing.TB, args []string, decide func(trap.Call) trap.Decision) trap.Outcome {
 	t.Helper()
-	if args == nil {
-		args = []string{"--once"}
-	}
-	command := append(slices.Clone(b.under), append([]string{"nsenter", "--target=" + b.leader, "--all", "--", "/usr/bin/netwright"}, args...)...)
-	o, err := trap.Run(t.Context(), command, nodeEnv, decide)
+	o, err := trap.Run(t.Context(), b.command(args), nodeEnv, decide)
 	if err != nil {
 		t.Fatalf("run the agent: %v\n%s", err, o.Stderr)
 	}
 	return o
+}
+
+// command is how the agent is run in the node.
+func (b *bench) command(args []string) []string {
+	if args == nil {
+		args = []string{"--once"}
+	}
+	return slices.Concat(b.under, []string{"nsenter", "--target=" + b.leader, "--all", "--", "/usr/bin/netwright"}, args)
 }
 
 func pass(trap.Call) trap.Decision { return trap.Decision{} }
