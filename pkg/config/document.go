@@ -17,6 +17,7 @@ const (
 	maxFields        = 1_000  // of one mapping
 	maxBlankLines    = 200    // in a row
 	maxValues        = 100_000
+	maxSigns         = 80_000 // of YAML, where the YAML library reads: it takes 450 bytes to 1 kB for each
 )
 
 // pos is a place in a document: line and column from 1, the column in characters.
@@ -101,6 +102,28 @@ func (d *document) checkBlankLines() bool {
 		if run++; run > maxBlankLines {
 			d.errorAt(pos{line, 1}, Diagnostic{Summary: fmt.Sprintf("more than %d blank lines in a row", maxBlankLines),
 				Hint: "take them out; a file that needs them goes in as base64 (isBase64: true)"})
+			return false
+		}
+	}
+	return true
+}
+
+// checkSigns counts what may begin a token: the library keeps all tokens before we see the first.
+func (d *document) checkSigns() bool {
+	signs := 0
+	for i := range len(d.text) {
+		switch d.text[i] {
+		case '-':
+			if i+1 < len(d.text) && strings.IndexByte(" \t\n", d.text[i+1]) < 0 {
+				continue
+			}
+		case '\n', ',', ':', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '#', '?':
+		default:
+			continue
+		}
+		if signs++; signs > maxSigns {
+			d.errorAt(d.position(i), Diagnostic{Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
+				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be longer"})
 			return false
 		}
 	}

@@ -57,13 +57,15 @@ func TestBounds(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"size", smallest + strings.Repeat("# padding\n", maxDocumentBytes/10), "cluster.yaml:1:1: the document is too big: 4194445 bytes"},
 		{"one long line", strings.Repeat("x", maxDocumentBytes+1), "cluster.yaml:1:1: the document is too big: 4194305 bytes"},
-		{"flow depth", smallest + "  podCIDR: " + strings.Repeat("[", 100_000), "cluster.yaml:7:42: nested deeper than 32 levels"},
-		{"block depth", smallest + "  podCIDR:\n    " + strings.Repeat("- ", 100_000), "cluster.yaml:8:65: nested deeper than 32 levels"},
-		{"fields", smallest + numbered(100_000, "  k%d: v\n"), "cluster.yaml:1005:7: a mapping of more than 1000 fields, or a list of more than 10000 entries"},
+		{"flow depth", smallest + "  podCIDR: " + strings.Repeat("[", 70_000), "cluster.yaml:7:42: nested deeper than 32 levels"},
+		{"block depth", smallest + "  podCIDR:\n    " + strings.Repeat("- ", 70_000), "cluster.yaml:8:65: nested deeper than 32 levels"},
+		{"fields", smallest + numbered(35_000, "  k%d: v\n"), "cluster.yaml:1005:7: a mapping of more than 1000 fields, or a list of more than 10000 entries"},
 		{"flow fields", smallest + "  podCIDR: {" + numbered(2_000, "k%d: v, ") + "}\n", "cluster.yaml:7:12: a mapping of more than 1000 fields"},
-		{"entries", smallest + "  podCIDR:\n" + strings.Repeat("  -\n", 100_000), "cluster.yaml:10008:3: a mapping of more than 1000 fields, or a list of more than 10000 entries"},
+		{"entries", smallest + "  podCIDR:\n" + strings.Repeat("  -\n", 35_000), "cluster.yaml:10008:3: a mapping of more than 1000 fields, or a list of more than 10000 entries"},
 		{"blank lines", smallest + "  podCIDR: |\n" + strings.Repeat("\n", 100_000), "cluster.yaml:208:1: more than 200 blank lines in a row"},
-		{"anchors", smallest + strings.Repeat("&a ", 100_000), "cluster.yaml:7:1: not valid YAML: non-map value is specified"},
+		{"signs", smallest + strings.Repeat("&", 2_000_000), "cluster.yaml:7:79981: more than 80000 lines and signs of YAML"},
+		{"entries behind tabs", smallest + strings.Repeat("-\t", 1_000_000), "cluster.yaml:7:159961: more than 80000 lines and signs of YAML"},
+		{"anchors", smallest + strings.Repeat("&a ", 79_000), "cluster.yaml:7:1: not valid YAML: non-map value is specified"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, diags := loadText(c.text)

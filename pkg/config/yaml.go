@@ -55,6 +55,9 @@ func (d *document) syntax() (file *ast.File) {
 			d.errorAt(pos{1, 1}, Diagnostic{Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
 		}
 	}()
+	if !d.checkSigns() {
+		return nil
+	}
 	tokens := lexer.Tokenize(d.text)
 	if bad := tokens.InvalidToken(); bad != nil {
 		d.syntaxError(bad, bad.Error)
