@@ -13,6 +13,10 @@ type oneFile struct {
 	content []byte
 }
 
+func (v oneFile) Lstat(string) (host.FileInfo, error) {
+	return host.FileInfo{Type: host.Regular, Size: int64(len(v.content))}, nil
+}
+
 func (v oneFile) ReadFile(string) ([]byte, error) { return v.content, nil }
 
 // FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf has a name, and plugins with types.

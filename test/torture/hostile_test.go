@@ -116,7 +116,60 @@ func TestHostileAssets(t *testing.T) {
 			}
 		})
 	}
-	report(t, "hostile archives and servers", tried, lost, "memory below 200 MB each")
+	report(t, "hostile archives and servers", tried, lost, "memory below %d MB each", mostMemory)
+}
+
+// Files that attack: the agent says what is wrong with them in one line, and keeps its memory. A document is read by whoever has its store, a
+// conf comes from whatever pod has its directory.
+//
+// What keeps it: pkg/config/document.go checkSigns, pkg/tasks/conf_file.go readConf.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	usual := baseSpec + "  networking:\n    cni: {}\n"
+	for _, a := range []struct{ name, cluster, conf, says string }{
+		{name: "signs", cluster: document("Cluster", cluster, usual) + strings.Repeat("&", 2<<20-1000), says: "lines and signs of YAML"},
+		{name: "anchors", cluster: document("Cluster", cluster, usual) + strings.Repeat("&a ", 79_000), says: "not valid YAML"},
+		{name: "flow", cluster: document("Cluster", cluster, usual) + "  x: [" + strings.Repeat("a: b,", 39_000), says: "not valid YAML"},
+		{name: "large conf", cluster: document("Cluster", cluster, usual), conf: "truncate -s 63M etc/cni/net.d/00-a.conf", says: "more than the 2097152 that containerd reads"},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			d := nodeDocuments(t, "v1", usual)
+			d["cluster.yaml"] = a.cluster
+			i := image{agent(t), t.TempDir(), t.TempDir()}
+			d.write(t, i.store)
+			make := exec.CommandContext(t.Context(), "/bin/sh", "-euc", "mkdir -p etc/cni/net.d; "+a.conf)
+			make.Dir = i.root
+			if out, err := make.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			cmd := exec.CommandContext(t.Context(), i.command()[0], i.command()[1:]...)
+			out, _ := cmd.CombinedOutput() // it says what is wrong, whether or not that is why it fails
+			if !strings.Contains(string(out), a.says) {
+				t.Errorf("it does not say %q:\n%s", a.says, out)
+			}
+			used := memoryOf(t, cmd)
+			if t.Logf("%d MB of memory", used); used > mostMemory {
+				t.Errorf("it took %d MB of memory", used)
+			}
+		})
+	}
+}
+
+// mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it idles.
+const mostMemory = 132
+
+// memoryOf is the most memory that a process had that has ended, in MB; 0 where the test's own hides it.
+func memoryOf(t testing.TB, cmd *exec.Cmd) int64 {
+	t.Helper()
+	var own syscall.Rusage // a child's count begins with its parent's
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		t.Fatal(err)
+	}
+	used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	if used <= own.Maxrss {
+		return 0
+	}
+	return used >> 10
 }
 
 // attacked runs the agent against a server and says what is broken.
@@ -135,11 +188,7 @@ func attacked(t testing.TB, url, sum, says string) (broken []string) {
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), says) {
 		broken = append(broken, fmt.Sprintf("exit %d, want 1 and %q:\n%s", cmd.ProcessState.ExitCode(), says, out))
 	}
-	var own syscall.Rusage // a child's count begins with its parent's
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		t.Fatal(err)
-	}
-	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10; used > max(200, own.Maxrss>>10) {
+	if used := memoryOf(t, cmd); used > mostMemory {
 		broken = append(broken, fmt.Sprintf("it took %d MB of memory", used))
 	}
 	for path, is := range i.tree(t) {
