@@ -79,6 +79,9 @@ func checkAll(ctx context.Context, f *flags, dir, factsFile string) (all []*agen
 	return all, ok, nil
 }
 
+// howToHide says what becomes of private keys that every node could read.
+const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node takes a generation that names them"
+
 func printChecked(out io.Writer, all []*agent.Checked) {
 	for _, c := range all {
 		for _, d := range c.Diagnostics {

@@ -147,17 +147,25 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		if err != nil {
 			return err
 		}
+		all := maps.Clone(objects)
 		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
 			fmt.Fprintf(s.err, "agent: %s: the private keys of %s were not published: no node uses them, or they are of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
 				cluster, strings.Join(keysets, ", "))
 		}
+		maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
 		to, err := statestore.OpenSink(dest, cluster, options)
 		if err != nil {
 			return err
 		}
-		done, err := statestore.Publish(ctx, to, statestore.Publication{Cluster: cluster, Objects: objects, Key: key, Lasts: p.expires, Now: time.Now()})
+		done, err := statestore.Publish(ctx, to, statestore.Publication{
+			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects), Withheld: slices.Collect(maps.Keys(all)),
+			Key: key, Lasts: p.expires, Now: time.Now(),
+		})
 		if err != nil {
 			return err
+		}
+		if len(done.Exposed) > 0 {
+			fmt.Fprintf(s.err, "agent: warning: %s: every node can read %s, which an earlier generation published: %s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)
 		}
 		if err := f.printPublished(s, done, "published"); err != nil {
 			return err

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ type verifiedStore struct {
 	Expires    time.Time `json:"expires,omitzero"`
 	SignedBy   []string  `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
 	Objects    int       `json:"objects"`
+	// Denied are private keys that only control plane nodes may read, and who asks may not.
+	Denied []string `json:"denied,omitempty"`
 }
 
 func verifyStoreCommand(f *flags, s streams) *cobra.Command {
@@ -88,7 +91,17 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return err
 	}
-	for _, object := range slices.Concat(snapshot.Files, snapshot.Private) {
+	var denied []string
+	for _, object := range snapshot.Private {
+		_, err := object.Bytes()
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			denied = append(denied, object.Name)
+		case err != nil:
+			return err
+		}
+	}
+	for _, object := range snapshot.Files {
 		if _, err := object.Bytes(); err != nil {
 			return err
 		}
@@ -97,7 +110,7 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return err
 	}
-	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, SignedBy: []string{}}
+	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, SignedBy: []string{}, Denied: denied}
 	for _, text := range signatures {
 		v.SignedBy = append(v.SignedBy, trust.SignedBy(text))
 	}
@@ -113,6 +126,9 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 		return f.data(s, v)
 	}
 	fmt.Fprintf(s.out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store, v.Objects, v.Digest)
+	if len(v.Denied) > 0 {
+		fmt.Fprintf(s.out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
+	}
 	for _, by := range v.SignedBy {
 		fmt.Fprintf(s.out, "  signed by key %s%s\n", by, f.trust.known(by))
 	}

@@ -69,6 +69,18 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	return keysets
 }
 
+// ControlPlaneKeys are the names of the objects with private keys of CAs that control plane nodes sign with: no other node may read them.
+func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
+	for name := range objects {
+		rest, private := strings.CutPrefix(name, "pki/private/")
+		keyset, _, _ := strings.Cut(rest, "/")
+		if private && slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signs, keyset) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // OK says that nothing is wrong; warnings are not.
 func (c *Checked) OK() bool {
 	if c.Diagnostics.HasErrors() {

@@ -25,8 +25,9 @@ const (
 	clusterDocument = "cluster.yaml" // the one document that must be there
 	manifestName    = "manifest"
 	objectsDir      = "objects/sha256"
-	generationsDir  = "generations" // a record of each generation: see [Prune]
-	pruneName       = "prune"       // who prunes, or did last
+	controlPlaneDir = "objects/control-plane" // what nodes of other roles cannot read: see [Publication]
+	generationsDir  = "generations"           // a record of each generation: see [Prune]
+	pruneName       = "prune"                 // who prunes, or did last
 	keysetName      = "keyset.yaml"
 	filesDir        = "files" // what fileAssets name by source: any names, any depth
 )

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
@@ -27,7 +29,8 @@ type Manifest struct {
 	Objects    map[string]Object `json:"objects"`          // by path relative to the cluster
 }
 
-// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>.
+// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only control plane nodes may read it, in
+// objects/control-plane/<SHA256>: the manifest does not say which, as agents of earlier releases refuse a field that they do not know.
 type Object struct {
 	SHA256 string `json:"sha256"` // hex, lower case
 	Size   int64  `json:"size"`   // bytes
@@ -181,6 +184,17 @@ func (m *Manifest) check() error {
 func validDigest(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
+}
+
+// digest is the entry's, which was checked.
+func (o Object) digest() (digest host.Digest) {
+	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
+	return digest
+}
+
+// stored is a content that stays in the store.
+func (o Object) stored(read func() ([]byte, error)) host.Content {
+	return host.StoredContent(o.Size, o.digest(), read)
 }
 
 // verify checks an object's content against its entry.

@@ -89,33 +89,42 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 	if err != nil {
 		return nil, err
 	}
-	needed := named(map[string]bool{}, m)
+	needed, shared := named(map[string]bool{}, m), twice(map[string]bool{}, m)
 	for _, r := range g.since(oldest) {
 		of, err := r.read(ctx, to, p.Cluster)
 		if err != nil {
 			return nil, err
 		}
 		named(needed, of)
+		twice(shared, of)
 	}
 	out = &Pruned{Cluster: p.Cluster, From: to.String(), Generation: m.Generation, Oldest: oldest, DryRun: p.DryRun, Objects: []string{}, Generations: []string{}}
-	lacks := named(map[string]bool{}, m)
-	err = to.List(ctx, objectsDir+"/", func(o objectstore.Listed) error {
-		delete(lacks, o.Name)
-		switch {
-		case !validDigest(path.Base(o.Name)) || path.Dir(o.Name) != objectsDir: // not ours
-		case needed[o.Name] || o.Put.After(cutoff):
-			out.Kept++
-		default:
-			out.Objects, out.Bytes = append(out.Objects, o.Name), out.Bytes+o.Size
+	var all []objectstore.Listed
+	lacks, guarded := named(map[string]bool{}, m), map[string]bool{} // by sha256
+	err = to.List(ctx, path.Dir(objectsDir)+"/", func(o objectstore.Listed) error {
+		dir, sha := path.Split(o.Name)
+		if dir = path.Clean(dir); validDigest(sha) && (dir == objectsDir || dir == controlPlaneDir) { // else not ours
+			delete(lacks, sha)
+			guarded[sha] = guarded[sha] || dir == controlPlaneDir
+			all = append(all, o)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	for _, o := range all {
+		dir, sha := path.Split(o.Name)
+		exposed := guarded[sha] && !shared[sha] && path.Clean(dir) == objectsDir // who may read the key finds it at its other name
+		if needed[sha] && !exposed || o.Put.After(cutoff) {
+			out.Kept++
+		} else {
+			out.Objects, out.Bytes = append(out.Objects, o.Name), out.Bytes+o.Size
+		}
+	}
 	if len(lacks) > 0 {
 		return nil, fmt.Errorf("%d of the objects of generation %d are missing, %s first, and no node can take it: publish again what you published, and prune then",
-			len(lacks), m.Generation, slices.Min(slices.Collect(maps.Keys(lacks))))
+			len(lacks), m.Generation, path.Join(objectsDir, slices.Min(slices.Collect(maps.Keys(lacks)))))
 	}
 	for _, r := range g.before(oldest) {
 		if !r.put.After(cutoff) {
@@ -129,13 +138,23 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 	return out, removeAll(ctx, to, slices.Concat(out.Objects, out.Generations), stillMine) // a record goes after what it alone names
 }
 
-// named adds what a manifest names.
+// named adds what a manifest names, by sha256.
 func named(to map[string]bool, m *Manifest) map[string]bool {
 	for _, o := range m.Objects {
-		to[objectPath(o)] = true
+		to[o.SHA256] = true
 	}
 	if m.Bundle != nil {
-		to[objectPath(*m.Bundle)] = true
+		to[m.Bundle.SHA256] = true
+	}
+	return to
+}
+
+// twice adds what a manifest has under several names, by sha256: who may not read a key of control plane nodes may need the same content by another name.
+func twice(to map[string]bool, m *Manifest) map[string]bool {
+	once := make(map[string]bool, len(m.Objects))
+	for _, o := range m.Objects {
+		to[o.SHA256] = to[o.SHA256] || once[o.SHA256]
+		once[o.SHA256] = true
 	}
 	return to
 }

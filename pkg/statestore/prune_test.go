@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
@@ -283,4 +285,103 @@ func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
 		b.once.Do(b.run)
 	}
 	return b.Prunable.Put(ctx, name, data)
+}
+
+// A key that only control plane nodes read is not among the objects that every node reads. One that an earlier generation put there is named by each
+// publication, until it is pruned; and whoever may not have the key reads the rest.
+func TestControlPlaneKeys(t *testing.T) {
+	const name = "pki/private/a/1.key"
+	p := prunable{t, t.TempDir()}
+	publish := func(content string, controlPlane ...string) *statestore.Published {
+		t.Helper()
+		of := publication(content)
+		of.ControlPlane = controlPlane
+		done, err := statestore.Publish(t.Context(), p.sink(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	key := func() string {
+		t.Helper()
+		got := mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
+		if string(got.Objects["nodes/n1.yaml"]) != "one" {
+			t.Errorf("the document is %q", got.Objects["nodes/n1.yaml"])
+		}
+		return string(got.Objects[name])
+	}
+	if done := publish("one"); len(done.Exposed) > 0 {
+		t.Errorf("it is told as exposed: %q", done.Exposed)
+	}
+	for range 2 {
+		if done := publish("one", name); !slices.Equal(done.Exposed, []string{name}) {
+			t.Errorf("%q is told as exposed", done.Exposed)
+		}
+	}
+	p.age(3 * day)
+	pruned, err := p.prune(nil)
+	if err != nil || len(pruned.Objects) != 1 || len(p.files("objects/control-plane/*")) != 1 {
+		t.Fatalf("%+v, %v", pruned, err)
+	}
+	if done := publish("one", name); len(done.Exposed) > 0 || !done.Unchanged {
+		t.Errorf("after the prune: %+v", done)
+	}
+	if got := key(); got != "key of one" {
+		t.Errorf("the key is %q", got)
+	}
+	info, err := os.Stat(p.files("objects/control-plane/*")[0])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	guarded := filepath.Join(p.dir, storetest.Cluster, "objects/control-plane")
+	rename(t, guarded, guarded+".away")
+	if got := key(); got != "" {
+		t.Errorf("a copy without it has %q", got)
+	}
+	got := mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
+	if err := got.Bring("a"); !graph.IsTransient(err) || !strings.Contains(err.Error(), `object "pki/private/a/1.key" of generation 1 is missing`) {
+		t.Errorf("who needs the key: %v", err)
+	}
+	rename(t, guarded+".away", guarded)
+	if err := got.Bring("a"); err != nil || string(got.Objects[name]) != "key of one" {
+		t.Errorf("when it has come: %q, %v", got.Objects[name], err)
+	}
+}
+
+// A key that every node reads by another name cannot be kept from them: it stays where they look for it, and each publication tells.
+func TestControlPlaneKeyWithTwoNames(t *testing.T) {
+	for _, other := range []string{"files/copy", "pki/private/b/1.key"} {
+		p := prunable{t, t.TempDir()}
+		of := publication("one")
+		of.ControlPlane = []string{"pki/private/a/1.key"}
+		if _, err := statestore.Publish(t.Context(), p.sink(), of); err != nil {
+			t.Fatal(err)
+		}
+		of.Objects[other] = of.Objects["pki/private/a/1.key"]
+		done, err := statestore.Publish(t.Context(), p.sink(), of)
+		if err != nil || !slices.Equal(done.Exposed, of.ControlPlane) {
+			t.Errorf("%+v, %v", done, err)
+		}
+		p.age(3 * day)
+		if _, err := p.prune(nil); err != nil {
+			t.Fatal(err)
+		}
+		if key := filepath.Join("objects/sha256", host.ContentOf([]byte("key of one")).Sum.String()); len(p.files(key)) != 1 {
+			t.Errorf("%s is gone, which %s needs", key, other)
+		}
+	}
+}
+
+// A private key that is not published any more is told as long as every node can read it.
+func TestWithheldKeys(t *testing.T) {
+	p := prunable{t, t.TempDir()}
+	of := publication("one")
+	if done, err := statestore.Publish(t.Context(), p.sink(), of); err != nil || len(done.Exposed) > 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	of.Withheld = []string{"pki/private/a/1.key", "pki/private/never/1.key"}
+	delete(of.Objects, "pki/private/a/1.key")
+	if done, err := statestore.Publish(t.Context(), p.sink(), of); err != nil || !slices.Equal(done.Exposed, of.Withheld[:1]) {
+		t.Errorf("%+v, %v", done, err)
+	}
 }

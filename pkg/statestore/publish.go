@@ -20,10 +20,16 @@ import (
 // Publication is what is to be published.
 type Publication struct {
 	Cluster string
-	Objects map[string][]byte    // by name: see [Layout]
-	Key     *minisign.PrivateKey // signs; nil: nobody does
-	Lasts   time.Duration        // until it expires; 0: for ever
-	Now     time.Time
+	Objects map[string][]byte // by name: see [Layout]
+	// ControlPlane are the names of private keys that only control plane nodes read. They go where the store's
+	// policy can deny them to others: below objects/control-plane, and in Kubernetes into a namespace of their own.
+	// A key that another name has too, which is not of these, stays where every node reads.
+	ControlPlane []string
+	// Withheld are the names of private keys that are not published, and that an earlier generation may have.
+	Withheld []string
+	Key      *minisign.PrivateKey // signs; nil: nobody does
+	Lasts    time.Duration        // until it expires; 0: for ever
+	Now      time.Time
 }
 
 // Published says what became of a publication.
@@ -36,6 +42,9 @@ type Published struct {
 	Bundle     int64     `json:"bundle"` // bytes
 	SignedBy   string    `json:"signedBy,omitempty"`
 	Expires    time.Time `json:"expires,omitzero"`
+	// Exposed are those of ControlPlane and Withheld that every node can read, since an earlier generation put them there. Nobody knows
+	// who did: they are to be replaced, and their objects pruned.
+	Exposed []string `json:"exposed,omitempty"`
 	// Unchanged says that the store has it all already: nothing was moved.
 	Unchanged bool `json:"unchanged"`
 }
@@ -67,10 +76,13 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
 	}
-	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p.Objects, bundle)); err != nil {
+	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p, bundle)); err != nil {
 		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
 	}
 	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: len(m.Objects), Bundle: m.Bundle.Size}
+	if out.Exposed, err = exposed(ctx, to, old, m, p); err != nil {
+		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+	}
 	if p.Key != nil {
 		out.SignedBy = trust.ID(p.Key.ID())
 	}
@@ -127,14 +139,21 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 }
 
 // upload puts what the manifest names there.
-func upload(ctx context.Context, to objectstore.Sink, m *Manifest, objects map[string][]byte, bundle []byte) error {
-	all, private, single := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}, map[string]bool{}
+func upload(ctx context.Context, to objectstore.Sink, m *Manifest, p Publication, bundle []byte) error {
+	all, private, single, open := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}, map[string]bool{}, map[Object]bool{}
 	for name, o := range m.Objects {
-		all[objectPath(o)] = objects[name]
-		if strings.HasPrefix(name, privateDir) {
-			private[objectPath(o)] = true
+		open[o] = open[o] || !slices.Contains(p.ControlPlane, name)
+	}
+	for name, o := range m.Objects {
+		at := objectPath(o)
+		if !open[o] {
+			at = controlPlanePath(o)
 		}
-		single[objectPath(o)] = single[objectPath(o)] || !bundled(name)
+		all[at] = p.Objects[name]
+		if strings.HasPrefix(name, privateDir) {
+			private[at] = true
+		}
+		single[at] = single[at] || !bundled(name)
 	}
 	if d, ok := to.(*directorySink); ok { // elsewhere who may read is said by the store's own policy
 		d.private = private
@@ -150,6 +169,28 @@ func upload(ctx context.Context, to objectstore.Sink, m *Manifest, objects map[s
 		})
 	}
 	return each.Wait()
+}
+
+// exposed are the private keys that this publication keeps from other nodes, or from all, and that every node can read: an earlier generation put them there,
+// or another object of this one is the same. A publisher that may not look is not told.
+func exposed(ctx context.Context, in objectstore.Source, old, now *Manifest, p Publication) (names []string, err error) {
+	for _, name := range slices.Concat(p.ControlPlane, p.Withheld) {
+		for _, m := range []*Manifest{old, now} {
+			o, ok := m.Objects[name]
+			if !ok || slices.Contains(names, name) {
+				continue
+			}
+			open, err := readByAll(ctx, in, o)
+			if err != nil {
+				return nil, fmt.Errorf("look whether every node can read %q: %w", name, err)
+			}
+			if open {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // same tells that a publication would change nothing for a reader.

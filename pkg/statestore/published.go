@@ -9,7 +9,10 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -37,19 +40,33 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	}
 	var all []wanted
 	var notes []string
+	var left []host.Named     // private keys that are not for this node, or have yet to come
+	open := map[string]bool{} // private keys that every node reads
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !isObject(name) {
 			notes = append(notes, noteIgnored(name, false))
 			continue
 		}
-		all = append(all, wanted{name: name, path: path.Join(objectsDir, m.Objects[name].SHA256)})
+		at := objectPath(m.Objects[name])
+		if strings.HasPrefix(name, privateDir) {
+			if _, err := root.Stat(path.Join(d.cluster, at)); err == nil {
+				open[name] = true
+			} else {
+				at = controlPlanePath(m.Objects[name])
+			}
+		}
+		all = append(all, wanted{name: name, path: at})
 	}
 	got := d.readAll(ctx, root, all)
+	order := make([]int32, 0, len(all)) // they are sorted already
 	for i := range got {
 		name, c := all[i].name, &got[i]
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case strings.HasPrefix(name, privateDir) && !open[name] && (errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
+			left = append(left, host.Named{Name: name, Content: d.leftThere(name, m)})
+			continue
 		case errors.Is(c.err, fs.ErrNotExist):
 			return nil, fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
 		case c.err != nil:
@@ -58,15 +75,29 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		if err := m.Objects[name].verify(name, c); err != nil {
 			return nil, err
 		}
-	}
-	order := make([]int32, len(all)) // they are sorted already
-	for i := range order {
-		order[i] = int32(i)
+		order = append(order, int32(i))
 	}
 	s, err := d.snapshot(revision, all, got, order, notes)
 	if err != nil {
 		return nil, err
 	}
-	s.Manifest, s.Expires = raw.data, m.Expires
+	s.Manifest, s.Expires, s.Private = raw.data, m.Expires, left
 	return s, nil
+}
+
+// leftThere is a private key that could not be read, for who needs it. That it is not there is transient: what copies a store may put it there after the manifest.
+func (d *Directory) leftThere(name string, m *Manifest) host.Content {
+	o := m.Objects[name]
+	return o.stored(func() ([]byte, error) {
+		for _, at := range []string{objectPath(o), controlPlanePath(o)} {
+			data, err := d.readOne(at, o.digest())
+			switch {
+			case err == nil:
+				return data, nil
+			case !errors.Is(err, fs.ErrNotExist):
+				return nil, d.wrap(err)
+			}
+		}
+		return nil, graph.Transient(d.wrap(fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, fs.ErrNotExist)))
+	})
 }

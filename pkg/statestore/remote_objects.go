@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
 // readers is how many objects are asked for at once where there is no bundle.
@@ -80,11 +80,36 @@ func (r *Remote) get(ctx context.Context, name string, o Object) ([]byte, error)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
+	data, err := r.read(ctx, name, o)
 	if err != nil {
 		return nil, r.gone(fmt.Sprintf("object %q", name), err)
 	}
-	return got.Body, nil
+	return data, nil
+}
+
+// read asks for an object. A private key may be where only control plane nodes read.
+func (r *Remote) read(ctx context.Context, name string, o Object) ([]byte, error) {
+	got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
+	if !strings.HasPrefix(name, privateDir) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return got.Body, err
+	}
+	guarded, denied := r.source.Get(ctx, controlPlanePath(o), "", o.Size)
+	if !errors.Is(denied, fs.ErrNotExist) {
+		got, err = guarded, denied
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("it is missing, or for control plane nodes alone: %w", err)
+	}
+	return got.Body, err
+}
+
+// readByAll tells that an object is where every node reads. Who may not look is told that it is not.
+func readByAll(ctx context.Context, in objectstore.Source, o Object) (bool, error) {
+	_, err := in.Get(ctx, objectPath(o), "", MaxObjectSize)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // keep takes an object that is what the manifest says.
@@ -107,15 +132,18 @@ func (r *Remote) gone(what string, err error) error {
 
 func objectPath(o Object) string { return path.Join(objectsDir, o.SHA256) }
 
+func controlPlanePath(o Object) string { return path.Join(controlPlaneDir, o.SHA256) }
+
 func contentOf(data []byte) *content {
 	return &content{data: data, sum: sha256.Sum256(data), stamp: stamp{size: int64(len(data))}}
 }
 
 // snapshot puts together what was read.
 func (r *Remote) snapshot() (*Snapshot, error) {
+	m := r.manifest
 	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Expires: r.manifest.Expires, Origin: r.String()}
-	for _, name := range slices.Sorted(maps.Keys(r.manifest.Objects)) {
-		o := r.manifest.Objects[name]
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		o := m.Objects[name]
 		switch {
 		case !isObject(name):
 			s.Notes = append(s.Notes, noteIgnored(name, false))
@@ -132,10 +160,8 @@ func (r *Remote) snapshot() (*Snapshot, error) {
 
 // stored is a content that stays in the store, unless the node has kept it itself.
 func (r *Remote) stored(name string, o Object) host.Content {
-	var digest host.Digest
-	_, _ = hex.Decode(digest[:], []byte(o.SHA256)) // the manifest was checked
-	generation := r.manifest.Generation
-	return host.StoredContent(o.Size, digest, func() ([]byte, error) {
+	digest, generation := o.digest(), r.manifest.Generation
+	return o.stored(func() ([]byte, error) {
 		if r.memory != nil {
 			if data, err := r.memory.Blob(digest); err == nil && sum(data) == o.SHA256 {
 				return data, nil
@@ -143,10 +169,10 @@ func (r *Remote) stored(name string, o Object) host.Content {
 		}
 		ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit, fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
 		defer cancel()
-		got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
+		data, err := r.read(ctx, name, o)
 		if err != nil {
 			return nil, r.wrap(fmt.Errorf("object %q of generation %d: %w", name, generation, err))
 		}
-		return got.Body, o.verify(name, contentOf(got.Body))
+		return data, o.verify(name, contentOf(data))
 	})
 }

@@ -38,10 +38,16 @@ func (n *namespaces) make(t *testing.T) (name, reader string) {
 	t.Helper()
 	name = fmt.Sprintf("fleet-%d", n.made.Add(1))
 	n.server.Apply(strings.ReplaceAll(manifests(t), "netwright-system", name))
-	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(name, "netwright-node")))
+	return name, n.account(t, name, "netwright-node", name)
+}
+
+// account is the kubeconfig of an account of the namespace, once it may read the Secrets of a namespace.
+func (n *namespaces) account(t *testing.T, namespace, name, reads string) string {
+	t.Helper()
+	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(namespace, name)))
 	for client := open(t, n.server, kubeconfig); ; { // the server takes rules up by a watch of its own
-		if _, err := client.Object(t.Context(), kube.Secret, name, "none"); !errors.Is(err, fs.ErrPermission) {
-			return name, n.server.File(kubeconfig)
+		if _, err := client.Object(t.Context(), kube.Secret, reads, "none"); !errors.Is(err, fs.ErrPermission) {
+			return n.server.File(kubeconfig)
 		}
 	}
 }
@@ -103,6 +109,7 @@ func TestStore(t *testing.T) {
 	all := newNamespaces(t)
 	for name, test := range map[string]func(*testing.T, *namespaces){
 		"conforms": storeConforms, "layout": storeLayout, "two publishers": storeTwoPublishers, "watch": storeWatch,
+		"control plane": storeOfControlPlanes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +193,35 @@ func storeLayout(t *testing.T, all *namespaces) {
 				t.Errorf("%q is among %s: %v", secret, kind, has)
 			}
 		}
+	}
+}
+
+// A CA's private key that control plane nodes sign with is in a namespace that the account of other nodes cannot read.
+func storeOfControlPlanes(t *testing.T, all *namespaces) {
+	namespace, worker := all.make(t)
+	controlPlane := all.account(t, namespace, "netwright-control-plane", namespace+"-control-plane")
+	const name = "pki/private/ca/1.key"
+	objects := map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n"), name: []byte("a CA's key")}
+	of := statestore.Publication{Cluster: storetest.Cluster, Objects: objects, ControlPlane: []string{name}, Now: time.Now()}
+	if _, err := statestore.Publish(t.Context(), all.sink(t, namespace), of); err != nil {
+		t.Fatal(err)
+	}
+	bring := func(kubeconfig string) (string, error) {
+		got, err := openStore(t, namespace, storetest.Cluster, kubeconfig).Fetch(t.Context(), statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = got.Bring("ca")
+		return string(got.Objects[name]), err
+	}
+	if key, err := bring(worker); !errors.Is(err, fs.ErrPermission) || key != "" {
+		t.Errorf("another node: %q, %v", key, err)
+	}
+	if key, err := bring(controlPlane); err != nil || key != "a CA's key" {
+		t.Errorf("a control plane node: %q, %v", key, err)
+	}
+	if text := all.server.Must("GET", "/api/v1/namespaces/"+namespace+"/secrets", ""); strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("a CA's key"))) {
+		t.Error("the key is among what all nodes read")
 	}
 }
 

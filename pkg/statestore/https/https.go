@@ -136,7 +136,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity())
+		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
 	case code == http.StatusProxyAuthRequired:
 		return fmt.Errorf("%w: put the proxy's user and password into HTTPS_PROXY of the unit", err)
 	case transfer.Passing(code):

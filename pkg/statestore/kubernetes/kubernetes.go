@@ -5,6 +5,8 @@
 //	<cluster>.<sha256>        ConfigMap, or Secret; immutable
 //	<cluster>.<sha256>.<n>    its further parts, where it has any
 //
+// What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in Secrets: a rule of RBAC cannot tell names apart by how they begin.
+//
 // Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of its node uses it. Assets are not kept here: etcd is no
 // place for them.
 package kubernetes
@@ -47,6 +49,8 @@ const (
 	manifest = "manifest"
 	objects  = "objects/sha256/"
 
+	controlPlane = "objects/control-plane/"
+
 	dataKey  = "object" // of a ConfigMap or Secret: the bytes
 	partsKey = "parts"  // of the first of several: how many there are
 
@@ -86,21 +90,27 @@ func (n *Namespace) api() (*kube.Client, error) {
 	return client, err
 }
 
-// named is the name of the API object that holds a name of the store.
-func (n *Namespace) named(name string) (string, error) {
+// controlPlaneOf is the namespace of what only control plane nodes read.
+func (n *Namespace) controlPlaneOf() string { return n.name + "-control-plane" }
+
+// named is the namespace and the name of the API object that holds a name of the store.
+func (n *Namespace) named(name string) (namespace, at string, err error) {
 	hash, isObject := strings.CutPrefix(name, objects)
+	guarded, isGuarded := strings.CutPrefix(name, controlPlane)
 	switch {
 	case name == manifest:
-		return n.cluster + "." + manifest, nil
+		return n.name, n.cluster + "." + manifest, nil
 	case isObject && leads(hash) && !strings.Contains(hash, "."):
-		return n.cluster + "." + hash, nil
+		return n.name, n.cluster + "." + hash, nil
+	case isGuarded && leads(guarded) && !strings.Contains(guarded, "."):
+		return n.controlPlaneOf(), n.cluster + "." + guarded, nil
 	}
-	return "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
+	return "", "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
 }
 
 // Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look at the metadata alone.
 func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
-	at, err := n.named(name)
+	namespace, at, err := n.named(name)
 	if err != nil {
 		return objectstore.Object{}, err
 	}
@@ -109,7 +119,7 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 		return objectstore.Object{}, err
 	}
 	if known != "" {
-		version, err := api.Version(ctx, kube.ConfigMap, n.name, at)
+		version, err := api.Version(ctx, kube.ConfigMap, namespace, at)
 		if err == nil && version == known {
 			return objectstore.Object{}, objectstore.ErrNotModified
 		}
@@ -118,40 +128,43 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 		}
 	}
 	kind := kube.ConfigMap
-	first, err := api.Object(ctx, kind, n.name, at)
-	if errors.Is(err, fs.ErrNotExist) && name != manifest {
+	if namespace != n.name {
 		kind = kube.Secret
-		first, err = api.Object(ctx, kind, n.name, at)
+	}
+	first, err := api.Object(ctx, kind, namespace, at)
+	if errors.Is(err, fs.ErrNotExist) && name != manifest && kind == kube.ConfigMap {
+		kind = kube.Secret
+		first, err = api.Object(ctx, kind, namespace, at)
 	}
 	if err != nil {
 		return objectstore.Object{}, err
 	}
-	body, err := n.whole(ctx, api, kind, first, limit)
+	body, err := n.whole(ctx, api, kind, namespace, first, limit)
 	return objectstore.Object{Body: body, ETag: first.Version}, err
 }
 
 // whole puts the parts of an object together.
-func (n *Namespace) whole(ctx context.Context, api *kube.Client, kind kube.Kind, first *kube.Object, limit int64) ([]byte, error) {
+func (n *Namespace) whole(ctx context.Context, api *kube.Client, kind kube.Kind, namespace string, first *kube.Object, limit int64) ([]byte, error) {
 	body, ok := first.Data[dataKey]
 	if !ok {
-		return nil, fmt.Errorf("%s %s in namespace %s has no key %q: it is not of a published cluster, publish again", kind, first.Name, n.name, dataKey)
+		return nil, fmt.Errorf("%s %s in namespace %s has no key %q: it is not of a published cluster, publish again", kind, first.Name, namespace, dataKey)
 	}
 	parts := 1
 	if text, several := first.Data[partsKey]; several {
 		var err error
 		if parts, err = strconv.Atoi(string(text)); err != nil || parts < 2 || parts > maxParts {
-			return nil, fmt.Errorf("%s %s in namespace %s: %s is %q, expected a number from 2 to %d: publish again", kind, first.Name, n.name, partsKey, text, maxParts)
+			return nil, fmt.Errorf("%s %s in namespace %s: %s is %q, expected a number from 2 to %d: publish again", kind, first.Name, namespace, partsKey, text, maxParts)
 		}
 	}
 	for i := 1; i < parts && int64(len(body)) <= limit; i++ {
-		next, err := api.Object(ctx, kind, n.name, partName(first.Name, i))
+		next, err := api.Object(ctx, kind, namespace, partName(first.Name, i))
 		if err != nil {
 			return nil, err
 		}
 		body = append(body[:len(body):len(body)], next.Data[dataKey]...)
 	}
 	if int64(len(body)) > limit {
-		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name, n.name, limit)
+		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name, namespace, limit)
 	}
 	return body, nil
 }
@@ -163,13 +176,13 @@ func (n *Namespace) Open(ctx context.Context, name string) (io.ReadCloser, int64
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)
 	}
-	_, err := n.named("assets/" + strings.TrimPrefix(name, "assets/"))
+	_, _, err := n.named("assets/" + strings.TrimPrefix(name, "assets/"))
 	return nil, 0, err
 }
 
 // Changed implements [objectstore.Watcher].
 func (n *Namespace) Changed(ctx context.Context, name, known string) error {
-	at, err := n.named(name)
+	namespace, at, err := n.named(name)
 	if err != nil {
 		return err
 	}
@@ -177,5 +190,5 @@ func (n *Namespace) Changed(ctx context.Context, name, known string) error {
 	if err != nil {
 		return err
 	}
-	return api.Changed(ctx, kube.Watched{Resource: string(kube.ConfigMap), Namespace: n.name, Name: at, Version: known})
+	return api.Changed(ctx, kube.Watched{Resource: string(kube.ConfigMap), Namespace: namespace, Name: at, Version: known})
 }

@@ -23,7 +23,7 @@ func (n *Namespace) PutConfidential(ctx context.Context, name string, data []byt
 
 // put makes the first part last: when it is there, all is there.
 func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data []byte) error {
-	at, err := n.named(name)
+	namespace, at, err := n.named(name)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,11 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 		case parts > 1:
 			one.Data[partsKey] = strconv.AppendInt(nil, int64(parts), 10)
 		}
-		if _, err := api.Create(ctx, kind, n.name, one); err != nil && !errors.Is(err, fs.ErrExist) {
+		_, err := api.Create(ctx, kind, namespace, one)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%w: make the namespace %s, and the account that reads it, as docs/kubernetes.yaml does", err, namespace)
+		case err != nil && !errors.Is(err, fs.ErrExist):
 			return err
 		}
 	}
@@ -55,7 +59,7 @@ const maxManifest = 1<<20 - 4<<10
 
 // Replace implements [objectstore.Sink].
 func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known string) error {
-	at, err := n.named(name)
+	namespace, at, err := n.named(name)
 	if err != nil {
 		return err
 	}
@@ -68,9 +72,9 @@ func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known
 	}
 	whole := kube.Object{Name: at, Labels: label, Version: known, Data: map[string][]byte{dataKey: data}}
 	if known == "" {
-		_, err = api.Create(ctx, kube.ConfigMap, n.name, whole)
+		_, err = api.Create(ctx, kube.ConfigMap, namespace, whole)
 	} else {
-		_, err = api.Update(ctx, kube.ConfigMap, n.name, whole)
+		_, err = api.Update(ctx, kube.ConfigMap, namespace, whole)
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) || known != "" && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", objectstore.ErrConflict, err)

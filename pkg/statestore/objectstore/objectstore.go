@@ -1,19 +1,20 @@
 // Package objectstore is what a published cluster needs of whatever keeps it: to read an object by its name, and not to be sent again what
 // it knows. HTTPS and S3 are packages beside it; package statestore makes a store of either, and verifies what comes.
 //
-// Names are relative to the cluster: "manifest", "objects/sha256/…", "assets/…".
+// Names are relative to the cluster: "manifest", "objects/sha256/…", "objects/control-plane/…", "assets/…".
 package objectstore
 
 import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 )
 
 // Source is where the objects of one cluster are read. Implementations are safe for several goroutines. Every method may be
 // retried, after the few attempts that a Source makes itself; an error that a later attempt may not meet is marked graph.Transient, an absent object is
-// fs.ErrNotExist. When ctx ends, its cause is in the error. No error shows a credential.
+// fs.ErrNotExist, one that who asks may not read fs.ErrPermission. When ctx ends, its cause is in the error. No error shows a credential.
 type Source interface {
 	// Get reads a whole object of at most limit bytes; more is an error. known is the ETag of an earlier answer, or "": an object that still has it
 	// is [ErrNotModified], and costs a request without a body.
@@ -74,3 +75,10 @@ var (
 	// ErrConflict says that somebody else was first.
 	ErrConflict = errors.New("it was changed by somebody else meanwhile")
 )
+
+// Denied marks the error of an object that who asks may not read as fs.ErrPermission. Its text stays.
+func Denied(err error) error { return denied{err} }
+
+type denied struct{ error }
+
+func (d denied) Unwrap() []error { return []error{d.error, fs.ErrPermission} }

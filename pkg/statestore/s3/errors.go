@@ -55,7 +55,7 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case elsewhere(err) != "":
 		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket, elsewhere(err))
 	case status == http.StatusForbidden:
-		return fmt.Errorf("%w: %s", said, s.missing(r, err))
+		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
 	case slices.Contains(absent, code):
 		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
 	case transfer.Passing(status) || code == "SlowDown" || code == "RequestTimeout":
