@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/pki"
@@ -47,15 +52,69 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 	if !slices.ContainsFunc(plan.Notes, func(n report.Note) bool { return n.Level == "error" && n.Text == said }) {
 		t.Errorf("notes %v", plan.Notes)
 	}
-	_ = filepath.WalkDir(b.root, func(name string, e fs.DirEntry, err error) error {
+	if names := having(t, b.root, ca.Key()); len(names) > 0 {
+		t.Errorf("%q have the key", names)
+	}
+}
+
+// having are the files below a directory that contain a text.
+func having(t *testing.T, dir, text string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
-		if data, err := os.ReadFile(name); err != nil || bytes.Contains(data, []byte(ca.Key())) {
-			t.Errorf("%s has the key (%v)", name, err)
+		data, err := os.ReadFile(name)
+		if bytes.Contains(data, []byte(text)) {
+			names = append(names, name)
 		}
-		return nil
+		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// An earlier release kept all of a directory for when it is away, a CA's private key too. The next pass keeps it anew without the key, and nothing of what was kept stays.
+func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
+	ca := pki.New(t, "etcd-ca")
+	b := newIssueBench(t, ca, ownEntry)
+	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
+	b.converge()
+	const state, lastGood = "/var/lib/netwright", "/var/lib/netwright/last-good.json"
+	var good ledger.LastGood
+	if err := json.Unmarshal([]byte(read(t, b.root, lastGood)), &good); err != nil {
+		t.Fatal(err)
+	}
+	now := good
+	all := b.load().Snapshot.Objects
+	content := host.ContentOf(statestore.Pack(all))
+	good.Objects, good.Names = content.Sum, len(all)
+	packed, err := content.Bytes()
+	text, err2 := json.Marshal(good)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b.root, state+"/blobs/"+content.Sum.String(), string(packed))
+	put(t, b.root, lastGood, string(text))
+	if names := having(t, b.root+state, ca.Key()); len(names) != 1 {
+		t.Fatalf("as an earlier release left it: %q have the key", names)
+	}
+	b.converge()
+	if names := having(t, b.root+state, ca.Key()); len(names) > 0 {
+		t.Errorf("%q still have the key", names)
+	}
+	if err := json.Unmarshal([]byte(read(t, b.root, lastGood)), &good); err != nil || good.Objects != now.Objects || good.Names != len(all)-1 {
+		t.Errorf("%+v, %v, want %+v", good, err, now)
+	}
+	store, err := statestore.Open(b.dir, "demo", statestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := b.pass.LastGood(t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, fs.ErrNotExist); err != nil || d.Keypairs["etcd-ca"].Cert == nil {
+		t.Errorf("what is kept cannot be used: %v", err)
+	}
 }
 
 // Of the private keys in a directory are published those that a node uses, and a CA's only where a control
