@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -89,6 +90,9 @@ func printChecked(out io.Writer, all []*agent.Checked) {
 		}
 		for _, text := range c.Notes {
 			fmt.Fprintf(out, "%s: warning: %s\n", c.Cluster, text)
+		}
+		if len(c.Exposed) > 0 {
+			fmt.Fprintf(out, "%s: warning: every node can read %s: %s\n", c.Cluster, strings.Join(c.Exposed, ", "), howToHide)
 		}
 		for _, n := range c.Nodes {
 			who := "every node"

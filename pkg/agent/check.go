@@ -25,6 +25,8 @@ type Checked struct {
 	Nodes       []CheckedNode      `json:"nodes"`
 	// Notes are what lies in the store and was not read.
 	Notes []string `json:"notes,omitempty"`
+	// Exposed are the objects of a published store with private keys of CAs that every node can read.
+	Exposed []string `json:"exposed,omitempty"`
 }
 
 // CheckedNode is one node group, or one node of it, whose tasks were built and ordered.
@@ -121,7 +123,32 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if len(out.Nodes) == 0 { // the cluster's document alone speaks for every node
 		out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{}, facts))
 	}
-	return out, nil
+	out.Exposed, err = exposed(ctx, snap)
+	return out, err
+}
+
+// exposed are the private keys of CAs that a published store shows to every node: a worker needs none of them.
+func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err error) {
+	pairs, _ := statestore.Keypairs(s) // of what is damaged nobody knows what it is
+	private := slices.Collect(maps.Keys(s.Objects))
+	for _, object := range s.Private {
+		private = append(private, object.Name)
+	}
+	for _, name := range slices.Sorted(slices.Values(private)) {
+		rest, isPrivate := strings.CutPrefix(name, "pki/private/")
+		keyset, _, _ := strings.Cut(rest, "/")
+		if chain, err := certs.Parse(pairs[keyset].Cert); !isPrivate || err != nil || !chain[0].IsCA {
+			continue
+		}
+		open, err := s.ReadByAll(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("look whether every node can read %q: %w", name, err)
+		}
+		if open {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func checkNode(ctx context.Context, store statestore.Store, sel config.Select, facts *host.Facts) CheckedNode {

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
@@ -114,6 +116,44 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	}
 	if d, err := b.pass.LastGood(t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, fs.ErrNotExist); err != nil || d.Keypairs["etcd-ca"].Cert == nil {
 		t.Errorf("what is kept cannot be used: %v", err)
+	}
+}
+
+// A check of a published store names the private keys of CAs that every node can read, and no other.
+func TestCheckNamesExposedKeys(t *testing.T) {
+	const name = "pki/private/etcd-ca/1.key"
+	ca := pki.New(t, "etcd-ca")
+	b := newIssueBench(t, ca, ownEntry)
+	client := ca.Client("own")
+	put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
+	put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
+	objects := maps.Clone(b.load().Snapshot.Objects)
+	for where, c := range map[string]struct {
+		documents          bool
+		controlPlane, want []string
+	}{
+		"a directory of documents":      {true, nil, nil},
+		"as earlier releases published": {false, nil, []string{name}},
+		"as this one publishes":         {false, []string{name}, nil},
+	} {
+		dir := b.dir
+		if !c.documents {
+			dir = t.TempDir()
+			sink, err := statestore.OpenSink(dir, "demo", statestore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := statestore.Publish(t.Context(), sink, statestore.Publication{Cluster: "demo", Objects: objects, ControlPlane: c.controlPlane, Now: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store, err := statestore.Open(dir, "demo", statestore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checked, err := Check(t.Context(), store, PlainFacts()); err != nil || !checked.OK() || !slices.Equal(checked.Exposed, c.want) {
+			t.Errorf("%s: %+v, %v, want %q", where, checked, err, c.want)
+		}
 	}
 }
 

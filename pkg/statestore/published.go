@@ -82,6 +82,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		return nil, err
 	}
 	s.Manifest, s.Expires, s.Private = raw.data, m.Expires, left
+	s.readByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
 	return s, nil
 }
 

@@ -142,6 +142,7 @@ func contentOf(data []byte) *content {
 func (r *Remote) snapshot() (*Snapshot, error) {
 	m := r.manifest
 	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Expires: r.manifest.Expires, Origin: r.String()}
+	s.readByAll = func(ctx context.Context, name string) (bool, error) { return readByAll(ctx, r.source, m.Objects[name]) }
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
 		switch {

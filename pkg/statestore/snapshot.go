@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,15 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 		}
 	}
 	return nil
+}
+
+// ReadByAll tells that a published private key is where every node reads, not control plane nodes alone: see [Publication]. It is false of what
+// was not published.
+func (s *Snapshot) ReadByAll(ctx context.Context, name string) (bool, error) {
+	if s.readByAll == nil {
+		return false, nil
+	}
+	return s.readByAll(ctx, name)
 }
 
 // seekKeyset reads a keyset that was not listed, if there is one.

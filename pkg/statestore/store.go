@@ -77,7 +77,8 @@ type Snapshot struct {
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
 
-	seek func(name string) ([]byte, error) // reads an object that was not listed; nil: all were
+	seek      func(name string) ([]byte, error)                             // reads an object that was not listed; nil: all were
+	readByAll func(ctx context.Context, name string) (open bool, err error) // see [Snapshot.ReadByAll]; nil: of a directory of documents
 }
 
 // The bounds of a snapshot. More is an error that names the bound: a store that does not end must not take a node's memory.

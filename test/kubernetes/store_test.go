@@ -220,6 +220,15 @@ func storeOfControlPlanes(t *testing.T, all *namespaces) {
 	if key, err := bring(controlPlane); err != nil || key != "a CA's key" {
 		t.Errorf("a control plane node: %q, %v", key, err)
 	}
+	for who, kubeconfig := range map[string]string{"another": worker, "a control plane": controlPlane} {
+		got, err := openStore(t, namespace, storetest.Cluster, kubeconfig).Fetch(t.Context(), statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open, err := got.ReadByAll(t.Context(), name); err != nil || open {
+			t.Errorf("%s node is told that every node reads the key: %v, %v", who, open, err)
+		}
+	}
 	if text := all.server.Must("GET", "/api/v1/namespaces/"+namespace+"/secrets", ""); strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("a CA's key"))) {
 		t.Error("the key is among what all nodes read")
 	}
