@@ -11,6 +11,7 @@ type CustomLeftovers struct {
 	IPVS      []CustomIPVS    `json:"ipvs,omitempty"`      // services of IPVS
 	Chains    []CustomChain   `json:"chains,omitempty"`    // chains and rules of iptables
 	Tables    []CustomTable   `json:"tables,omitempty"`    // tables of nft
+	Portmap   []string        `json:"portmap,omitempty"`   // names of its confs (`name`) by which plugin portmap publishes ports
 	IPSets    []string        `json:"ipsets,omitempty"`    // names or patterns of ipsets
 	XFRM      []CustomXFRM    `json:"xfrm,omitempty"`      // policies and states of IPsec
 	OVS       []CustomOVS     `json:"ovs,omitempty"`       // what it has in Open vSwitch
@@ -28,17 +29,22 @@ type CustomRule struct {
 	Priority int    `json:"priority,omitempty"` // of the rule. All that is set in one entry must hold
 	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
 	Mask     uint32 `json:"mask,omitempty"`     // of that mark
-	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone: every rule that leads there
+	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone it is no mark
 	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule of others leads there
 	Last int    `json:"last,omitempty"`
 	IIF  string `json:"iif,omitempty"` // the link that packets come from; may be a pattern
-	From bool   `json:"from,omitempty"`
-	Pods bool   `json:"pods,omitempty"` // it is from or to an address of the pods
+	// Protocol: rtnetlink's number of who made it
+	Protocol int  `json:"protocol,omitempty"`
+	From     bool `json:"from,omitempty"`
+	To       bool `json:"to,omitempty"`
+	Marked   bool `json:"marked,omitempty"`
+	All      bool `json:"all,omitempty"`
+	Pods     bool `json:"pods,omitempty"` // it is from or to an address of the pods
 }
 
 // CustomRoute marks routes.
 type CustomRoute struct {
-	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main
+	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main; another alone is no mark
 	Last     int    `json:"last,omitempty"`     // with `table`: tables from that to this one
 	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number of who made it: 12 bird, 17 kube-router, 80 felix
 	Link     string `json:"link,omitempty"`     // the link that it goes through; may be a pattern

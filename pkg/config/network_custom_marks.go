@@ -17,6 +17,7 @@ func (d *decoder) customLeftovers(l *CustomLeftovers) []field {
 		{name: "ipvs", set: entries(d, &l.IPVS, d.customIPVS)},
 		{name: "chains", set: entries(d, &l.Chains, d.customChain)},
 		{name: "tables", set: entries(d, &l.Tables, d.customTable, "family", "name")},
+		{name: "portmap", set: d.names(&l.Portmap, validPattern), newer: true},
 		{name: "ipsets", set: d.names(&l.IPSets, validPattern)},
 		{name: "xfrm", set: entries(d, &l.XFRM, d.customXFRM)},
 		{name: "ovs", set: entries(d, &l.OVS, d.customOVS)},
@@ -38,6 +39,7 @@ func (d *decoder) customRule(r *CustomRule) []field {
 		{name: "table", set: d.number(&r.Table, 1, maxTable)},
 		{name: "last", set: d.number(&r.Last, 1, maxTable)},
 		{name: "iif", set: d.text(&r.IIF, validPattern)},
+		{name: "protocol", set: d.number(&r.Protocol, 1, 255), newer: true},
 		{name: "pods", set: d.boolean(&r.Pods)},
 	}
 }

@@ -87,7 +87,10 @@ func (h *Host) DelForeignRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// unselective says that a rule matches all packets.
+// ForAll says that a rule asks for nothing at all.
+func (r Rule) ForAll() bool { return !r.Narrow && r.unselective() }
+
+// unselective says that a rule matches all packets, whatever is not read of it.
 func (r Rule) unselective() bool {
 	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
 }

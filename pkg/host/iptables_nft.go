@@ -16,7 +16,22 @@ import (
 // nftIPTChains reads the tables that iptables-nft writes: those of the
 // families ip and ip6 with iptables' names.
 func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
-	return readNFT(ctx, n, "chains of iptables", func(s nftSocket) ([]IPTChain, error) {
+	return n.nftChains(ctx, "chains of iptables", func(family, table string) bool {
+		return (family == "ip" || family == "ip6") && isIPTTable(table)
+	})
+}
+
+// NFTChains implements [Network].
+func (n *network) NFTChains(ctx context.Context, family, table string) ([]IPTChain, error) {
+	out, err := n.nftChains(ctx, "chains of "+table, func(f, t string) bool { return f == family && t == table })
+	if err != nil {
+		return nil, fmt.Errorf("read nft table %s %s: %w", family, table, err)
+	}
+	return out, nil
+}
+
+func (n *network) nftChains(ctx context.Context, what string, in func(family, table string) bool) ([]IPTChain, error) {
+	return readNFT(ctx, n, what, func(s nftSocket) ([]IPTChain, error) {
 		chains, err := s.chains(nftables.TableFamilyUnspecified)
 		if err != nil {
 			return nil, err
@@ -25,7 +40,7 @@ func (n *network) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 		names := setNames{}
 		for _, c := range chains {
 			family := familyName(c.family)
-			if family != "ip" && family != "ip6" || !isIPTTable(c.table) {
+			if !in(family, c.table) {
 				continue
 			}
 			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}

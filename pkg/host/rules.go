@@ -50,6 +50,8 @@ func ruleFrom(r netlink.Rule) Rule {
 	if r.Mask != nil {
 		out.Mask = *r.Mask
 	}
+	out.Narrow = r.Invert || r.Dport != nil || r.Sport != nil || r.IPProto > 0 || r.UIDRange != nil ||
+		r.Tos != 0 || r.TunID != 0 || r.SuppressPrefixlen >= 0 || r.SuppressIfgroup >= 0
 	return out
 }
 

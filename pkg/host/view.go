@@ -101,6 +101,9 @@ type Network interface {
 	// IPTChains lists the chains of iptables, those of nf_tables and those of
 	// ip_tables, without loading a module.
 	IPTChains(ctx context.Context) ([]IPTChain, error)
+	// NFTChains lists the chains of an nft table with their rules in the words of iptables, without
+	// loading a module. There are none where the table is not.
+	NFTChains(ctx context.Context, family, table string) ([]IPTChain, error)
 	// Tables lists the nft tables, without loading a module.
 	Tables(ctx context.Context) ([]TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
@@ -237,6 +240,8 @@ type Rule struct {
 	Mask     uint32
 	Table    int
 	Protocol int // who made it, as for routes
+	// Narrow says that it asks for more than is read here: ports, users, the reverse.
+	Narrow bool `json:"-"`
 }
 
 // UnitState is a unit as systemd sees it.

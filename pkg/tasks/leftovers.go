@@ -21,14 +21,18 @@ type Leftovers struct {
 	IPVS     []IPVSMark    `json:"ipvs,omitempty"`
 	Chains   []ChainMark   `json:"chains,omitempty"` // of iptables, either flavour
 	Tables   []TableMark   `json:"tables,omitempty"` // of nft
-	IPSets   []string      `json:"ipsets,omitempty"`
-	XFRM     []XFRMMark    `json:"xfrm,omitempty"` // of IPsec
-	OVS      []OVSMark     `json:"ovs,omitempty"`
-	Links    []LinkMark    `json:"links,omitempty"`
-	Pins     []string      `json:"pins,omitempty"`    // eBPF objects, below /sys/fs/bpf
-	Sysctls  []SysctlMark  `json:"sysctls,omitempty"` // that it wrote at run time, without a file
-	Lines    []LineMark    `json:"lines,omitempty"`   // in files of others
-	Files    []string      `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
+	// Portmap are the names of its confs by which plugin portmap publishes ports.
+	Portmap []string     `json:"portmap,omitempty"`
+	IPSets  []string     `json:"ipsets,omitempty"`
+	XFRM    []XFRMMark   `json:"xfrm,omitempty"` // of IPsec
+	OVS     []OVSMark    `json:"ovs,omitempty"`
+	Links   []LinkMark   `json:"links,omitempty"`
+	Pins    []string     `json:"pins,omitempty"`    // eBPF objects, below /sys/fs/bpf
+	Sysctls []SysctlMark `json:"sysctls,omitempty"` // that it wrote at run time, without a file
+	Lines   []LineMark   `json:"lines,omitempty"`   // in files of others
+	Files   []string     `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
+	// Names are lines that prove whose a table is, as those of Lines do, and that do not go.
+	Names []LineMark `json:"-"`
 	// Types are those of its plugins: what others' plugins cached under a name that they share with it is theirs.
 	Types []string `json:"types,omitempty"`
 	// LocalRule says that it moves the rule for local addresses from priority 0.

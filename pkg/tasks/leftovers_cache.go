@@ -17,7 +17,7 @@ const (
 )
 
 // othersCache says that a path below these was made by the plugin of another network: by the type in the conf that is kept with it, and of an
-// address by what is kept of the container that has it. Without a type there, the name has to do.
+// address by what is kept of the container that has it. Without a type there, or where the network's own types are not known, the name has to do.
 func (l Leftovers) othersCache(v host.View, name string) (bool, error) {
 	if len(l.Types) == 0 {
 		return false, nil

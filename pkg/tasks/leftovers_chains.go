@@ -16,7 +16,7 @@ const KindChain = "iptables"
 // ChainMark names iptables chains, or rules in chains of others. With Chain
 // alone it means the chains of that name, with all that is in them and every
 // rule that leads there; with anything else set, rules in chains of that name
-// ("" any) for which all that is set holds.
+// ("" any) for which all that is set holds. Portmap's chains are of many networks: no mark means one, see [Leftovers.Portmap].
 type ChainMark struct {
 	Table   string `json:"table,omitempty"`   // "" any
 	Chain   string `json:"chain,omitempty"`   // pattern
@@ -42,7 +42,7 @@ func (m ChainMark) ofRule(r host.IPTRule) bool {
 }
 
 func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
-	if len(l.Chains) == 0 {
+	if len(l.Chains) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
 	chains, err := v.IPTChains(ctx)
@@ -62,19 +62,23 @@ func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 				rest = append(rest, c)
 			}
 		}
-		out = append(out, findInTable(table, l, s)...)
+		portmap, err := l.portmapChains(v, table)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, findInTable(table, portmap, l, s)...)
 		chains = rest
 	}
 	return out, nil
 }
 
-// findInTable finds what goes from one table. All of it goes in one
+// findInTable finds what goes from one table, chains of portmap too. All of it goes in one
 // transaction, by the first of what was found: chains lead to each other.
-func findInTable(table []host.IPTChain, l Leftovers, s Scope) []Found {
+func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s Scope) []Found {
 	going := map[string]bool{}
 	for _, c := range table {
 		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
-			slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return !m.ofRules() && m.inChain(c) })
+			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return !m.ofRules() && m.inChain(c) }))
 	}
 	var gone []host.IPTRemoval
 	var out []Found

@@ -8,14 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// TableMark names nft tables.
+// TableMark names nft tables. That of portmap is of many networks: no mark means it, see [Leftovers.Portmap].
 type TableMark struct {
 	Family string `json:"family"`
 	Name   string `json:"name"` // pattern
 }
 
 func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	if len(l.Tables) == 0 {
+	if len(l.Tables) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
 	tables, err := v.Tables(ctx)
@@ -24,12 +24,13 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found
 	}
 	var out []Found
 	for _, t := range tables {
-		if slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
+		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
 			out = append(out, Found{Key: TableKey(t.Family, t.Name), What: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
 		}
 	}
-	return out, nil
+	ports, err := l.findPortmap(ctx, v, tables)
+	return append(out, ports...), err
 }
 
 // KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.

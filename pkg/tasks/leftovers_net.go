@@ -121,7 +121,7 @@ func within(ranges []netip.Prefix, p netip.Prefix) bool {
 }
 
 // RouteMark names routes. All that is set must hold. Default routes of the
-// main table, the kernel's own and those of DHCP are never meant.
+// main table, the kernel's own and those of DHCP are never meant. A table alone is no mark: see [RouteMark.Bare].
 type RouteMark struct {
 	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
 	Last     int    `json:"last,omitempty"`     // tables from Table to Last
@@ -138,7 +138,7 @@ func (m RouteMark) matches(r host.Route, s Scope) bool {
 		table = host.MainTable
 	}
 	switch {
-	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid():
+	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last
@@ -154,9 +154,14 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 	if err != nil {
 		return nil, err
 	}
+	_, others, err := l.whose(ctx, v, s)
+	if err != nil {
+		return nil, err
+	}
 	var out []Found
 	for _, r := range routes {
-		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return m.matches(r, s) }) {
+		free := r.Table == host.MainTable || !others[r.Table]
+		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return (free || !m.weak()) && m.matches(r, s) }) {
 			continue
 		}
 		out = append(out, foundRoute(r))

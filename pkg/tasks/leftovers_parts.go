@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// Kernel is what of it lives until the next boot, and the units that would make it again.
+// Kernel is what of it lives until the next boot, and the units that would make it again. Its lines stay, and still tell which tables are its own.
 func (l Leftovers) Kernel() Leftovers {
-	l.Files, l.Lines = nil, nil
+	l.Files, l.Lines, l.Names = nil, nil, l.Lines
 	return l
 }
 
 // OnDisk is what of it outlives a boot: files, the CNI conf among them.
-func (l Leftovers) OnDisk() Leftovers { return Leftovers{Files: l.Files, Lines: l.Lines} }
+func (l Leftovers) OnDisk() Leftovers {
+	return Leftovers{Files: l.Files, Lines: l.Lines, Types: l.Types}
+}
 
 // In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network has in the usual directories is
 // looked for in these as well.

@@ -9,23 +9,27 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// RuleMark names policy rules. All that is set must hold; a mark with a table
-// alone means every rule that leads there.
+// RuleMark names policy rules. All that is set must hold. A table alone is no mark: see [RuleMark.Bare].
 type RuleMark struct {
 	Priority int    `json:"priority,omitempty"`
 	Mark     uint32 `json:"mark,omitempty"`
 	Mask     uint32 `json:"mask,omitempty"`
 	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"` // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
-	IIF      string `json:"iif,omitempty"`  // pattern
-	From     bool   `json:"from,omitempty"` // it has a source, whatever it is
-	Pods     bool   `json:"pods,omitempty"` // from or to an address of the pods
+	Last     int    `json:"last,omitempty"`     // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
+	IIF      string `json:"iif,omitempty"`      // pattern
+	Protocol int    `json:"protocol,omitempty"` // who made it, as for routes
+	From     bool   `json:"from,omitempty"`     // it has a source, whatever it is
+	To       bool   `json:"to,omitempty"`       // it has a destination
+	Marked   bool   `json:"marked,omitempty"`   // it asks for a mark of packets
+	All      bool   `json:"all,omitempty"`      // it asks for nothing
+	Pods     bool   `json:"pods,omitempty"`     // from or to an address of the pods
 }
 
 func (m RuleMark) matches(r host.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
-		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid():
+		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(), m.Marked && r.Mark == 0,
+		m.Protocol != 0 && m.Protocol != r.Protocol, m.All && !r.ForAll(), m.Bare():
 		return false
 	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
 		return false
@@ -39,25 +43,19 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 	if len(l.Rules) == 0 {
 		return nil, nil
 	}
-	rules, err := v.Rules(ctx)
+	rules, others, err := l.whose(ctx, v, s)
 	if err != nil {
 		return nil, err
 	}
 	var out []Found
-	var stay, ranged []int // tables that rules of others lead to, and those of a range that the network's do
+	var ranged []int // tables of a range that the network's rules lead to
 	for _, r := range rules {
-		theirs := slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.matches(r, s) })
-		if r.OfMachine() || !theirs || s.keeps(RuleKey(r)) {
-			stay = append(stay, r.Table)
-			continue
-		}
-		if slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
+		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
 		out = append(out, Found{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
 			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
 	}
-	ranged = slices.DeleteFunc(ranged, func(table int) bool { return slices.Contains(stay, table) })
 	routes, err := routesOf(ctx, v, ranged)
 	return append(routes, out...), err
 }

@@ -42,6 +42,9 @@ func (l Leftovers) Words() []string {
 	for _, m := range l.Tables {
 		add("nft table", m.Family+" "+m.Name)
 	}
+	for _, name := range l.Portmap {
+		add("published port", "of network "+name+", by plugin portmap")
+	}
 	for _, name := range l.IPSets {
 		add("ipset", name)
 	}
@@ -86,7 +89,8 @@ func (m RouteMark) words() string {
 
 func (m RuleMark) words() string {
 	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
-		part(m.IIF != "", "iif %s", m.IIF), part(m.From, "from an address"), part(m.Pods, "of the pods' addresses"), tableWords(m.Table, m.Last))
+		part(m.IIF != "", "iif %s", m.IIF),
+		part(m.Marked, "for a fwmark"), part(m.From, "from an address"), part(m.To, "to an address"), part(m.All, "for every packet"), part(m.Pods, "of the pods' addresses"), part(m.Protocol != 0, "proto %d", m.Protocol), tableWords(m.Table, m.Last))
 }
 
 func (m ChainMark) words() string {

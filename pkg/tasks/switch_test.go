@@ -77,11 +77,11 @@ func TestEvict(t *testing.T) {
 }
 
 func TestPartsOfLeftovers(t *testing.T) {
-	all := Leftovers{Links: []LinkMark{{Name: "cni0"}}, Files: []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/"}}
+	all := Leftovers{Types: []string{"x"}, Links: []LinkMark{{Name: "cni0"}}, Files: []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/"}}
 	if k := all.Kernel(); len(k.Links) != 1 || len(k.Files) != 0 {
 		t.Errorf("of the kernel: %+v", k)
 	}
-	if d := all.OnDisk(); len(d.Links) != 0 || len(d.Files) != 3 {
+	if d := all.OnDisk(); len(d.Links) != 0 || len(d.Files) != 3 || !slices.Equal(d.Types, all.Types) {
 		t.Errorf("on disk: %+v", d)
 	}
 	want := []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/", "/srv/net.d/10-x.conflist", "/srv/bin/x"}

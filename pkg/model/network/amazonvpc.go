@@ -43,13 +43,15 @@ func amazonVPC() Network {
 }
 
 func amazonVPCLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
+	return tasks.Leftovers{
+		Portmap:   []string{"aws-cni"},
 		LocalRule: true, // security groups for pods, strict: at 20
 		Rules: []tasks.RuleMark{
-			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, Table: 2, Last: 15},
-			{Priority: 32765, From: true, Table: 2, Last: 15}, {Priority: 10, IIF: "vlan*", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan*", Table: 256, Last: 4195}, // 100 and the number of a VLAN
+			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, From: true, Table: 2, Last: 15},
+			// 100 and the number of a VLAN
+			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
 		},
-		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan*"}},
+		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
 		Links:  []tasks.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
 		Chains: []tasks.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
 			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},
@@ -59,9 +61,9 @@ func amazonVPCLeaves() tasks.Leftovers {
 		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni", "/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",
 			"/var/log/aws-routed-eni/", "/var/lib/cni/results/aws-cni-*"},
-		Others: []string{"further interfaces stay attached and up, with their primary addresses; EC2 has them by the tag node.k8s.amazonaws.com/instance_id",
+		Others: []string{"further interfaces stay attached and up, with their primary addresses, the rules from these (32765) and the tables that the rules lead to, which are like a person's; EC2 has them by the tag node.k8s.amazonaws.com/instance_id",
 			"secondary addresses and prefixes on the primary interface, in EC2", "rp_filter=2 on the primary interface"},
-	})
+	}
 }
 
 func buildAmazonVPC(in Input) (Built, error) {

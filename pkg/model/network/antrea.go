@@ -66,9 +66,11 @@ func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEn
 func antreaLeaves() tasks.Leftovers {
 	ovs := ovsMark("br-int")
 	ovs.Ports, ovs.Socket = []string{"antrea-gw0"}, "/run/antrea/openvswitch/db.sock"
-	return portmapLeaves(tasks.Leftovers{
-		Rules:  []tasks.RuleMark{{Mask: 0xff, Table: 101, Last: 120}, {Table: 141}}, // Egress, and answers in hybrid mode
-		Routes: []tasks.RouteMark{{Link: "antrea-gw0"}, {Link: "antrea-*", Table: allTables}, {Table: 141}},
+	return tasks.Leftovers{
+		Portmap: []string{"antrea"},
+		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of pkg/agent/types/net.go), whose one route is by the gateway.
+		Rules:  []tasks.RuleMark{{Mask: 0xff, Table: 101, Last: 120}, {Mark: 1 << 30, Mask: 1 << 30, Table: 141}},
+		Routes: []tasks.RouteMark{{Link: "antrea-*", Table: allTables}},
 		Chains: []tasks.ChainMark{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
 		Tables: []tasks.TableMark{{Family: "ip", Name: "antrea"}, {Family: "ip6", Name: "antrea"}},
 		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP", "CLUSTER-NODE-IP6"},
@@ -79,7 +81,7 @@ func antreaLeaves() tasks.Leftovers {
 			"/etc/sysctl.d/99-zzzz-antrea.conf", "/var/lib/cni/networks/antrea/", "/var/lib/cni/results/antrea-*"},
 		Others: []string{"an uplink that it renamed to NAME~ (bridging, secondary networks): first back its addresses, then its name", "with IPsec: XFRM states and policies of its strongSwan",
 			"beside AWS' plugin: a rule in AWS-CONNMARK-CHAIN-0"},
-	})
+	}
 }
 
 // hexDigits is a pattern of n lower-case hex digits.

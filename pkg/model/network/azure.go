@@ -65,9 +65,10 @@ var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-s
 
 // azureLeaves: in mode bridge azure0 has the interface's addresses, which go back before it does.
 func azureLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
-		Moved:  []tasks.MovedMark{{Link: "azure[0-9]*", Kind: "bridge"}},
-		Routes: []tasks.RouteMark{{Link: "azv*"}},
+	return tasks.Leftovers{
+		Portmap: []string{"azure"},
+		Moved:   []tasks.MovedMark{{Link: "azure[0-9]*", Kind: "bridge"}},
+		Routes:  []tasks.RouteMark{{Link: "azv*"}},
 		Chains: []tasks.ChainMark{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
 			{Chain: "AZURE-NPM*"}},
 		IPSets: []string{"azure-npm-*"},
@@ -78,7 +79,7 @@ func azureLeaves() tasks.Leftovers {
 			"/var/log/azure-vnet*.log", "/var/log/azure-cns.log", "/var/log/azure-ipam.log", "/var/lib/cni/results/azure-*"},
 		Others: []string{"ebtables: rules of table nat for azure0 (mode bridge)", "rules of POSTROUTING that whoever made the node added for what leaves the virtual network",
 			"namespaces az_ns_* of multitenancy, with what is in them", "/etc/cni/net.d/" + ciliumConf + ", if CNS wrote it (its ipam is azure-ipam)"},
-	})
+	}
 }
 
 type azureVnet struct {

@@ -42,13 +42,14 @@ func bridge() Network {
 			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
 				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
 		},
-		Leftovers: portmapLeaves(tasks.Leftovers{
-			Links:  []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Routes: []tasks.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
-			Tables: []tasks.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
-			Chains: []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
-			Files:  []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
-		}),
+		Leftovers: tasks.Leftovers{
+			Portmap: []string{bridgeName},
+			Links:   []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Routes:  []tasks.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
+			Tables:  []tasks.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
+			Chains:  []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
+			Files:   []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
+		},
 		Proved: []Proof{
 			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs", "test/e2e TestPodsTalk"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},

@@ -8,8 +8,9 @@ import (
 // calicoLeaves is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
 // keeps its routes on exit (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
 func calicoLeaves() tasks.Leftovers {
-	return portmapLeaves(felixLeaves(tasks.Leftovers{
-		Units: []string{"run-calico-cgroup.mount"},
+	return felixLeaves(tasks.Leftovers{
+		Portmap: []string{kubenetName},
+		Units:   []string{"run-calico-cgroup.mount"},
 		Links: []tasks.LinkMark{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
 			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []tasks.RouteMark{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
@@ -24,5 +25,5 @@ func calicoLeaves() tasks.Leftovers {
 		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes with `rmmod ipip` when nothing uses it",
 			"pins in /sys/fs/bpf/tcx, which hold nothing any more",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
-	}))
+	})
 }

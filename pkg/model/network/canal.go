@@ -59,6 +59,7 @@ func canalBackend(name string) func(Input) bool {
 // canalLeaves: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
 func canalLeaves() tasks.Leftovers {
 	l := flannel().Leftovers
+	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
 		"/var/log/calico/", "/var/lib/cni/networks/"+kubenetName+"/", "/var/lib/cni/results/"+kubenetName+"-*")
 	return felixLeaves(l)

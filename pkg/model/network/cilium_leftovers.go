@@ -11,17 +11,23 @@ const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]
 // ciliumLeaves is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
 // rule for local addresses, which it had moved to 100.
 func ciliumLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
+	return tasks.Leftovers{
+		Portmap:   []string{"cilium", "portmap"},
 		Units:     []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount"},
 		LocalRule: true,
 		Rules: []tasks.RuleMark{
 			{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}, // IPsec
 			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005}, {Mark: 0xb00, Mask: 0xf00, Table: 2005}, // proxy
 			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // ENI
-			{Priority: 110, Table: 10, Last: 50}, {Priority: 111, Table: 10, Last: 50}, // ENI: tables 10 + number of the interface
-			{Priority: 112, Table: 202}, // VTEP
+			// ENI: tables 10 + number of the interface; with the kernel's protocol since its rules have one (linux_defaults.RTProto).
+			{Priority: 110, Table: 10, Last: 50, From: true, Protocol: 2}, {Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2},
+			{Priority: 110, Table: 10, Last: 50, Pods: true}, {Priority: 111, Table: 10, Last: 50, Pods: true},
+			{Priority: 112, Table: 202, To: true}, // VTEP: a rule to each range
 		},
-		Routes: []tasks.RouteMark{{Table: 200}, {Table: 202}, {Table: 2004}, {Table: 2005}, {Link: "cilium_*"}, {Link: lxc}, {Protocol: 2, Pods: true}},
+		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to IPsec's device as local, with protocol 50 and later the kernel's
+		// (createNodeIPSecInRoute of pkg/datapath/linux); to the proxy as local by lo (pkg/proxy/routes.go).
+		Routes: []tasks.RouteMark{{Link: "cilium_*", Table: allTables}, {Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}, {Table: 2004, Type: "local", Link: "lo"},
+			{Link: lxc}, {Protocol: 2, Pods: true}},
 		Chains: []tasks.ChainMark{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
 		IPSets: []string{"cilium_node_set_v4", "cilium_node_set_v6"},
 		Links: []tasks.LinkMark{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
@@ -37,5 +43,5 @@ func ciliumLeaves() tasks.Leftovers {
 			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/", "/etc/systemd/system/run-cilium-cgroupv2.mount"},
 		Others: []string{"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
 			"with ipam eni: the primary address on each further interface, and interfaces tagged io.cilium/cilium-managed in EC2"},
-	})
+	}
 }

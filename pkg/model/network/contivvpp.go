@@ -44,9 +44,10 @@ func contivVPP() Network {
 
 // contivLeaves: portmap stays patched, so that it must be installed anew.
 func contivLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
-		Links:  []tasks.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
-		Routes: []tasks.RouteMark{{Link: "vpp1"}},
+	return tasks.Leftovers{
+		Portmap: []string{kubenetName},
+		Links:   []tasks.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
+		Routes:  []tasks.RouteMark{{Link: "vpp1"}},
 		Sysctls: []tasks.SysctlMark{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
 			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
 		Lines: []tasks.LineMark{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
@@ -55,7 +56,7 @@ func contivLeaves() tasks.Leftovers {
 		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",
 			"the card is still bound to uio_pci_generic or vfio-pci: empty its driver_override, bind it to its own driver, give it its address back",
 			"the container contiv-stn (docker), if the node has one card only", "vm.nr_hugepages, and the lines of it in /etc/sysctl.conf and /etc/modules: who else uses huge pages is not known"},
-	})
+	}
 }
 
 func buildContivVPP(in Input) (Built, error) {

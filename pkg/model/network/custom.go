@@ -70,7 +70,7 @@ func customShared(s config.CustomShared) SharedHost {
 // customLeftovers are the declared marks in the words of package tasks. The types have the same fields: a field that only one has does not compile.
 func customLeftovers(l config.CustomLeftovers) tasks.Leftovers {
 	return tasks.Leftovers{
-		Units: l.Units, IPSets: l.IPSets, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
+		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
 		Moved:    each(l.Moved, func(m config.CustomMoved) tasks.MovedMark { return tasks.MovedMark(m) }),
 		Programs: each(l.Programs, func(m config.CustomProgram) tasks.ProgramMark { return tasks.ProgramMark(m) }),
 		Rules:    each(l.Rules, func(m config.CustomRule) tasks.RuleMark { return tasks.RuleMark(m) }),

@@ -20,7 +20,7 @@ var errNoPodCIDR = errors.New("the pod CIDRs of this node are not known yet")
 func buildCustom(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	c := in.Node.Networking.Custom
-	if err := refuseDangers(in, c); err != nil {
+	if err := b.refuseDangers(in, c); err != nil {
 		return b, err
 	}
 	for i, id := range c.Certificates {
@@ -53,10 +53,14 @@ func buildCustom(in Input) (Built, error) {
 	return b, nil
 }
 
-// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of them at once.
-func refuseDangers(in Input, c *config.Custom) error {
+// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of them at once. Of marks by which nothing goes it warns.
+func (b *Built) refuseDangers(in Input, c *config.Custom) error {
 	var all []error
 	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
+		if d.Spared {
+			b.note(Warning, in.Origin(customAt+".leftovers."+d.At), "leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.What, d.Why)
+			continue
+		}
 		all = append(all, fmt.Errorf("use custom (%s): leftovers.%s, %s, can be somebody else's: %s",
 			in.Origin(customAt+".leftovers."+d.At), d.At, d.What, d.Why))
 	}

@@ -15,6 +15,8 @@ type Danger struct {
 	At   string // which mark: "links[2]"
 	What string // the mark as it is written
 	Why  string // whose it could be, and what to add
+	// Spared says that nothing goes by it: it is no mark.
+	Spared bool
 }
 
 // Things that nearly every node has and that no network may name: by the kernel, systemd, the distributions, docker, libvirt, kube-proxy, kubelet.
@@ -24,18 +26,17 @@ var (
 	othersChains = []string{"INPUT", "OUTPUT", "FORWARD", "PREROUTING", "POSTROUTING", "DOCKER", "DOCKER-USER", "DOCKER-ISOLATION-STAGE-1", "LIBVIRT_INP", "ufw-user-input",
 		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL", "KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
 		"f2b-sshd", "NETAVARK_FORWARD"}
-	othersTables = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges", "libvirt_network", "f2b-table", "inet", "netavark"}
-	othersSets   = []string{"KUBE-CLUSTER-IP", "KUBE-LOOP-BACK", "KUBE-NODE-PORT-TCP", "f2b-sshd", "fail2ban"}
-	othersUnits  = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service", "sshd.service", "systemd-networkd.service", "NetworkManager.service",
+	// portmapChains are those of all networks that publish ports, podman's and nerdctl's too.
+	portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ", "CNI-DN-0123456789abcdef01234", "CNI-SN-0123456789abcdef01234"}
+	othersTables  = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges", "libvirt_network", "f2b-table", "inet", "netavark"}
+	othersSets    = []string{"KUBE-CLUSTER-IP", "KUBE-LOOP-BACK", "KUBE-NODE-PORT-TCP", "f2b-sshd", "fail2ban"}
+	othersUnits   = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service", "sshd.service", "systemd-networkd.service", "NetworkManager.service",
 		"netwright-agent.service", "dbus.service", "network.target", "multi-user.target"}
 	// othersPaths are directories that many share: no mark takes one away, nor what is above it.
 	othersPaths = []string{"/etc/cni/net.d", "/etc/systemd/system", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/NetworkManager/conf.d", "/etc/kubernetes", "/etc/netwright", "/etc/containerd",
 		"/opt/cni/bin", "/usr/bin", "/usr/lib/systemd", "/usr/libexec/cni", "/var/lib/cni/networks", "/var/lib/cni/results", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/netwright",
 		"/var/log/pods", "/run/netns", "/run/systemd", "/run/containerd", "/sys/fs/bpf/tc/globals", "/srv/kubernetes", "/root", "/boot", "/home"}
 )
-
-// protocols of routes that say nothing of who set them: the kernel, programs that do not say, people, router advertisements, DHCP (linux/rtnetlink.h).
-var othersProtocols = []int{2, protocolBoot, 4, 9, 16}
 
 // Dangers lists what no leftovers may have: patterns that match everything, names that are everybody's without a word of whose pods or bridge it is,
 // tables and protocols of the system's own, paths that cannot be taken away. It holds our networks in a test, and a declared one before any task is made.
@@ -50,9 +51,9 @@ func Dangers(l tasks.Leftovers) []Danger {
 		d.when(!own && common(m.Name, othersLinks), "links", i, m, "links of others are called so too: say its master, or pods: true")
 	}
 	for i, m := range l.Routes {
-		unnamed := m.Protocol == 0 || slices.Contains(othersProtocols, m.Protocol)
 		main := m.Table == 0 || m.Table == host.AllTables || m.Table >= 253 && m.Table <= 255
-		d.when(unnamed && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
+		d.when(!tasks.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
+		d.spared(m.Bare() && !main, "routes", i, m, "a table is anybody's: say the link, the protocol that is the network's own, the type, or pods: true")
 		if !named(m.Link) {
 			d.last("routes", i, m, m.Table, m.Last)
 		}
@@ -60,19 +61,25 @@ func Dangers(l tasks.Leftovers) []Danger {
 	for i, m := range l.Rules {
 		system := m.Table >= 253 && m.Table <= 255
 		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods, "rules", i, m, "others have rules there: say the mark, a table of the network's own, or pods: true")
+		d.spared(m.Bare() && m.Table != 0 && !system, "rules", i, m, "a table is anybody's: say mark, priority, iif, the protocol that is the network's own, or pods: true")
 		d.last("rules", i, m, m.Table, m.Last)
 	}
 	for i, m := range l.Chains {
 		rules := m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 		d.when(!rules && m.Chain == "", "chains", i, m, "it is every chain: say chain, comment, target, in or out")
 		d.when(!rules && common(m.Chain, othersChains), "chains", i, m, "that chain is the system's or another program's: say comment, target, in or out for the rules in it")
+		d.spared(!rules && common(m.Chain, portmapChains), "chains", i, m, "portmap has it for all networks that publish ports: name your conf in portmap")
 		for _, p := range []string{m.Chain, m.Comment, m.Target, m.In, m.Out, m.Set} {
 			d.pattern("chains", i, p)
 		}
 	}
 	for i, m := range l.Tables {
 		d.pattern("tables", i, m.Name)
+		d.spared(common(m.Name, []string{"cni_hostport"}), "tables", i, m, "portmap has it for all networks that publish ports: name your conf in portmap")
 		d.when(common(m.Name, othersTables), "tables", i, m, "a table of the system or of another program is called so")
+	}
+	for i, m := range l.Portmap {
+		d.pattern("portmap", i, m)
 	}
 	for i, m := range l.IPSets {
 		d.pattern("ipsets", i, m)
@@ -127,6 +134,14 @@ type dangers []Danger
 func (d *dangers) when(is bool, list string, i int, mark any, why string) {
 	if is {
 		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), What: words(mark), Why: why})
+	}
+}
+
+func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
+	n := len(*d)
+	d.when(is, list, i, mark, why)
+	for ; n < len(*d); n++ {
+		(*d)[n].Spared = true
 	}
 }
 

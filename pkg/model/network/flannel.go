@@ -50,8 +50,9 @@ func flannel() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
-		Leftovers: portmapLeaves(tasks.Leftovers{
-			Units: []string{"flannel-tx-checksum-offload-disable.service"},
+		Leftovers: tasks.Leftovers{
+			Portmap: []string{"cbr0"},
+			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
 			Links: []tasks.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
 				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
 				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
@@ -65,7 +66,7 @@ func flannel() Network {
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
 			XFRM:   []tasks.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
 			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
-		}),
+		},
 		Agents: []string{"kube-flannel"},
 		Proved: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},

@@ -46,10 +46,11 @@ func kubenet() Network {
 		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
 		SharedHost: leaveAlone("cbr0", "veth*").besides(
 			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
-		Leftovers: portmapLeaves(tasks.Leftovers{
-			Types: []string{"bridge"}, // as kubelet itself had it
-			Units: []string{"cni-iptables-setup.service"},
-			Links: []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
+		Leftovers: tasks.Leftovers{
+			Portmap: []string{kubenetName, "containerd-net"},
+			Types:   []string{"bridge"}, // as kubelet itself had it
+			Units:   []string{"cni-iptables-setup.service"},
+			Links:   []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
 			Chains: []tasks.ChainMark{
 				{Table: "nat", Chain: "KUBE-HOSTPORTS"}, {Table: "nat", Chain: "KUBE-HP-*"}, {Table: "nat", Chain: "IP-MASQ"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "kubenet: SNAT for outbound traffic from cluster"},
@@ -60,7 +61,7 @@ func kubenet() Network {
 				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
-		}),
+		},
 		Signs: kubenetSigns(),
 		Proved: []Proof{
 			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the template", "test/e2e TestPodsTalkByKubenet"},

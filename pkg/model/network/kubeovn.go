@@ -61,8 +61,9 @@ func kubeOVNLeaves() tasks.Leftovers {
 	ovs := ovsMark("br-int", "br-external")
 	ovs.Ports = []string{"ovn0", "mirror0"}
 	l := tasks.Leftovers{
-		Rules:  []tasks.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
-		Routes: []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local"}},
+		Portmap: []string{"kube-ovn"},
+		Rules:   []tasks.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
+		Routes:  []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
 		Chains: []tasks.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
 			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
 		OVS:   []tasks.OVSMark{ovs},
@@ -77,7 +78,7 @@ func kubeOVNLeaves() tasks.Leftovers {
 		l.IPSets = append(l.IPSets, "ovn40"+set, "ovn60"+set)
 	}
 	l.IPSets = append(l.IPSets, "ovn40natpr-*", "ovn60natpr-*")
-	return portmapLeaves(l)
+	return l
 }
 
 // kubeOVNAdds: what its daemon takes off where it is told no MTU (pkg/daemon/config.go, pkg/util/const.go) is more than the wire needs with Geneve, whose header

@@ -58,9 +58,13 @@ func kubeRouter() Network {
 const kubeProxyLink = "kube-ipvs0"
 
 func kubeRouterLeaves() tasks.Leftovers {
-	l := portmapLeaves(tasks.Leftovers{
-		Rules:  []tasks.RuleMark{{Table: 77}, {Table: 78}, {Table: 79}}, // kube-router, kube-router-dsr, external_ip
-		Routes: []tasks.RouteMark{{Protocol: 17, Table: allTables}, {Table: 77}, {Table: 78}, {Table: 79}},
+	l := tasks.Leftovers{
+		Portmap: []string{"mynet", "kubernetes"},
+		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every packet to 79 (pkg/controllers/proxy/linux_networking.go,
+		// network_services_controller.go: defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
+		Rules: []tasks.RuleMark{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true}, {Priority: 32765, Table: 79, All: true}},
+		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local, external addresses by its bridge.
+		Routes: []tasks.RouteMark{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"}, {Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
 		Links: []tasks.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
 			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"}, {Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
 		Chains: []tasks.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
@@ -74,7 +78,7 @@ func kubeRouterLeaves() tasks.Leftovers {
 		Sysctls: []tasks.SysctlMark{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
 		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",
 			"IPVS services without a server that is a pod, at addresses of the node"},
-	})
+	}
 	for _, file := range []string{"/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"} {
 		for _, line := range []string{"77 kube-router", "78 kube-router-dsr", "79 external_ip"} {
 			l.Lines = append(l.Lines, tasks.LineMark{File: file, Line: line})

@@ -15,6 +15,12 @@ func TestMarksAreNobodyElses(t *testing.T) {
 		for _, d := range Dangers(n.Leftovers) {
 			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.What, d.Why)
 		}
+		for i, m := range n.Leftovers.Routes {
+			own := named(m.Link) || m.Pods || m.Type == "local" || m.Type == "blackhole" || tasks.OwnProtocol(m.Protocol)
+			if !own {
+				t.Errorf("%s: routes[%d] of table %d: others have routes by link %q", n.Name, i, m.Table, m.Link)
+			}
+		}
 	}
 }
 
@@ -35,12 +41,24 @@ func TestDangers(t *testing.T) {
 		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: host.AllTables, Protocol: 4}}}},
 		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: 2, Last: 255}}}},
 		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Link: "e*"}}}},
+		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: 200}}}},
+		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: 10000, Last: 20000}}}},
+		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: 77, Protocol: protocolBoot}}}},
+		{"routes", tasks.Leftovers{Routes: []tasks.RouteMark{{Table: 77, Via: true, Type: "unicast"}}}},
+		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Table: 77}}}},
+		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Table: 10, Last: 50, From: true}}}},
+		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Table: 77, Marked: true}}}},
+		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Table: 77, Protocol: protocolBoot}}}},
 		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Priority: 100}}}},
 		{"rules", tasks.Leftovers{Rules: []tasks.RuleMark{{Table: 254}}}},
 		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Table: "nat", Chain: "POSTROUTING"}}}},
 		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Chain: "KUBE-*"}}}},
 		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Table: "nat"}}}},
 		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Comment: "*"}}}},
+		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Table: "nat", Chain: "CNI-HOSTPORT-MASQ"}}}},
+		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Chain: "CNI-DN-*"}}}},
+		{"tables", tasks.Leftovers{Tables: []tasks.TableMark{{Family: "ip6", Name: "cni_hostport"}}}},
+		{"portmap", tasks.Leftovers{Portmap: []string{"*"}}},
 		{"tables", tasks.Leftovers{Tables: []tasks.TableMark{{Family: "ip", Name: "filter"}}}},
 		{"ipsets", tasks.Leftovers{IPSets: []string{"KUBE-*"}}},
 		{"chains", tasks.Leftovers{Chains: []tasks.ChainMark{{Set: "*"}}}},

@@ -29,14 +29,14 @@ func nsxT() Network {
 }
 
 func nsxLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
+	return tasks.Leftovers{
 		Moved: []tasks.MovedMark{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
 		OVS:   []tasks.OVSMark{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx", "/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
-		Others: []string{"/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it", "the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
+		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public", "/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it", "the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
 			"modules of Open vSwitch that it built (weak-updates/openvswitch or updates/dkms below /lib/modules): the originals are in nsx/usr-ovs-kmod-backup, with a file INFO that says where they go; then depmod",
 			"/etc/openvswitch/conf.db, if no other Open vSwitch uses it", "the tags ncp/node_name and ncp/cluster of the node's port in NSX"},
-	})
+	}
 }
 
 func buildNSXT(in Input) (Built, error) {

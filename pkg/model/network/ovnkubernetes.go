@@ -66,7 +66,7 @@ func ovnKubernetesLeaves() tasks.Leftovers {
 		Moved: []tasks.MovedMark{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}}, // br and the interface's name: breth0, brens5, breno1
 		Rules: []tasks.RuleMark{{Priority: 30, Mark: 0x1745ec, Table: 7},
 			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}}, // egress services, egress addresses
-		Routes:  []tasks.RouteMark{{Table: 7}, {Link: "ovn-k8s-mp*"}},
+		Routes:  []tasks.RouteMark{{Link: "ovn-k8s-mp*", Table: allTables}}, // in 7 the services' ranges (initMgmPortRoutingRules)
 		Chains:  []tasks.ChainMark{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"}, {Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},
 		Tables:  []tasks.TableMark{{Family: "inet", Name: "ovn-kubernetes"}},
 		OVS:     []tasks.OVSMark{ovs},

@@ -50,8 +50,10 @@ func romana() Network {
 // (agent/enforcer/ipsettools.go).
 func romanaLeaves() tasks.Leftovers {
 	return tasks.Leftovers{
-		Rules:  []tasks.RuleMark{{Table: 10}},
-		Routes: []tasks.RouteMark{{Table: 10}, {Link: "romana-*"}},
+		// One rule for every packet, of the priority that the kernel gives, and a route to each block by its node (core: agent/rtable, agent/route.go). The
+		// table has its name, which tells both from a person's.
+		Rules:  []tasks.RuleMark{{Table: 10, All: true}},
+		Routes: []tasks.RouteMark{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
 		Chains: []tasks.ChainMark{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
 			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"}, {Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
 		IPSets: []string{"localBlocks", "ROMANA-*"},

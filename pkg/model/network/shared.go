@@ -92,13 +92,3 @@ const protocolBoot = 3
 
 // allTables stands for every routing table, as in the host's own terms.
 const allTables = host.AllTables
-
-// portmapLeaves adds what plugin portmap leaves, chained by nearly everybody: its chains stay empty after the last DEL.
-// https://github.com/containernetworking/plugins/tree/main/plugins/meta/portmap
-func portmapLeaves(l tasks.Leftovers) tasks.Leftovers {
-	for _, chain := range []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-SNAT", "CNI-DN-*"} {
-		l.Chains = append(l.Chains, tasks.ChainMark{Table: "nat", Chain: chain})
-	}
-	l.Tables = append(l.Tables, tasks.TableMark{Family: "ip", Name: "cni_hostport"}, tasks.TableMark{Family: "ip6", Name: "cni_hostport"})
-	return l
-}

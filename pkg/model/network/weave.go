@@ -54,8 +54,9 @@ func weave() Network {
 
 // weaveLeaves: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j DROP` when its daemon has gone.
 func weaveLeaves() tasks.Leftovers {
-	return portmapLeaves(tasks.Leftovers{
-		Routes: []tasks.RouteMark{{Link: "weave"}},
+	return tasks.Leftovers{
+		Portmap: []string{"weave"},
+		Routes:  []tasks.RouteMark{{Link: "weave"}},
 		Chains: []tasks.ChainMark{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
 			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
@@ -67,7 +68,7 @@ func weaveLeaves() tasks.Leftovers {
 		XFRM:   []tasks.XFRMMark{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
 		OVS:    []tasks.OVSMark{{Datapath: "datapath"}},
 		Others: []string{"rules of INPUT for 6783, 6784 and DNS on docker0, where Docker was there", "this node's share of the addresses (`weave rmpeer NAME` on another node) and its name in the ConfigMap weave-net"},
-	})
+	}
 }
 
 // weaveAdds is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password (site/concepts/fastdp-how-it-works.md). What does not fit goes by user space

@@ -1,2 +1,2 @@
-# Beside each other nearly all would share the chains of portmap, which are nobody's own.
+# Beside each other nearly all would publish by portmap's chains, some by the same name of a network.
 portmap() { :; }

@@ -43,12 +43,20 @@ datapath() { # PORT…: that of Open vSwitch, which its pods left in the kernel,
 # Only where the kernel has such links: else it is for the virtual machine.
 can() { [ -e "/run/proof/can-$1" ]; }
 only() { kind=$1 key=$2; shift 2; if can "$kind"; then "$@"; else echo "! $key: needs $kind"; fi; }
-portmap() { # what plugin portmap leaves
-	chain nat CNI-HOSTPORT-DNAT; chain nat CNI-HOSTPORT-MASQ; chain nat CNI-HOSTPORT-SETMARK; chain nat CNI-DN-0123456789abcdef01234
-	for c in PREROUTING OUTPUT; do rule nat $c -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT; done
-	rule nat POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
-	within nat CNI-HOSTPORT-DNAT -p tcp --dport 80 -j CNI-DN-0123456789abcdef01234
-	table ip cni_hostport; table ip6 cni_hostport
+# What plugin portmap has of a container of network NAME, in the chains that it has for all: podman's container is there before. The nft table
+# says the container alone, and libcni's file whose it is: only where the network's script made that.
+portmap() { # NAME
+	dn=CNI-DN-0123456789abcdef01234
+	for p in ip/nft ip/legacy ip6/nft ip6/legacy; do
+		case $p in ip/*) t="iptables-${p#*/} -t nat" to=10.244.1.5 any=0.0.0.0/0 ;; *) t="ip6tables-${p#*/} -t nat" to='[fd00::5]' any=::/0 ;; esac
+		left "iptables:$p/nat/$dn" $t -N $dn
+		$t -A $dn -s $any -p tcp --dport 8080 -j CNI-HOSTPORT-SETMARK; $t -A $dn -p tcp --dport 8080 -j DNAT --to-destination "$to:80"
+		left "iptables:$p/nat/CNI-HOSTPORT-DNAT" $t -A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"$1\" id: \"0123\"" -m multiport --destination-ports 8080 -j $dn
+	done
+	[ -e "/var/lib/cni/results/$1-0123-eth0" ] || return 0
+	left nft:ip/cni_hostport nft add rule ip cni_hostport hostports tcp dport 8080 dnat to 10.244.1.5:80 comment '"0123"'
+	left nft:ip6/cni_hostport nft add rule ip6 cni_hostport hostports tcp dport 8080 dnat to '[fd00::5]:80' comment '"0123"'
+	nft add rule ip cni_hostport masquerading ip saddr 10.244.1.5 ip daddr 10.244.1.5 masquerade comment '"0123"'
 }
 # The rule for local addresses, moved as Cilium and the VPC plugin do: the copy first.
 move_local() { for f in 4 6; do left "rule:ipv$f $1 lookup local" ip -$f rule add pref "$1" lookup local; ip -$f rule del pref 0; done; }

@@ -3,7 +3,6 @@ pod eni01234567890; pod vlan01234567890
 left "rule:ipv4 512 to 10.244.1.5/32 lookup 254" ip rule add pref 512 to 10.244.1.5 lookup main
 left "rule:ipv4 1024 fwmark 0x80/0x80 lookup 254" ip rule add pref 1024 fwmark 0x80/0x80 lookup main
 left "rule:ipv4 1536 from 10.244.1.5/32 lookup 2" ip rule add pref 1536 from 10.244.1.5 lookup 2
-left "rule:ipv4 32765 from 10.77.0.50/32 lookup 2" ip rule add pref 32765 from 10.77.0.50 lookup 2
 left "rule:ipv4 10 iif vlan01234567890 lookup 101" ip rule add pref 10 iif vlan01234567890 lookup 101
 left route:254/10.244.1.5/32 ip route add 10.244.1.5/32 dev eni01234567890 scope link
 left route:2/10.77.0.1/32 ip route add 10.77.0.1/32 dev host0 scope link table 2
@@ -23,4 +22,4 @@ mkdir -p /sys/fs/bpf/globals/aws/programs; ./pin tc aws /sys/fs/bpf/globals/aws/
 file /etc/cni/net.d/10-aws.conflist
 for f in aws-cni egress-cni aws-cni-support.sh aws-eks-na-cli aws-eks-na-cli-v6 tc.v4ingress.bpf.o v4events.bpf.o; do file /opt/cni/bin/$f; done
 dir /run/aws-node; dir /run/cni/v4pd; dir /run/cni/v6pd; dir /var/log/aws-routed-eni; file /var/lib/cni/results/aws-cni-0123-eth0
-portmap
+portmap aws-cni

@@ -31,4 +31,4 @@ mkdir -p /sys/fs/bpf/calico/xdp; ./pin tc cali_z /sys/fs/bpf/calico/xdp/prog; ec
 file /etc/cni/net.d/10-calico.conflist; file /etc/cni/net.d/10-calico.conf; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam
 dir /var/lib/calico; echo file:/run/calico; dir /run/nodeagent; dir /var/log/calico; dir /var/lib/cni/networks/k8s-pod-network; file /var/lib/cni/results/k8s-pod-network-0123-eth0
 file /etc/NetworkManager/conf.d/calico.conf
-portmap
+portmap k8s-pod-network

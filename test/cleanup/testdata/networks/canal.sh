@@ -9,4 +9,4 @@ chain filter cali-FORWARD; rule filter FORWARD -m comment --comment "cali:wUHhoi
 set_ cali40all-ipam-pools hash:net; within filter cali-FORWARD -m set --match-set cali40all-ipam-pools src -j RETURN
 file /etc/cni/net.d/10-canal.conflist; file /etc/cni/net.d/calico-kubeconfig; file /opt/cni/bin/calico; file /opt/cni/bin/calico-ipam
 dir /run/flannel; dir /var/lib/calico; dir /run/calico; dir /var/lib/cni/networks/k8s-pod-network; file /var/lib/cni/results/k8s-pod-network-0123-eth0
-portmap
+portmap k8s-pod-network

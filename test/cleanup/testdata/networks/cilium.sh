@@ -6,9 +6,10 @@ left "rule:ipv4 10 fwmark 0xa00/0xf00 lookup 2005" ip rule add pref 10 fwmark 0x
 left "rule:ipv6 10 fwmark 0xb00/0xf00 lookup 2005" ip -6 rule add pref 10 fwmark 0xb00/0xf00 lookup 2005 proto kernel
 left "rule:ipv4 20 to 10.244.1.7/32 lookup 254" ip rule add pref 20 to 10.244.1.7 lookup main
 left "rule:ipv4 109 fwmark 0x80/0x80 lookup 254" ip rule add pref 109 fwmark 0x80/0x80 lookup main
-left "rule:ipv4 111 from 10.244.1.7/32 lookup 11" ip rule add pref 111 from 10.244.1.7 lookup 11
+left "rule:ipv4 111 from 10.244.1.7/32 lookup 11" ip rule add pref 111 from 10.244.1.7 lookup 11 proto kernel
+left "rule:ipv4 111 from 10.250.1.7/32 lookup 11" ip rule add pref 111 from 10.250.1.7 lookup 11 proto kernel
 left "rule:ipv4 110 from 10.244.1.7/32 to 10.77.0.0/24 lookup 11" ip rule add pref 110 from 10.244.1.7 to 10.77.0.0/24 lookup 11
-left "rule:ipv4 112 lookup 202" ip rule add pref 112 lookup 202
+left "rule:ipv4 112 to 10.244.5.0/24 lookup 202" ip rule add pref 112 to 10.244.5.0/24 lookup 202
 pair cilium_host cilium_net
 ip addr add 10.244.1.1/32 dev cilium_host
 link cilium_vxlan type vxlan external dstport 8472
@@ -17,6 +18,7 @@ left route:254/10.244.1.7/32 ip route add 10.244.1.7/32 dev lxc0123456789ab
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.244.1.254 dev cilium_host proto kernel src 10.244.1.1 onlink
 left route:254/10.244.3.0/24 ip route add 10.244.3.0/24 via 10.77.0.1 proto kernel
 left route:200/10.244.4.0/24 ip route add 10.244.4.0/24 dev cilium_host table 200
+left route:200/10.77.0.11/32 ip route add local 10.77.0.11/32 dev host0 table 200 proto 50
 left route:202/10.244.5.0/24 ip route add 10.244.5.0/24 dev cilium_host table 202
 left route:2004/0.0.0.0/0 ip route add local 0.0.0.0/0 dev lo table 2004 proto kernel
 left "route:2004/::/0 metric 1024" ip -6 route add local ::/0 dev lo table 2004 proto kernel
@@ -46,4 +48,4 @@ file /etc/sysctl.d/99-zzz-override_cilium.conf; file /opt/cni/bin/cilium-cni; fi
 mkdir -p /run/cilium/cgroupv2; mount -t tmpfs none /run/cilium/cgroupv2; systemctl daemon-reload; echo unit:run-cilium-cgroupv2.mount
 echo file:/run/cilium; echo left >/run/cilium/state; dir /var/lib/cilium
 file /etc/systemd/system/run-cilium-cgroupv2.mount
-portmap
+portmap cilium

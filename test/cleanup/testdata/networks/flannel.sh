@@ -20,4 +20,4 @@ left "xfrm:policy out 10.244.1.0/24 10.244.2.0/24 reqid 11" ip xfrm policy add s
 left "xfrm:policy fwd 10.244.2.0/24 10.244.1.0/24 reqid 11" ip xfrm policy add src 10.244.2.0/24 dst 10.244.1.0/24 dir fwd tmpl src 10.77.0.12 dst 10.77.0.11 proto esp reqid 11 mode tunnel
 dir /run/flannel; dir /var/lib/cni/flannel; dir /var/lib/cni/networks/cbr0; file /var/lib/cni/results/cbr0-0123-eth0
 file /etc/cni/net.d/10-flannel.conflist; file /opt/cni/bin/flannel; file /etc/udev/rules.d/90-flannel.rules
-portmap
+portmap cbr0

@@ -11,4 +11,4 @@ table ip netwright
 file /etc/cni/net.d/10-containerd-net.conflist; file /etc/containerd/config-cni.template; file /etc/containerd/cni-config.template
 for d in kubenet containerd-net k8s-pod-network; do dir /var/lib/cni/networks/$d; done
 file /var/lib/cni/results/k8s-pod-network-0123-eth0; file /var/lib/cni/cache/results/kubenet-0123-eth0; file /opt/kops/bin/cni-iptables-setup
-portmap
+portmap k8s-pod-network

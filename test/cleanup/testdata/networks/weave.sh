@@ -18,4 +18,4 @@ state 10.77.0.11 10.77.0.12 0x301 "state 10.77.0.11/32 10.77.0.12/32 spi 0x301" 
 left "xfrm:policy out 10.77.0.11/32 10.77.0.12/32 spi 0x301 mark 0x20000/0x20000" ip xfrm policy add src 10.77.0.11 dst 10.77.0.12 proto udp dir out mark 0x20000 mask 0x20000 tmpl src 10.77.0.11 dst 10.77.0.12 proto esp spi 0x301 mode transport
 file /etc/cni/net.d/10-weave.conflist; file /etc/cni/net.d/10-weave.conf; file /opt/cni/bin/weave-net; file /opt/cni/bin/weave-ipam; file /opt/cni/bin/weave-plugin-2.8.1
 dir /var/lib/weave; file /var/lib/cni/results/weave-0123-eth0
-portmap
+portmap weave

@@ -1,0 +1,296 @@
+package tasks
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// shared is a host whose tables and chains several owners use.
+type shared struct {
+	host.View
+	rules  []host.Rule
+	routes []host.Route
+	chains []host.IPTChain // of iptables
+	nft    []host.IPTChain // of portmap's table
+}
+
+func (s shared) Rules(context.Context) ([]host.Rule, error)         { return s.rules, nil }
+func (s shared) Routes(context.Context, int) ([]host.Route, error)  { return s.routes, nil }
+func (s shared) IPTChains(context.Context) ([]host.IPTChain, error) { return s.chains, nil }
+func (s shared) NFTChains(_ context.Context, family, _ string) ([]host.IPTChain, error) {
+	if family != "ip" {
+		return nil, nil
+	}
+	return s.nft, nil
+}
+func (s shared) Tables(context.Context) ([]host.TableName, error) {
+	if s.nft == nil {
+		return nil, nil
+	}
+	return []host.TableName{{Family: "ip", Name: portmapTable}}, nil
+}
+
+// sharedHost has the files that are given by path.
+func sharedHost(t *testing.T, files map[string]string) shared {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return shared{View: v}
+}
+
+func keysOf(found []Found) []string {
+	out := []string{}
+	for _, f := range found {
+		out = append(out, string(f.Key)+"  "+f.What)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// findTablesOf lists what goes of routes and rules.
+func findTablesOf(t *testing.T, v host.View, l Leftovers) []string {
+	t.Helper()
+	l = l.Kernel() // as a switch takes it away
+	s := Scope{PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
+	rules, err := findRules(t.Context(), v, l, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes, err := findRoutes(t.Context(), v, l, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, f := range append(rules, routes...) {
+		keys = append(keys, string(f.Key))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// A table's number proves nothing: each of these marks finds the network's in a table that a second uplink uses too, and nothing of that.
+func TestTablesAreAnybodys(t *testing.T) {
+	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
+	route := func(table int, dst, link, gateway string, protocol int) host.Route {
+		r := host.Route{Type: "unicast", Dst: prefix(dst), Link: link, Table: table, Protocol: protocol}
+		if gateway != "" {
+			r.Gateway = addr(gateway)
+		}
+		return r
+	}
+	rule := func(priority, table int) host.Rule { return host.Rule{Priority: priority, Family: 4, Table: table} }
+	from := func(r host.Rule, src string) host.Rule { r.Src = prefix(src); return r }
+	local := route(78, "0.0.0.0/0", "lo", "", 3)
+	local.Type = "local"
+	narrow := rule(32764, 10)
+	narrow.Narrow = true
+	uplink := func(table int) ([]host.Rule, []host.Route) {
+		return []host.Rule{from(rule(3000, table), "10.78.0.30/32")}, []host.Route{route(table, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}
+	}
+	for _, c := range []struct {
+		name   string
+		table  int
+		files  map[string]string
+		l      Leftovers
+		rules  []host.Rule
+		routes []host.Route
+		want   []string
+	}{
+		{name: "a bare table", table: 200, l: Leftovers{Routes: []RouteMark{{Table: 200}, {Table: 100, Last: 300}, {Table: 200, Via: true}}, Rules: []RuleMark{{Table: 200}, {Table: 100, Last: 300, From: true}, {Table: 200, Protocol: 3}}}},
+		{name: "a bare table, and a route alone", l: Leftovers{Routes: []RouteMark{{Table: 200}, {Table: 200, Protocol: 3}}},
+			routes: []host.Route{route(200, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}},
+		{name: "a bare table, and a rule alone", l: Leftovers{Rules: []RuleMark{{Table: 200}, {Table: 200, From: true}}}, rules: []host.Rule{from(rule(3000, 200), "10.78.0.30/32")}},
+		{name: "link and mark", table: 200, l: Leftovers{Routes: []RouteMark{{Table: 200, Link: "cilium_*"}}, Rules: []RuleMark{{Table: 200, Mark: 0xd00, Mask: 0xf00}}},
+			rules:  []host.Rule{{Priority: 1, Family: 4, Mark: 0xd00, Mask: 0xf00, Table: 200}},
+			routes: []host.Route{route(200, "10.244.4.0/24", "cilium_host", "", 2)},
+			want:   []string{"route:200/10.244.4.0/24", "rule:ipv4 1 fwmark 0xd00/0xf00 lookup 200"}},
+		{name: "type and priority", table: 78, l: Leftovers{Routes: []RouteMark{{Table: 78, Type: "local", Link: "lo"}}, Rules: []RuleMark{{Priority: 32764, Table: 78, Marked: true}}},
+			rules:  []host.Rule{{Priority: 32764, Family: 4, Mark: 0x1e61, Mask: 0xffffffff, Table: 78}, from(rule(32764, 78), "10.78.0.31/32")},
+			routes: []host.Route{local},
+			want:   []string{"route:78/0.0.0.0/0", "rule:ipv4 32764 fwmark 0x1e61/0xffffffff lookup 78"}},
+		{name: "protocol", table: 116, l: Leftovers{Routes: []RouteMark{{Protocol: 30, Table: host.AllTables}}, Rules: []RuleMark{{Priority: 2000, Table: 116, All: true}}},
+			rules:  []host.Rule{rule(2000, 116)},
+			routes: []host.Route{route(116, "10.244.1.5/32", "veth1", "", 30)},
+			want:   []string{"route:116/10.244.1.5/32", "rule:ipv4 2000 lookup 116"}},
+		{name: "a rule for every packet, among strange routes", table: 10, l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+		{name: "the same in a table with the network's name", table: 10, l: romanaLike, rules: []host.Rule{rule(32765, 10), narrow},
+			files:  map[string]string{"/etc/iproute2/rt_tables": "# 10 nobody\n10\tleft\n"},
+			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
+			want:   []string{"route:10/10.244.2.0/28", "rule:ipv4 32765 lookup 10"}},
+		{name: "the same where no other routes are", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
+			want:   []string{"route:10/10.244.2.0/28", "rule:ipv4 32765 lookup 10"}},
+		{name: "the same with a name of others", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+			files:  map[string]string{"/etc/iproute2/rt_tables.d/mgmt.conf": "0xa mgmt\n"},
+			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+		{name: "the same with both names", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+			files:  map[string]string{"/etc/iproute2/rt_tables": "10 left\n", "/usr/share/iproute2/rt_tables": "10 mgmt\n"},
+			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+		{name: "tables of a range, one of them with a name of others", table: 12, l: Leftovers{Rules: []RuleMark{{Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2}}},
+			files: map[string]string{"/usr/lib/iproute2/rt_tables": "13 mgmt\n"},
+			rules: []host.Rule{byKernel(from(rule(111, 11), "10.1.0.7/32")), byKernel(from(rule(111, 12), "10.1.0.8/32")), byKernel(from(rule(111, 13), "10.1.0.9/32")),
+				from(rule(111, 14), "10.1.0.9/32")},
+			routes: []host.Route{route(11, "0.0.0.0/0", "eth1", "10.1.0.1", 3), route(13, "0.0.0.0/0", "eth3", "10.1.0.1", 3), route(14, "0.0.0.0/0", "eth4", "10.1.0.1", 3)},
+			want: []string{"route:11/0.0.0.0/0", "rule:ipv4 111 from 10.1.0.7/32 lookup 11", "rule:ipv4 111 from 10.1.0.8/32 lookup 12",
+				"rule:ipv4 111 from 10.1.0.9/32 lookup 13"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := sharedHost(t, c.files)
+			if c.table != 0 {
+				v.rules, v.routes = uplink(c.table)
+			}
+			v.rules, v.routes = append(v.rules, c.rules...), append(v.routes, c.routes...)
+			if diff := cmp.Diff(c.want, findTablesOf(t, v, c.l)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func byKernel(r host.Rule) host.Rule { r.Protocol = 2; return r }
+
+// romanaLike has a table whose rule and routes look like a person's.
+var romanaLike = Leftovers{
+	Rules: []RuleMark{{Table: 10, All: true}}, Routes: []RouteMark{{Table: 10, Pods: true, Via: true, Protocol: 3}},
+	Lines: []LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 left"}},
+}
+
+// published is what portmap has in table nat for containers, each NAME/ID, and what it has for all.
+func published(containers ...string) []host.IPTChain {
+	chain := func(name string, builtin bool, rules ...host.IPTRule) host.IPTChain {
+		return host.IPTChain{Backend: host.BackendLegacy, Family: "ip", Table: "nat", Name: name, Builtin: builtin, Rules: rules}
+	}
+	out := []host.IPTChain{
+		chain("PREROUTING", true, host.IPTRule{Target: "CNI-HOSTPORT-DNAT"}, host.IPTRule{Target: "KUBE-SERVICES"}),
+		chain("POSTROUTING", true, host.IPTRule{Comments: []string{"CNI portfwd requiring masquerade"}, Target: "CNI-HOSTPORT-MASQ"}),
+		chain("KUBE-SERVICES", false, host.IPTRule{Target: "RETURN"}),
+		chain("CNI-HOSTPORT-SETMARK", false, host.IPTRule{Target: "MARK"}),
+		chain("CNI-HOSTPORT-MASQ", false, host.IPTRule{Target: "MASQUERADE"}),
+	}
+	all := chain("CNI-HOSTPORT-DNAT", false)
+	for _, c := range containers {
+		network, id := filepath.Dir(c), filepath.Base(c)
+		dn := "CNI-DN-" + id
+		out = append(out, chain(dn, false, host.IPTRule{Target: "CNI-HOSTPORT-SETMARK"}, host.IPTRule{Target: "DNAT"}))
+		if network != "." {
+			all.Rules = append(all.Rules, host.IPTRule{Comments: []string{fmt.Sprintf("dnat name: %q id: %q", network, id)}, Target: dn})
+		}
+	}
+	return append(out, all)
+}
+
+// Portmap's chains are of all who publish ports: a container's goes by the name of its network, those of all with the last container.
+func TestPublishedPortsOfOthersStay(t *testing.T) {
+	cached := map[string]string{"/var/lib/cni/results/left-7-eth0": fmt.Sprintf(`{"config":%q}`, base64.StdEncoding.EncodeToString([]byte(`{"plugins":[{"type":"ptp"}]}`)))}
+	ofAll := []string{
+		"iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT", "iptables:ip/legacy/nat/CNI-HOSTPORT-MASQ", "iptables:ip/legacy/nat/CNI-HOSTPORT-SETMARK",
+		"iptables:ip/legacy/nat/POSTROUTING", "iptables:ip/legacy/nat/PREROUTING"}
+	dn := func(id string) string { return "iptables:ip/legacy/nat/CNI-DN-" + id }
+	other := host.IPTChain{Backend: host.BackendLegacy, Family: "ip", Table: "nat", Name: "MINE", Rules: []host.IPTRule{{Target: "CNI-HOSTPORT-SETMARK"}}}
+	for _, c := range []struct {
+		name   string
+		l      Leftovers
+		chains []host.IPTChain
+		want   []string
+	}{
+		{"beside podman", Leftovers{Portmap: []string{"left"}}, published("podman/1", "left/2", "left-over/3"), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
+		{"alone", Leftovers{Portmap: []string{"left"}}, published("left/2", "left/3"), append([]string{dn("2"), dn("3")}, ofAll...)},
+		{"none is left", Leftovers{Portmap: []string{"left"}}, published(), ofAll},
+		{"nothing leads there", Leftovers{Portmap: []string{"left"}}, published("9", "podman/1"), []string{dn("9")}},
+		{"a chain of others marks by it", Leftovers{Portmap: []string{"left"}}, append(published("left/2"), other), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
+		{"another network of the same name", Leftovers{Portmap: []string{"left"}, Types: []string{"calico"}}, published("left/7"), nil},
+		{"that one itself", Leftovers{Portmap: []string{"left"}, Types: []string{"ptp"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
+		{"its own plugins are not known", Leftovers{Portmap: []string{"left"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
+		{"a network without portmap", Leftovers{Chains: []ChainMark{{Chain: "LEFT"}}}, published("left/2"), nil},
+		{"marks of the chains", Leftovers{Chains: []ChainMark{{Chain: "CNI-HOSTPORT-*"}, {Table: "nat", Chain: "CNI-DN-*"}}}, published("podman/1"), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := sharedHost(t, cached)
+			v.chains = c.chains
+			found, err := findChains(t.Context(), v, c.l, Scope{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range found {
+				got = append(got, string(f.Key))
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			if diff := cmp.Diff(c.want, slices.Compact(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A rule of portmap's table has its container alone, and libcni's file says whose that is.
+func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
+	table := func(comments ...string) []host.IPTChain {
+		chain := func(name string, rules ...host.IPTRule) host.IPTChain {
+			return host.IPTChain{Backend: host.BackendNFT, Family: "ip", Table: portmapTable, Name: name, Rules: rules}
+		}
+		ports := chain("hostports")
+		for _, c := range comments {
+			ports.Rules = append(ports.Rules, host.IPTRule{Comments: []string{c}})
+		}
+		return []host.IPTChain{ports, chain("hostports_all", host.IPTRule{Target: "hostports"}), chain("prerouting", host.IPTRule{Target: "hostports_all"})}
+	}
+	files := map[string]string{"/var/lib/cni/results/left-a1-eth0": "{}", "/var/lib/cni/results/podman-b2-eth0": "{}", "/var/lib/cni/results/left-over-c3-eth0": "{}"}
+	const key = "nft:ip/cni_hostport  "
+	for _, c := range []struct {
+		name   string
+		l      Leftovers
+		chains []host.IPTChain
+		want   []string
+	}{
+		{"alone", Leftovers{Portmap: []string{"left"}}, table("a1"), []string{key + "nft table"}},
+		{"empty", Leftovers{Portmap: []string{"left"}}, table(), []string{key + "nft table"}},
+		{"beside podman", Leftovers{Portmap: []string{"left"}}, table("b2", "a1"), []string{key + "the rules of its containers"}},
+		{"podman's", Leftovers{Portmap: []string{"left"}}, table("b2"), []string{}},
+		{"a longer name", Leftovers{Portmap: []string{"left"}}, table("c3"), []string{}},
+		{"nobody's that is known", Leftovers{Portmap: []string{"left"}}, table("d4"), []string{}},
+		{"a person's", Leftovers{Portmap: []string{"left"}}, append(table("a1"), host.IPTChain{Name: "mine", Rules: []host.IPTRule{{Target: "ACCEPT"}}}), []string{key + "the rules of its containers"}},
+		{"a mark of the table", Leftovers{Tables: []TableMark{{Family: "ip", Name: "cni_*"}}}, table("b2"), []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := sharedHost(t, files)
+			v.nft = c.chains
+			found, err := findTables(t.Context(), v, c.l, Scope{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, keysOf(found)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package tasks
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// OwnProtocol says that a protocol of routes tells who set them. The kernel's (2), that of programs
+// that do not say (3), of people (4), of router advertisements (9) and DHCP (16) tell nothing, nor
+// do redirects (1). linux/rtnetlink.h
+func OwnProtocol(protocol int) bool {
+	return protocol != 0 && !slices.Contains([]int{1, 2, 3, 4, 9, 16}, protocol)
+}
+
+// Bare says that a mark is a table's number and nothing that proves whose a route in it is: tables
+// are anybody's. It means no route.
+func (m RouteMark) Bare() bool { return m.weak() && !m.Pods }
+
+// weak says that whoever uses the table may have such a route: link, type and protocol do not tell.
+func (m RouteMark) weak() bool {
+	return m.Link == "" && (m.Type == "" || m.Type == "unicast") && !OwnProtocol(m.Protocol)
+}
+
+// Bare says that a mark is a table's number and nothing that proves whose a rule is that leads
+// there. It means no rule.
+func (m RuleMark) Bare() bool { return m.weak() && m.Priority == 0 && !m.All }
+
+// weak says that whoever uses the table may have such a rule.
+func (m RuleMark) weak() bool {
+	own := m.Protocol == 2 || OwnProtocol(m.Protocol) // the kernel has no rules in tables of others
+	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods
+}
+
+// whose tells which policy rules are the network's, and which tables somebody else uses: those that
+// a rule of others leads to, and those that iproute2's files give another name. A table that they
+// give the network's own name is the network's. A rule for every packet whose priority says nothing
+// is the network's where the table is by name, or where nothing but its routes are.
+func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.Rule,
+	others map[int]bool, err error) {
+	rules, err := v.Rules(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	routes, err := v.Routes(ctx, host.AllTables)
+	if err != nil {
+		return nil, nil, err
+	}
+	named, err := l.namedTables(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	strange := map[int]bool{} // tables with routes that no mark names
+	for _, r := range routes {
+		if !r.OfMachine() && !l.marksRoute(r, s) {
+			strange[r.Table] = true
+		}
+	}
+	others = map[int]bool{}
+	for table, theirs := range named {
+		others[table] = !theirs
+	}
+	for _, r := range rules {
+		theirs, has := named[r.Table]
+		free := theirs || !has
+		is := slices.ContainsFunc(l.Rules, func(m RuleMark) bool {
+			sure := !m.weak() || free && (theirs || m.Priority != 0 || !strange[r.Table])
+			return sure && m.matches(r, s)
+		})
+		if is && !r.OfMachine() && !s.keeps(RuleKey(r)) {
+			own = append(own, r)
+		} else if !theirs {
+			others[r.Table] = true
+		}
+	}
+	return own, others, nil
+}
+
+func (l Leftovers) marksRoute(r host.Route, s Scope) bool {
+	return slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return m.matches(r, s) })
+}
+
+// tableNames are the files that give tables names, later ones besides earlier ones (ip-route(8)).
+var tableNames = []string{"/etc/iproute2/rt_tables", "/etc/iproute2/rt_tables.d/*.conf",
+	"/usr/share/iproute2/rt_tables", "/usr/share/iproute2/rt_tables.d/*.conf",
+	"/usr/lib/iproute2/rt_tables", "/usr/lib/iproute2/rt_tables.d/*.conf"}
+
+// namedTables are the tables with a name: true where it is the network's, by its marks of lines.
+func (l Leftovers) namedTables(v host.View) (map[int]bool, error) {
+	out := map[int]bool{}
+	for _, pattern := range tableNames {
+		files, err := Expand(v, pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			content, err := v.ReadFile(file)
+			if absent(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for line := range strings.Lines(string(content)) {
+				words := strings.Fields(line)
+				if len(words) < 2 {
+					continue
+				}
+				table, err := strconv.ParseInt(words[0], 0, 64)
+				if err != nil {
+					continue // a comment
+				}
+				theirs, known := out[int(table)]
+				out[int(table)] = l.namesTable(line) && (theirs || !known)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (l Leftovers) namesTable(line string) bool {
+	return slices.ContainsFunc(slices.Concat(l.Lines, l.Names), func(m LineMark) bool {
+		return path.Base(m.File) == "rt_tables" && m.matches(line)
+	})
+}
