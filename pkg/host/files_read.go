@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +17,11 @@ import (
 // objects, twice over. [Files.Sum] has no limit.
 const MaxReadFile = 64 << 20
 
-// ReadFile implements [Files]. A symlink is followed, inside the root.
-func (f *files) ReadFile(name string) ([]byte, error) {
+// ReadFile implements [Files].
+func (f *files) ReadFile(name string) ([]byte, error) { return f.ReadAtMost(name, MaxReadFile) }
+
+// ReadAtMost implements [Files]. A symlink is followed, inside the root.
+func (f *files) ReadAtMost(name string, most int) ([]byte, error) {
 	name, err := clean("read", name)
 	if err != nil {
 		return nil, err
@@ -29,8 +31,8 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 		return nil, explain("read", name, err)
 	}
 	defer unix.Close(fd)
-	if info.Size > MaxReadFile {
-		return nil, tooLarge(name)
+	if info.Size > int64(most) {
+		return nil, &TooLargeError{Path: name, Most: most}
 	}
 	buf := make([]byte, info.Size+1)
 	n := 0
@@ -43,16 +45,22 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 		switch {
 		case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
 			return buf[:n:n], nil
-		case n > MaxReadFile:
-			return nil, tooLarge(name)
+		case n > most:
+			return nil, &TooLargeError{Path: name, Most: most}
 		case n == len(buf):
 			buf = append(buf, make([]byte, max(n, 4096))...)
 		}
 	}
 }
 
-func tooLarge(name string) error {
-	return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB: that is no file of ours and no configuration", MaxReadFile>>20)}
+// TooLargeError is a file of which more bytes would have to be read than its reader takes.
+type TooLargeError struct {
+	Path string
+	Most int // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("read %s: larger than %d MiB: that is no file of ours and no configuration", e.Path, e.Most>>20)
 }
 
 // SumOf implements [Files].

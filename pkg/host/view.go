@@ -39,6 +39,8 @@ type Files interface {
 	Lstat(path string) (FileInfo, error)
 	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is followed, inside the root.
 	ReadFile(path string) ([]byte, error)
+	// ReadAtMost is ReadFile of what has no more than so many bytes: else a [TooLargeError].
+	ReadAtMost(path string, most int) ([]byte, error)
 	// Readlink returns a symlink's target as it is written.
 	Readlink(path string) (string, error)
 	// ReadDir lists the names in a directory, sorted bytewise.

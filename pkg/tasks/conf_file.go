@@ -64,23 +64,17 @@ type CNIPlugin struct {
 
 // readConf reads a conf as the runtimes do: a .conflist is a list with a name and plugins, any other is one plugin with a type.
 func readConf(v host.View, file string) (CNIConf, error) {
-	if info, err := v.Lstat(file); err == nil && info.Size > maxConf { // of a symlink it is the link's: such a file is read first
-		return CNIConf{}, confTooLarge(info.Size)
+	data, err := v.ReadAtMost(file, maxConf)
+	var large *host.TooLargeError
+	if errors.As(err, &large) {
+		return CNIConf{}, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
 	}
-	data, err := v.ReadFile(file)
 	if err != nil {
 		return CNIConf{}, fmt.Errorf("read it: %w", err)
-	}
-	if len(data) > maxConf {
-		return CNIConf{}, confTooLarge(int64(len(data)))
 	}
 	conf, err := parseConf(data, path.Ext(file) == ".conflist")
 	conf.File = file
 	return conf, err
-}
-
-func confTooLarge(size int64) error {
-	return fmt.Errorf("it has %d bytes, more than the %d that containerd reads", size, maxConf)
 }
 
 func parseConf(data []byte, isList bool) (CNIConf, error) {

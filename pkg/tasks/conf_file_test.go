@@ -1,25 +1,32 @@
 package tasks
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
-// What is larger than a runtime reads is not read here either.
+// What is larger than a runtime reads is not read here either, by a link no more than by its name.
 func TestLargeConfIsNotRead(t *testing.T) {
-	conf, err := readConf(unreadFile{oneFile{content: make([]byte, maxConf+1)}, t}, "/etc/cni/net.d/00-a.conf")
-	if err == nil || !strings.Contains(err.Error(), "it has 2097153 bytes, more than the 2097152 that containerd reads") {
-		t.Errorf("%+v, %v", conf, err)
+	root := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(root, "a.conf"), nil, 0o600), os.Truncate(filepath.Join(root, "a.conf"), 63<<20), os.Symlink("a.conf", filepath.Join(root, "b.conf")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-}
-
-// unreadFile is one that nobody may read.
-type unreadFile struct {
-	oneFile
-	t *testing.T
-}
-
-func (v unreadFile) ReadFile(file string) ([]byte, error) {
-	v.t.Errorf("%s was read", file)
-	return v.content, nil
+	v, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close() // only read from
+	for _, file := range []string{"/a.conf", "/b.conf"} {
+		if conf, err := readConf(v, file); err == nil || !strings.Contains(err.Error(), "more than the 2097152 bytes that containerd reads") {
+			t.Errorf("%s: %+v, %v", file, conf, err)
+		}
+	}
 }

@@ -130,7 +130,8 @@ func TestHostileFiles(t *testing.T) {
 		{name: "signs", cluster: document("Cluster", cluster, usual) + strings.Repeat("&", 2<<20-1000), says: "lines and signs of YAML"},
 		{name: "anchors", cluster: document("Cluster", cluster, usual) + strings.Repeat("&a ", 79_000), says: "not valid YAML"},
 		{name: "flow", cluster: document("Cluster", cluster, usual) + "  x: [" + strings.Repeat("a: b,", 39_000), says: "not valid YAML"},
-		{name: "large conf", cluster: document("Cluster", cluster, usual), conf: "truncate -s 63M etc/cni/net.d/00-a.conf", says: "more than the 2097152 that containerd reads"},
+		{name: "large conf", cluster: document("Cluster", cluster, usual), conf: "truncate -s 63M etc/cni/net.d/00-a.conf", says: "more than the 2097152 bytes that containerd reads"},
+		{name: "link to a large conf", cluster: document("Cluster", cluster, usual), conf: "truncate -s 63M etc/large; ln -s ../../large etc/cni/net.d/00-a.conf", says: "more than the 2097152 bytes that containerd reads"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			d := nodeDocuments(t, "v1", usual)
