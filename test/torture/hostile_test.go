@@ -5,16 +5,20 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/netwright/netwright/test/program"
 )
 
 // member is an entry of a hostile archive.
@@ -143,14 +147,12 @@ func TestHostileFiles(t *testing.T) {
 			if out, err := make.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			cmd := exec.CommandContext(t.Context(), i.command()[0], i.command()[1:]...)
-			out, _ := cmd.CombinedOutput() // it says what is wrong, whether or not that is why it fails
-			if !strings.Contains(string(out), a.says) {
-				t.Errorf("it does not say %q:\n%s", a.says, out)
+			run := launch(t, i.command()) // it says what is wrong, whether or not that is why it fails
+			if !strings.Contains(run.out, a.says) {
+				t.Errorf("it does not say %q:\n%s", a.says, run.out)
 			}
-			used := memoryOf(t, cmd)
-			if t.Logf("%d MB of memory", used); used > mostMemory {
-				t.Errorf("it took %d MB of memory", used)
+			if t.Logf("%d MB of memory", run.memory); run.memory > mostMemory {
+				t.Errorf("it took %d MB of memory", run.memory)
 			}
 		})
 	}
@@ -159,18 +161,33 @@ func TestHostileFiles(t *testing.T) {
 // mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it idles.
 const mostMemory = 132
 
-// memoryOf is the most memory that a process had that has ended, in MB; 0 where the test's own hides it.
-func memoryOf(t testing.TB, cmd *exec.Cmd) int64 {
+// launched is a run of the agent that has ended.
+type launched struct {
+	out    string
+	code   int
+	memory int64 // the most that it had, in MB
+}
+
+// launch runs a command by a small program: the kernel counts the memory of who forks as the child's.
+func launch(t testing.TB, command []string) launched {
 	t.Helper()
-	var own syscall.Rusage // a child's count begins with its parent's
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+	log := filepath.Join(t.TempDir(), "log")
+	line, err := exec.CommandContext(t.Context(), program.Build(t, "bench/launch"), append([]string{log}, command...)...).Output()
+	var cost struct {
+		Peak int64 `json:"peak"` // KiB
+		Code int   `json:"code"`
+	}
+	if err = errors.Join(err, json.Unmarshal(line, &cost)); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if cost.Peak == 0 {
+		t.Fatalf("the agent's memory is not known: %s", line)
+	}
+	out, err := os.ReadFile(log)
+	if err != nil {
 		t.Fatal(err)
 	}
-	used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
-	if used <= own.Maxrss {
-		return 0
-	}
-	return used >> 10
+	return launched{string(out), cost.Code, cost.Peak >> 10}
 }
 
 // attacked runs the agent against a server and says what is broken.
@@ -181,16 +198,12 @@ func attacked(t testing.TB, url, sum, says string) (broken []string) {
 	d["cluster.yaml"] = document("Cluster", cluster, baseSpec+"  networking:\n    bridge: {}\n"+spec)
 	i := image{agent(t), t.TempDir(), t.TempDir()}
 	d.write(t, i.store)
-	cmd := exec.CommandContext(t.Context(), i.command()[0], i.command()[1:]...)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		t.Fatal(err)
+	run := launch(t, i.command())
+	if run.code != 1 || !strings.Contains(run.out, says) {
+		broken = append(broken, fmt.Sprintf("exit %d, want 1 and %q:\n%s", run.code, says, run.out))
 	}
-	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), says) {
-		broken = append(broken, fmt.Sprintf("exit %d, want 1 and %q:\n%s", cmd.ProcessState.ExitCode(), says, out))
-	}
-	if used := memoryOf(t, cmd); used > mostMemory {
-		broken = append(broken, fmt.Sprintf("it took %d MB of memory", used))
+	if t.Logf("%d MB of memory", run.memory); run.memory > mostMemory {
+		broken = append(broken, fmt.Sprintf("it took %d MB of memory", run.memory))
 	}
 	for path, is := range i.tree(t) {
 		if strings.Contains(path, "evil") || strings.HasPrefix(path, "/opt/cni/bin/") || staged.MatchString(path) || strings.Contains(path, "/assets/") {
