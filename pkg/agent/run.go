@@ -56,6 +56,9 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
 	d.had = led.Head().Network
+	if d.waiting != nil || !d.Taken.IsZero() {
+		d.keepRenewed(v, led)
+	}
 	found, learnt, heard := p.discover(ctx, d, v)
 	r.learnt = learnt
 	p.askEC2(ctx, d, v.Facts(), &found)

@@ -69,7 +69,11 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	if w == nil {
 		return d, nil
 	}
-	return p.inForce(ctx, d, good, w, h, led)
+	out, err := p.inForce(ctx, d, good, w, h, led)
+	if err == nil {
+		out.renew(d.Keypairs)
+	}
+	return out, err
 }
 
 // unnoted is why a configuration waits of which cannot be written down that it is taken, or waits: for want of room. What is in force is kept right meanwhile.
