@@ -5,8 +5,10 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // restoreUnits makes systemd and the units read the files that came back, enables, masks, starts and stops as it was. At a boot nothing is restarted, and only what
@@ -25,9 +27,9 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		switch action, unit, _ := strings.Cut(effect, " "); {
 		case booted:
 		case action == "restart":
-			try(h.RestartUnit(ctx, unit, false))
+			try(act(ctx, h.RestartUnit, unit))
 		case action == "reload":
-			try(h.ReloadUnit(ctx, unit, false))
+			try(act(ctx, h.ReloadUnit, unit))
 		}
 	}
 	for _, was := range j.Units {
@@ -46,6 +48,23 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// actLimit is how long a unit of the network may take to read its files again. It goes on with that by itself.
+const actLimit = 5 * time.Second
+
+// act has a unit read its files again. One of the network is done with that before the kernel's state is brought back: it sets a link up anew
+// that leaves a bridge, and does so by the files that it knows. By those of the change systemd-networkd then gives the link up.
+func act(ctx context.Context, do func(ctx context.Context, unit string, wait bool) error, unit string) error {
+	if !tasks.NetworkUnit(unit) {
+		return do(ctx, unit, false)
+	}
+	bounded, cancel := context.WithTimeout(ctx, actLimit)
+	defer cancel()
+	if err := do(bounded, unit, true); bounded.Err() == nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // relink brings back by which links a unit is enabled or masked.

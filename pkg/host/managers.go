@@ -78,8 +78,14 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	if err != nil {
 		return "", err
 	}
-	switch parseAssignments(raw)["ADMIN_STATE"] {
+	says := parseAssignments(raw)
+	switch says["ADMIN_STATE"] {
 	case "configured":
+		if file := says["NETWORK_FILE"]; file != "" {
+			if _, err := l.Lstat(file); errors.Is(err, ErrNotExist) {
+				return SetupGoesOn, nil // it has not read yet that the file is gone by which it set the link up
+			}
+		}
 		return SetupDone, nil
 	case "pending", "initialized", "configuring":
 		return SetupGoesOn, nil

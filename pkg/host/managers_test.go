@@ -23,6 +23,13 @@ func TestSetupIsWhatTheManagerSays(t *testing.T) {
 			t.Errorf("networkd's %s is %q, %v; want %q", says, got, err, want)
 		}
 	}
+	write(t, root+"/etc/systemd/network/10-x.network", "")
+	for file, want := range map[string]Setup{"/etc/systemd/network/10-x.network": SetupDone, "/etc/systemd/network/05-gone.network": SetupGoesOn} {
+		write(t, root+"/run/systemd/netif/links/2", "ADMIN_STATE=configured\nNETWORK_FILE="+file+"\n")
+		if got, err := l.networkdSetup(2); err != nil || got != want {
+			t.Errorf("configured by %s is %q, %v; want %q", file, got, err, want)
+		}
+	}
 	if got, err := l.networkdSetup(3); err != nil || got != SetupNone {
 		t.Errorf("a link that networkd has not seen is %q, %v", got, err)
 	}

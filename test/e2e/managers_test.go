@@ -11,8 +11,8 @@ import (
 // An undo leaves a link as its manager had it: networkd calls it configured, and not failed. So the
 // next file is acted on, and judged by what it does. networkctl and ip judge.
 //
-// The lines that keep it: pkg/checkpoint/restore.go, restore (setUp); pkg/checkpoint/managers.go,
-// leftAlone; pkg/host/managers.go, SetUpLink.
+// The lines that keep it: pkg/checkpoint/restore_units.go, act; pkg/checkpoint/restore.go, restore
+// (setUp); pkg/checkpoint/managers.go, leftAlone; pkg/host/managers.go, SetUpLink.
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -42,6 +42,9 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 		}
 		if now := n.Must(ctx, "networkctl", "--no-legend", "list", "host0"); !strings.Contains(now, " configured") {
 			t.Errorf("%s: networkd says after the undo: %s", c.name, now)
+		}
+		if gaveUp := n.Shell(ctx, "journalctl --no-pager --unit=systemd-networkd | grep 'host0: Failed' || true"); gaveUp != "" {
+			t.Errorf("%s: networkd gave the link up: %s", c.name, gaveUp)
 		}
 		if now := n.Shell(ctx, addresses); now != before {
 			t.Errorf("%s: the addresses were %s and are %s", c.name, before, now)
