@@ -35,12 +35,15 @@ var ways = map[string]asked{
 	"weave":     {version: "1.22.17"},
 }
 
-// Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again: by the agent as it ships, on one node, among things of others.
+// Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again: by the agent as it ships, on one node, among things of others. Those
+// are as they were, and carry traffic after every switch.
 func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	n := newSwitchNode(t)
 	n.wants("", "", "bridge: {}\n")
+	n.carries("before all")
 	n.once()
+	n.carries("on bridge")
 	n.shell("looks before")
 	var table strings.Builder
 	for _, name := range networks(t, "networks") {
@@ -55,8 +58,10 @@ func TestSwitchesLeaveNothing(t *testing.T) {
 			way := ways[name]
 			n.shell("bridge_is_used")
 			n.goes(name, way)
+			n.carries("on " + name)
 			made := len(lines(n.shell("leave " + name)))
 			removed := n.comesBack(name)
+			n.carries("back from " + name)
 			var stays strings.Builder
 			for _, key := range way.stays {
 				fmt.Fprintf(&stays, "< sysctl: %s = 0\n> sysctl: %s = 1\n", key, key)

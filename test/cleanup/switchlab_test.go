@@ -17,7 +17,8 @@ type switchNode struct {
 	*node.Node
 	t      *testing.T
 	assets string
-	lost   bool // nobody knows how it is
+	flows  []flow // of the things of others
+	lost   bool   // nobody knows how it is
 }
 
 func newSwitchNode(t *testing.T) *switchNode {
@@ -30,13 +31,15 @@ func newSwitchNode(t *testing.T) *switchNode {
 	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}
-	n.Node = node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies, Enable: []string{"kubelet.service"}, Files: map[string]string{
+	f := node.NewFabric(t)
+	n.Node = f.Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies, Enable: []string{"kubelet.service"}, Files: map[string]string{
 		"/etc/systemd/system/kubelet.service":  "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n",
 		"/etc/netwright/agent.yaml":            "store: /srv/store\ncluster: lab\nnode: n1\n",
 		"/srv/store/lab/nodegroups/nodes.yaml": document("NodeGroup", "nodes", "  role: Node\n"),
 		"/srv/store/lab/nodes/n1.yaml":         document("Node", "n1", "  nodeGroup: nodes\n  address: 10.77.0.11\n  podCIDRs: [10.244.1.0/24]\n"),
 	}})
 	n.shell("begin")
+	n.flows = n.traffic(f)
 	return n
 }
 

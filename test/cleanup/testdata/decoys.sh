@@ -28,30 +28,56 @@ ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 
 ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
 ./pin tc cix_from_netdev /sys/fs/bpf/proof/other; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
 printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n19 romana\n200 mgmt\n' >/etc/iproute2/rt_tables
-# A second uplink, in each of the tables that networks take: a rule from its address, and a default route. Hybridnet alone takes tables that are empty.
-n=3000
+# A second uplink, in each of the tables that networks take: an address of its own for each, a rule from it, and a default route. Hybridnet alone takes tables that are
+# empty. Behind it is 198.51.100.1, to which nothing else leads.
+ip netns add mgmt; ip link add up1 type veth peer name up1 netns mgmt; ip link set up1 up
+ip -n mgmt -batch - <<END
+link set lo up
+addr add 198.51.100.1/32 dev lo
+addr add 10.78.0.1/24 dev up1
+link set up1 up
+END
+n=0
 for t in 200 202 2004 2005 12 77 78 79 7 10 116 119 141 102 3 257; do
-	ip rule add pref $n from 10.78.0.30 lookup $t; ip route add default via 10.77.0.1 table $t metric 77; n=$((n + 1))
+	a=10.78.0.$((100 + n)); echo "$t $a" >>/run/proof/uplink
+	ip addr add $a/32 dev up1; ip rule add pref $((3000 + n)) from $a lookup $t; ip route add default via 10.78.0.1 dev up1 onlink table $t metric 77; n=$((n + 1))
 done
 ip rule add pref 32765 from 10.77.0.51 lookup 4; ip route add default via 10.77.0.1 table 4 # as the kernel gives priorities, and the VPC plugin
 # Links that need a module, or daemons of Open vSwitch, which a node of the lab has not: they stay.
 for l in ovn-k8s-mp0 antrea-gw0 tun-fedcba98765; do ip link add $l type bridge; ip link set $l up; done
-# A port that podman publishes by plugin portmap, which has its chains and tables for all networks.
+# Ports that podman publishes by plugin portmap, which has its chains and tables for all networks: 8088 by iptables-nft, 8089 by iptables-legacy, 8090 by nft.
+ip netns add podman; ip link add podman0 type bridge forward_delay 0; ip link add vethpodman1 type veth peer name eth0 netns podman; ip link set vethpodman1 master podman0 up
+sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+ip -batch - <<END
+addr add 10.88.0.1/16 dev podman0
+addr add fd88::1/64 dev podman0 nodad
+addr add fe80::1/64 dev podman0 nodad
+link set podman0 up
+END
+ip -n podman -batch - <<END
+link set lo up
+addr add 10.88.0.2/16 dev eth0
+addr add fd88::2/64 dev eth0 nodad
+link set eth0 up
+route add default via 10.88.0.1
+route add default via fd88::1
+END
 for p in iptables-nft iptables-legacy ip6tables-nft ip6tables-legacy; do
 	case $p in ip6*) to='[fd88::2]' ;; *) to=10.88.0.2 ;; esac
+	case $p in *nft) port=8088 ;; *) port=8089 ;; esac
 	for c in CNI-HOSTPORT-DNAT CNI-HOSTPORT-SETMARK CNI-HOSTPORT-MASQ CNI-DN-fedcba98765432100123a; do $p -t nat -N $c; done
 	$p -t nat -A CNI-HOSTPORT-SETMARK -m comment --comment "CNI portfwd masquerade mark" -j MARK --set-xmark 0x2000/0x2000
 	$p -t nat -A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE
 	$p -t nat -I POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
-	for c in PREROUTING OUTPUT; do $p -t nat -A $c -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT; done
-	$p -t nat -A CNI-DN-fedcba98765432100123a -p tcp --dport 8088 -j CNI-HOSTPORT-SETMARK; $p -t nat -A CNI-DN-fedcba98765432100123a -p tcp --dport 8088 -j DNAT --to-destination "$to:80"
-	$p -t nat -A CNI-HOSTPORT-DNAT -p tcp -m comment --comment 'dnat name: "podman" id: "f00d"' -m multiport --destination-ports 8088 -j CNI-DN-fedcba98765432100123a
+	for c in PREROUTING OUTPUT; do $p -t nat -I $c -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT; done
+	$p -t nat -A CNI-DN-fedcba98765432100123a -p tcp --dport $port -j CNI-HOSTPORT-SETMARK; $p -t nat -A CNI-DN-fedcba98765432100123a -p tcp --dport $port -j DNAT --to-destination "$to:80"
+	$p -t nat -A CNI-HOSTPORT-DNAT -p tcp -m comment --comment 'dnat name: "podman" id: "f00d"' -m multiport --destination-ports $port -j CNI-DN-fedcba98765432100123a
 done
 for f in ip:10.88.0.2 'ip6:[fd88::2]'; do
 	nft -f - <<END
 table ${f%%:*} cni_hostport {
 	comment "CNI portmap plugin"
-	chain hostports { tcp dport 8088 dnat to ${f#*:}:80 comment "f00d"; }
+	chain hostports { tcp dport 8090 dnat to ${f#*:}:80 comment "f00d"; }
 	chain hostip_hostports { }
 	chain hostports_all { jump hostip_hostports; jump hostports; }
 	chain prerouting { type nat hook prerouting priority dstnat; fib daddr type local jump hostports_all; }
