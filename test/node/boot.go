@@ -134,20 +134,16 @@ func isFirst(pid int) bool {
 	return false
 }
 
+// children are the processes that the threads of a process have started: a file for each thread (proc(5)), and no look at all processes of the machine.
 func children(parent int) []int {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	var pids []int
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent, …
-		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
+	for _, path := range lists {
+		list, _ := os.ReadFile(path) // gone is none
+		for word := range strings.FieldsSeq(string(list)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids
