@@ -261,5 +261,6 @@ func (l lab) traces(before node.Snapshot) []string {
 // units is what systemctl says of all units that a scenario could have touched.
 func (l lab) units() string {
 	return l.n.Shell(l.t.Context(), `systemctl list-unit-files --no-legend --no-pager | grep -v transient || true
-		systemctl show -p Id,ActiveState,UnitFileState 'theirs*' 'vendor*' 'static*'`)
+		systemctl show -p Id,ActiveState,UnitFileState 'theirs*' 'vendor*' 'static*' |
+			awk 'BEGIN { RS = "" } { print $1, $2, $3 }' | sort`) // systemd lists them as its table has them
 }
