@@ -37,7 +37,7 @@ func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *l
 	a.done.drift = planned.drift
 	before := led.Owed()
 	owe(led, planned)
-	if err := led.SaveOwed(ctx, h); err != nil {
+	if err := led.SaveOwed(ctx, h); err != nil && !hooks.unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
 	rep := graph.Run(ctx, g, graph.RunOptions{

@@ -78,7 +78,10 @@ func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 		note.Outcome = string(checkpoint.Unsure)
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}
-	return ledger.NoteBoot(ctx, h, note)
+	if err := ledger.NoteBoot(ctx, h, note); err != nil { // the next pass looks again
+		log.Warn("the first boot of an image cannot be noted", zap.Error(err))
+	}
+	return nil
 }
 
 // atBoot are the keys that changes of this pass make act at the next boot, with what the ledger

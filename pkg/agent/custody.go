@@ -26,6 +26,8 @@ type custody struct {
 	held    int               // the revision that the node is held at; 0: it follows the store
 	later   []ledger.Revision // those after it, once somebody asked
 	around  []string          // directories that a checkpoint of the pass puts something into
+
+	refuse func(first graph.Key, why error) // hears which task cannot be looked at before it changes; nil: that ends the pass
 }
 
 // recorded is a task as it will stand in the ledger.
@@ -35,7 +37,7 @@ type recorded struct {
 }
 
 // intend writes down what is about to change, before the first change: whose each key is, and what was there. Before something is only
-// removed, too, something is written: where the ledger cannot be, nothing is changed.
+// removed, too, something is written: where the ledger cannot be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
 func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
@@ -46,17 +48,15 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, re
 		if change == nil || change.NotHere != "" || !known || !effectual(first) {
 			continue
 		}
-		b.Blobs = append(b.Blobs, rec.blobs...)
-		for _, key := range append(t.Owns(), c.parents(change)...) {
-			e, err := c.intent(ctx, h, t, key, &b)
-			if err != nil {
-				return fmt.Errorf("look at %s before it changes: %w", key, err)
-			}
-			if key == first {
-				c.drift.mark(&e)
-			}
-			b.Put = append(b.Put, e)
+		entries, err := c.intents(ctx, h, t, change, &b)
+		switch {
+		case err != nil && c.refuse == nil:
+			return err
+		case err != nil:
+			c.refuse(first, err)
+			continue
 		}
+		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.blobs...)
 	}
 	if len(b.Put) == 0 && !removing {
 		return nil
@@ -73,6 +73,22 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, re
 		}
 	}
 	return c.led.Commit(ctx, h, b)
+}
+
+// intents are the entries of the keys that a task is about to change.
+func (c *custody) intents(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) (list []ledger.Entry, err error) {
+	first := t.Owns()[0]
+	for _, key := range append(t.Owns(), c.parents(change)...) {
+		e, err := c.intent(ctx, v, t, key, b)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s before it changes: %w", key, err)
+		}
+		if key == first {
+			c.drift.mark(&e)
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 // parents are the directories that a change makes on the way, and that no task wants by itself.

@@ -39,6 +39,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.has(b.Head.Network) == b.Head.Network {
 		return nil
 	}
+	var unseen []error
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
@@ -51,7 +52,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 			continue
 		}
 		if err := c.settleTask(ctx, h, res.Node, change, &b); err != nil {
-			return err
+			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
 		}
 	}
 	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
@@ -63,7 +64,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
 		}
 	}
-	if failure(allowed(out.rep)) == nil && !out.halfway {
+	if failure(allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
 		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
 		b.Head.Network, b.Head.Machine = out.desired.has(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)
@@ -72,15 +73,15 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		}
 	}
 	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.led.Head() && b.Revision == nil {
-		return nil
+		return errors.Join(unseen...)
 	}
 	if err := c.led.Commit(ctx, h, b); err != nil {
-		return err
+		return errors.Join(append(unseen, err)...)
 	}
 	if b.Revision != nil {
 		return errors.Join(c.led.Tidy(h), forgetArchives(h, c.led))
 	}
-	return nil
+	return errors.Join(unseen...)
 }
 
 // settleTask brings the entries of one task that is right up to date.

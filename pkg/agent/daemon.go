@@ -56,18 +56,19 @@ const (
 // life is what a daemon knows while it lives.
 type life struct {
 	Daemon
-	desired  *Desired // the last documents that could be used
-	health   health
-	begun    time.Time
-	pass     atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
-	ready    bool
-	failures int
-	next     time.Time // when to look again
-	unread   error     // why the store could not be read when it was last asked
-	over     bool      // somebody asked the daemon to end
-	standing standing
-	drift    *hostWatch
-	notify   notifying
+	desired   *Desired // the last documents that could be used
+	health    health
+	begun     time.Time
+	pass      atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+	ready     bool
+	failures  int
+	next      time.Time // when to look again
+	unread    error     // why the store could not be read when it was last asked
+	unwritten bool      // the last pass could not write down what it was to change
+	over      bool      // somebody asked the daemon to end
+	standing  standing
+	drift     *hostWatch
+	notify    notifying
 }
 
 // wake is why the daemon stopped waiting.
@@ -238,7 +239,10 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 		return out
 	}
 	defer l.reloading()(&out)
+	pass.unwritten = l.unwritten
 	out.plan, out.err = pass.Converge(ctx, l.desired)
+	var unwritten *UnwrittenError
+	l.unwritten = errors.As(out.err, &unwritten)
 	if ctx.Err() == nil {
 		l.health.pass(out.err)
 		l.health.plan(out.plan)

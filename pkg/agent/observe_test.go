@@ -90,19 +90,30 @@ func TestObserversAreTold(t *testing.T) {
 	})
 }
 
-// Where the ledger cannot be written nothing is changed, and that is why: not what each key would have become.
+// Where the ledger cannot be written, what was right comes back all the same. That it cannot be is told for as long as it is so, also when all is right.
 func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}
 	b.live(t, func(t *testing.T) {
-		dir := filepath.Join(b.root, "var/lib/netwright")
-		readOnly(t, dir)
-		if err := os.Remove(filepath.Join(b.root, "/etc/sysctl.d/99-netwright.conf")); err != nil {
+		const sysctls = "/etc/sysctl.d/99-netwright.conf"
+		sealed(t, b.root, true)
+		t.Cleanup(func() { sealed(t, b.root, false) })
+		if err := os.Remove(filepath.Join(b.root, sysctls)); err != nil {
 			t.Fatal(err)
 		}
+		for range 2 {
+			later(2 * b.daemon.Interval)
+			if now := heard.last(); now.State != report.NodeFailing || !strings.Contains(now.Reason, "write the ledger") {
+				t.Errorf("the status is %s: %s", now.State, now.Reason)
+			}
+		}
+		if !b.has(sysctls) {
+			t.Error("what was right did not come back")
+		}
+		sealed(t, b.root, false)
 		later(2 * b.daemon.Interval)
-		if now := heard.last(); now.State != report.NodeFailing || !strings.Contains(now.Reason, "write the ledger") {
-			t.Errorf("the status is %s: %s", now.State, now.Reason)
+		if now := heard.last(); now.State != report.NodeConverged {
+			t.Errorf("when it can be written again: %s: %s", now.State, now.Reason)
 		}
 	})
 }

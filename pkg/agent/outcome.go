@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func moments(p *report.Plan) (list []time.Time) {
 
 // prepared says that all of the first gate is right. What waits there (a pod
 // CIDR that only a running kubelet brings) does not hold kubelet back, nor does
-// what a boot failed with, or what no document may write: kubelet ran before without it.
+// what a boot failed with, or what no document may write: kubelet ran before without it. What is
+// only planned is not made: a pass that ended before it changed anything has prepared nothing.
 func prepared(p *report.Plan) bool {
 	if p == nil {
 		return false
@@ -51,12 +53,15 @@ func prepared(p *report.Plan) bool {
 		without[s.Key] = s.Refused == report.RefusedByBoot || s.Refused == report.RefusedByRule
 	}
 	for _, s := range p.Steps {
-		if s.Gate == gateName(0) && !without[s.Key] && !without[s.Because] && (s.State == report.Failed || s.State == report.Skipped || s.State == report.Stopped) {
+		if s.Gate == gateName(0) && !without[s.Key] && !without[s.Because] && slices.Contains(unmadeStates, s.State) {
 			return false
 		}
 	}
 	return true
 }
+
+// unmadeStates are those of a step that was to be made and is not.
+var unmadeStates = []report.State{report.Planned, report.Failed, report.Skipped, report.Stopped}
 
 // status is the outcome in one line, for `systemctl status`: what is wrong comes first.
 func (o outcome) status(desired *Desired) string {

@@ -26,7 +26,10 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.ledger.Try(string(e.Owns()[0]), mark)
-	return a.ledger.SaveOwed(ctx, a.host)
+	if err := a.ledger.SaveOwed(ctx, a.host); err != nil && !a.hooks.unwritten { // else it is done twice if the agent is killed now
+		return err
+	}
+	return nil
 }
 
 // payDone strikes out what a killed run had done of what it owed. What it had only been about to do is done anew.

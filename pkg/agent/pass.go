@@ -39,6 +39,8 @@ type Hooks struct {
 	guard   *guard                               // of the pass itself
 	built   func(list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 	refused map[graph.Key]error
+	// unwritten says that the pass only brings back what was right, since nothing can be written down.
+	unwritten bool
 	// generation of the documents that the pass works towards, for the log.
 	generation int64
 }
@@ -90,6 +92,7 @@ type Pass struct {
 	confirmed       *checkpoint.Proof // that of this change, once it is confirmed
 	daemon          bool              // it is a pass of the daemon's own, which nobody asked for
 	keeps           bool              // what archives installed is kept: nothing waits for this pass
+	unwritten       bool              // the last pass of the daemon's own could not write down what it was to change
 	issueAnywhere   bool              // also below a root that is no node's: for tests
 	updatesAnywhere bool              // likewise: spec.update holds there too
 
@@ -176,9 +179,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}
-		if err := ledger.DropPause(h); err != nil { // it is over
-			return nil, err
-		}
+		pauses := ledger.DropPause(h) // it is over, whether or not its note goes
 		newest := d
 		waited, _ := ledger.ReadUpdate(h) // what is damaged is said by taking
 		d, err := p.taking(ctx, d, h, led)
@@ -199,12 +200,12 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
 		if plan == nil || d == nil || plan.Awaits != nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
-			return plan, err
+			return plan, errors.Join(err, pauses)
 		}
 		if failed := p.keep(ctx, d, h, led); failed != nil {
-			return plan, errors.Join(err, failed)
+			return plan, errors.Join(err, failed, pauses)
 		}
-		return plan, errors.Join(err, ledger.DropUpdate(h))
+		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
 	})
 }
 

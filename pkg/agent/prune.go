@@ -40,8 +40,8 @@ func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruni
 		if c.wants(e) || e.Released && !c.takenLater(v, e) {
 			continue
 		}
-		if err := p.sort(ctx, v, c, e, &list); err != nil {
-			return nil, err
+		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
+			p.notes = append(p.notes, report.Note{Level: "warning", Origin: originOf(e), Text: err.Error()})
 		}
 	}
 	if len(list)+len(p.back) == 0 {

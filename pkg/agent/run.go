@@ -37,6 +37,7 @@ type run struct {
 	awaits    bool                // the change is kept only if somebody confirms it
 	halfway   bool                // a switch of networks was begun and is not made
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
+	unwritten error               // why the pass only brings back what was right
 
 	removals *changes
 	pruneRep graph.Report[tasks.Task]
@@ -181,19 +182,25 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	if _, err := p.trials(h).settle(ctx, h, led); err != nil { // of an earlier pass; what it takes back is refused below
-		return nil, err
+	_, unsettled := p.trials(h).settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	p.Hooks.enter("plan")
 	h.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(unsettled, err)
 	}
-	if err := r.keepLearnt(ctx, h); err != nil {
-		return nil, err
-	}
+	// What cannot be written down holds up nothing that needs no note.
+	beside := errors.Join(unsettled, r.keepLearnt(ctx, h))
 	defer p.uncordon(ctx, h)
+	plan, err := p.carryOut(ctx, h, r)
+	return plan, errors.Join(err, beside)
+}
+
+// carryOut makes what a run has planned.
+func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
 	h.ClearLeftovers(directories(r.graph, r.pruning.graph))
 	before := r.report(report.Planned)
 	if r.sw != nil && r.sw.stuck {
@@ -213,23 +220,43 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	p.Hooks.enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
+	if err == nil {
+		err = r.write(ctx, p, h)
+	}
 	if err != nil {
-		return before, err
+		if err = errors.Join(err, guard.settle(ctx, nil)); p.mayNotGoOn(whole, err) {
+			return before, err
+		}
+		if r.sw.begins() {
+			return p.instead(whole, h, r, err)
+		}
+		guard, ctx = nil, whole
+		r.bringBackOnly(err)
+		_ = r.write(ctx, p, h) // what of the rest can be written is
 	}
 	p.Hooks.guard = guard
 	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
 		guard.begun = func() { p.cordon(whole, h, r) }
 	}
-	if err := r.custody.intend(ctx, h, r.changes, r.removals.any()); err != nil {
-		return before, errors.Join(err, guard.settle(ctx, nil))
-	}
-	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
-		return before, errors.Join(err, guard.settle(ctx, nil))
-	}
-	p.Hooks.refused, p.Hooks.generation = r.refused, r.desired.Snapshot.Generation
-	done, rep, err := apply(ctx, r.graph, h, led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
-	if err != nil {
+	p.Hooks.refused, p.Hooks.generation, p.Hooks.unwritten = r.refused, r.desired.Snapshot.Generation, r.unwritten != nil
+	if err := r.apply(ctx, p, h); err != nil {
 		return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
+	}
+	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
+		return notApplied(before, err), err
+	}
+	failed, tried := r.trials.settle(whole, h, r.led)
+	fail(r.rep, failed)
+	r.awaitStarts(whole, p, h)
+	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
+	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+}
+
+// apply makes what was planned, and then takes away what nobody wants any more.
+func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
+	done, rep, err := apply(ctx, r.graph, h, r.led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
+	if err != nil {
+		return err
 	}
 	// The ledger made its own directory when it wrote down what was to come.
 	if own := tasks.FileKey(ledger.Dir); done.get(own) == nil && r.changes.get(own) != nil {
@@ -238,20 +265,12 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	r.changes, r.rep = done, rep
 	planned := r.removals
 	r.removals, r.pruneRep.Results = newChanges(), nil
-	if r.pruning.graph != nil && failure(allowed(rep)) == nil && r.sw.unfinished(rep) == nil {
-		p.Hooks.enter("remove")
-		if r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, led, planned, p.Log, p.Hooks); err != nil {
-			return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
-		}
+	if r.pruning.graph == nil || failure(allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
+		return nil
 	}
-	if err := r.settle(ctx, whole, p, h, led, guard); err != nil {
-		return notApplied(before, err), err
-	}
-	failed, tried := r.trials.settle(whole, h, led)
-	fail(r.rep, failed)
-	r.awaitStarts(whole, p, h)
-	err = errors.Join(r.end(ctx, p, h), tried, r.unmade())
-	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+	p.Hooks.enter("remove")
+	r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, planned, p.Log, p.Hooks)
+	return err
 }
 
 // settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint, whole with the pass.
@@ -275,7 +294,7 @@ func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *repor
 	if r.awaitStarts(ctx, p, h) {
 		before = r.report(report.Planned)
 	}
-	err := errors.Join(r.end(ctx, p, h), r.unmade())
+	err := errors.Join(r.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
 	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h), err
 }
 

@@ -170,15 +170,21 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	return b
 }
 
-// end has it remembered what the boot has shown, and then ends the record.
+// end has it remembered what the boot has shown, and then ends the record. A boot that was well and cannot be noted is judged again by the
+// next pass: nothing waits for room on a disk.
 func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books Books, o Outcome) error {
 	found := a.found(h, o)
 	log.Info("the first boot with changed files is judged",
 		zap.String("outcome", string(o)), zap.Strings("names", found.Names), zap.String("why", a.Why))
-	if err := books.Note(ctx, h, found); err != nil {
-		return err
+	err := books.Note(ctx, h, found)
+	if err == nil {
+		err = a.drop(ctx, h)
 	}
-	return a.drop(ctx, h)
+	if err != nil && o == Confirmed {
+		log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again", zap.Error(err))
+		return nil
+	}
+	return err
 }
 
 // restore brings back all that awaited the boot, where it is not back, and makes the links' managers
