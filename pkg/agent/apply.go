@@ -136,6 +136,9 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		if err := failedStart(ctx, a.host, t); err != nil {
 			return err
 		}
+		if l := a.planned.drift.quicker(t, left); l != nil && !starts {
+			return l.end()
+		}
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil
@@ -176,12 +179,15 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" {
-		word := "changed"
+	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.leaves(key) == nil {
+		word, level := "changed", zap.InfoLevel
 		if a.planned.repair(key) {
 			word = "repaired"
 		}
-		a.log.Info(word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
+		if a.planned.fights(key) != nil { // that goes on for ever, and is logged once
+			level = zap.DebugLevel
+		}
+		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
 	}
 	if a.hooks.OnDone != nil {
 		a.hooks.OnDone(key, res.State)

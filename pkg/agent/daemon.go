@@ -69,6 +69,7 @@ type life struct {
 	standing  standing
 	drift     *hostWatch
 	notify    notifying
+	quarrels  quarrels
 }
 
 // wake is why the daemon stopped waiting.
@@ -81,7 +82,7 @@ type wake struct {
 // Run converges until ctx ends, and then returns nil: to be stopped is no
 // error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d)}
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d), quarrels: quarrels{}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
@@ -243,6 +244,7 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *UnwrittenError
 	l.unwritten = errors.As(out.err, &unwritten)
+	l.quarrels.keep(out.plan, time.Now())
 	if ctx.Err() == nil {
 		l.health.pass(out.err)
 		l.health.plan(out.plan)

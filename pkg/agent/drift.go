@@ -11,6 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -26,17 +28,20 @@ type drift struct {
 	now     time.Time
 	node    *config.Node // says what becomes of drift
 	peace   peace
-	afresh  bool // a person asks: what is given up is tried again at once
+	pods    func(tasks.Task) bool // pods stand on it
+	afresh  bool                  // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex
 	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
 	left    map[graph.Key]*leaving      // by a task's first key: what is not repaired now
+	fought  map[graph.Key]*leaving      // by a task's first key: what is repaired, and contested all the same, for pods stand on it
 }
 
-func newDrift(c *custody, v host.View, node *config.Node, afresh bool, now time.Time) *drift {
+func newDrift(c *custody, v host.View, d *Desired, afresh bool, now time.Time) *drift {
+	node := d.Node
 	return &drift{
 		custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: node, peace: peaceOf(node.Drift.Contested), afresh: afresh,
-		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{},
+		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.podsStandOn,
 	}
 }
 
@@ -57,9 +62,48 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leavi
 		d.left[key] = l
 		return l
 	}
-	rule := d.rule(e.Drift)
-	d.repairs[key] = d.peace.noted(e.Drift, rule, d.now)
+	rule := d.rule(t, e.Drift)
+	note := d.peace.noted
+	if d.pods(t) {
+		note = d.peace.notedPods
+	}
+	d.repairs[key] = note(e.Drift, rule, d.now)
+	if d.pods(t) && d.peace.contestedPods(d.repairs[key]) {
+		d.fought[key] = d.leaving(t, c, d.repairs[key], ruling{contested: true})
+	}
 	return nil
+}
+
+// quicker is what becomes of a repair that was changed again before anybody looked at it: the other is quicker, and it is a quarrel and no failure. A person who
+// asks for the repair hears that it failed.
+func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
+	if d == nil || d.afresh {
+		return nil
+	}
+	key := t.Owns()[0]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	note := d.repairs[key]
+	if note == nil {
+		return nil
+	}
+	rule := d.rule(t, note)
+	if rule.repair {
+		rule.until = d.now
+	}
+	l := d.leaving(t, left, note, rule)
+	d.left[key] = l
+	delete(d.fought, key)
+	return l
+}
+
+// podsStandOn says that pods have no network, or not all of it, while a task is not right.
+func (d *Desired) podsStandOn(t tasks.Task) bool {
+	net, _ := network.Of(d.Node)
+	if d.held != nil {
+		net = network.Named(d.held.network)
+	}
+	return model.PodsStandOn(net, t)
 }
 
 // spare leaves a unit alone that runs from the very text which is written again: somebody removed its file, and nothing else.
@@ -131,6 +175,9 @@ func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var down *StartError
 	e, known := c.led.Entries()[res.Node.Owns()[0]]
 	_, starts := startOf(res.Node)
+	if known && e.Pending && c.drift.wasQuicker(e.Key) && c.drift.nameIn(&e) {
+		b.Put = append(b.Put, e)
+	}
 	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(starts && graph.IsWait(res.Err)) {
 		return
 	}
@@ -141,6 +188,11 @@ func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 			b.Put = append(b.Put, e)
 		}
 	}
+}
+
+// wasQuicker says that a key was repaired in this pass and changed again before it was looked at.
+func (d *drift) wasQuicker(key graph.Key) bool {
+	return d != nil && d.repairs[key] != nil && d.left[key] != nil
 }
 
 // repair says that the change of a task is one; of an effect, that all who ask for it are repaired.

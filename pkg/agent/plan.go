@@ -116,6 +116,10 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 		if left != nil && res.Because == "" {
 			left.tell(&s)
 		}
+		if fought := ch.fights(key); fought != nil && s.State == report.Done {
+			fought.tell(&s)
+			s.Repair = true
+		}
 		out = append(out, s)
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
@@ -49,12 +50,14 @@ type ruling struct {
 	anew      bool      // a person asked: what was before does not count
 }
 
-// judge says whether a key that others changed is repaired now.
+// judge says whether a key that others changed is repaired now. gone says that who else wrote it is not there any more.
 //
 // The first time it is, at once. Each next time within the same quarrel waits four times as long after the repair before it, so that the last one that is
 // allowed has waited a quarter of the time, and all of them fall into it. Then the key is given up for six times that time, and tried again; if it is
 // changed once more, for twice as long, up to a day. A key that stayed right for that rest after it was due has no quarrel any more.
-func (p peace) judge(d *ledger.Drift, now time.Time) ruling {
+//
+// Without the other it is repaired at once. Should that have been only one process of it, each next such try waits twice as long.
+func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
 	last := d.Last()
 	passed := now.Sub(last)
 	if last.IsZero() || passed < 0 { // a clock that was set back is no reason to wait for it
@@ -63,15 +66,19 @@ func (p peace) judge(d *ledger.Drift, now time.Time) ruling {
 	near := len(p.recent(d, last))
 	if d.Trials == 0 && near < p.after {
 		pause := p.pause(near)
-		if passed >= p.within {
+		if passed >= p.within || gone {
 			pause = 0
 		}
 		return ruling{repair: passed >= pause, until: last.Add(pause)}
 	}
 	rest := p.rest(d.Trials)
+	wait := rest
+	if gone {
+		wait = min(rest, podsPause<<min(d.Trials, 10))
+	}
 	switch {
-	case passed < rest:
-		return ruling{until: last.Add(rest), contested: true}
+	case passed < wait:
+		return ruling{until: last.Add(wait), contested: true}
 	case passed >= rest+p.rest(0):
 		return ruling{repair: true}
 	}
@@ -95,7 +102,7 @@ func (p peace) noted(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift 
 		d.Recent = nil
 	}
 	if len(d.Recent) == 0 {
-		d.Writer = ""
+		d.Writer, d.By = "", host.WriterID{}
 	}
 	d.Recent = append(slices.Clone(d.Recent), now)
 	d.Recent = d.Recent[max(0, len(d.Recent)-keptRecent):]

@@ -11,7 +11,7 @@ import (
 // fight lets somebody change a key back at once after every repair, looks every so often, and returns when it was repaired, in seconds.
 func fight(p peace, d *ledger.Drift, begin time.Time, length, every time.Duration) (repairs []int, last *ledger.Drift, end ruling) {
 	for now := begin; now.Sub(begin) < length; now = now.Add(every) {
-		if end = p.judge(d, now); end.repair {
+		if end = p.judge(d, now, false); end.repair {
 			d = p.noted(d, end, now)
 			repairs = append(repairs, int(now.Sub(begin).Seconds()))
 		}
@@ -54,16 +54,16 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 	p := peaceOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	tried := d.Last().Add(time.Hour)
-	d = p.noted(d, p.judge(d, tried), tried)
+	d = p.noted(d, p.judge(d, tried, false), tried)
 	if d.Trials != 1 {
 		t.Fatalf("the first repair after the rest is no trial: %+v", d)
 	}
 	// It stays right. Within the rest somebody changes it: still given up.
-	if r := p.judge(d, tried.Add(time.Minute)); r.repair || !r.contested {
+	if r := p.judge(d, tried.Add(time.Minute), false); r.repair || !r.contested {
 		t.Errorf("a minute after the trial: %+v", r)
 	}
 	// Long after it is another matter.
-	if r := p.judge(d, tried.Add(4*time.Hour)); !r.repair || r.trial {
+	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.trial {
 		t.Errorf("hours after the trial: %+v", r)
 	}
 }
@@ -74,7 +74,7 @@ func TestNowAndThenIsNoQuarrel(t *testing.T) {
 	var d *ledger.Drift
 	for i := range 200 {
 		now := noon.Add(time.Duration(i) * 3 * time.Minute)
-		r := p.judge(d, now)
+		r := p.judge(d, now, false)
 		if !r.repair {
 			t.Fatalf("drift %d, three minutes after the one before, waits: %+v", i, r)
 		}
@@ -101,7 +101,7 @@ func TestQuarrelsAsDocumentsSay(t *testing.T) {
 func TestAClockThatIsSetBack(t *testing.T) {
 	p := peaceOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
-	if r := p.judge(d, noon.Add(-24*time.Hour)); !r.repair {
+	if r := p.judge(d, noon.Add(-24*time.Hour), false); !r.repair {
 		t.Errorf("a day before the quarrel: %+v", r)
 	}
 }

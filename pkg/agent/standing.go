@@ -59,7 +59,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what each key would have become is not why.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0
-	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
+	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
 		next.State, next.Reason = report.NodeFailing, why
 	}
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
@@ -114,7 +114,7 @@ func (s *standing) count(p *report.Plan) (changed, repaired int) {
 	}
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		if step.State != report.Done {
+		if step.State != report.Done && !(step.State == report.Contested && step.Repair) {
 			continue
 		}
 		kind := s.kind(graph.Key(step.Key).Kind())

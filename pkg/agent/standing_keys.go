@@ -74,7 +74,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused, Pods: step.Pods && state == report.KeyContested}
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}
@@ -86,6 +86,11 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 
 // stateOf is the node's state by that of its keys.
 func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {
+	for i := range keys {
+		if keys[i].Pods {
+			return report.NodeCritical, keys[i].Key + ": " + keys[i].Text
+		}
+	}
 	for _, s := range []struct {
 		key  report.KeyState
 		node report.NodeState

@@ -36,6 +36,7 @@ type hostWatch struct {
 	drifts map[graph.Key]bool // what the last looks found not to be right, and no pass has made right since
 	wakes  map[string]int64   // since the daemon began, by source
 	opened host.Options
+	others []host.WriterID // that write what the last pass left to them
 }
 
 func newHostWatch(d Daemon) *hostWatch {
@@ -153,6 +154,12 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		return false // the next pass says it
 	}
 	defer view.Close() // only read from
+	running := slices.DeleteFunc(slices.Clone(w.others), func(by host.WriterID) bool { return !view.Runs(by) })
+	if len(running) < len(w.others) { // what is left to one that is gone is repaired now
+		w.wakes["poll"]++
+		news = true
+	}
+	w.others = running
 	for _, t := range w.list {
 		if !tasks.Unheard(t, deaf) {
 			continue
@@ -182,9 +189,14 @@ func (w *hostWatch) ended(p *report.Plan, known bool) {
 	if p == nil {
 		return
 	}
+	w.others = nil
 	for i := range p.Steps {
-		if p.Steps[i].State == report.Done {
-			delete(w.drifts, graph.Key(p.Steps[i].Key))
+		s := &p.Steps[i]
+		if s.State == report.Done || s.Repair {
+			delete(w.drifts, graph.Key(s.Key))
+		}
+		if s.By.PID != 0 {
+			w.others = append(w.others, s.By)
 		}
 	}
 }

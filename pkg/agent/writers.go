@@ -38,7 +38,8 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	slices.Sort(things)
 	found := h.Writers(ctx, things)
 	for key, thing := range sought {
-		if who := found[thing]; who != "" {
+		d.repairs[key].By = found[thing].WriterID
+		if who := found[thing].Who; who != "" {
 			d.repairs[key].Writer = strings.TrimSuffix(who, ",")
 		} else if who := supposed(key, h); who != "" {
 			d.repairs[key].Writer = who

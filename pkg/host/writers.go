@@ -24,8 +24,8 @@ const (
 // line or script names it. A thing is the path of a file, the key of a sysctl, or words that all stand in the command ("10.1.0.0/24 dev x"). What is said
 // begins with "probably" where it is only named there: nothing of what /proc tells proves who wrote last (fanotify would, and needs CAP_SYS_ADMIN). Nothing is
 // said of who was not found. It only reads, for a second at most.
-func (l *Live) Writers(ctx context.Context, things []string) map[string]string {
-	found := map[string]string{}
+func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
+	found := map[string]Writer{}
 	if !l.opt.live() || len(things) == 0 {
 		return found
 	}
@@ -42,13 +42,56 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]string {
 			switch {
 			case open[thing]:
 			case strings.HasPrefix(thing, "/") && holdsOpen(dir, thing):
-				found[thing], open[thing] = l.whoIs(ctx, dir, pid)+" has it open", true
-			case found[thing] == "" && commandNames(dir, thing):
-				found[thing] = "probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,"
+				found[thing], open[thing] = Writer{l.whoIs(ctx, dir, pid) + " has it open", writerAt(dir, pid)}, true
+			case found[thing].Who == "" && commandNames(dir, thing):
+				found[thing] = Writer{"probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,", writerAt(dir, pid)}
 			}
 		}
 	}
 	return found
+}
+
+// Writer is who may write a thing.
+type Writer struct {
+	Who string // in words
+	WriterID
+}
+
+// WriterID is a process that writes, or did.
+type WriterID struct {
+	Process
+	// Service is the control group of its service or container, in which another process may go on with its work; "" of what a person started.
+	Service string `json:"service,omitempty"`
+}
+
+// writerAt is the process of a directory of /proc.
+func writerAt(dir string, pid int) WriterID {
+	started, _ := startOf(pid) // of one that is gone: none
+	p := WriterID{Process: Process{PID: pid, Started: started}}
+	group, _ := readKernelFile(dir + "/cgroup")
+	for line := range strings.Lines(string(group)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) == 3 && (containerOf.MatchString(parts[2]) || strings.Contains(parts[2], ".service")) {
+			p.Service = parts[2]
+		}
+	}
+	return p
+}
+
+// controlGroups is where control groups are: of version 2, of 1, and of both at a time.
+var controlGroups = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}
+
+// Runs says that a process runs, or another one of its service. It costs a few small reads.
+func (l *Live) Runs(p WriterID) bool { return p.runs(controlGroups) }
+
+func (p WriterID) runs(groups []string) bool {
+	if started, err := startOf(p.PID); err == nil && started == p.Started {
+		return true
+	}
+	return p.Service != "" && slices.ContainsFunc(groups, func(dir string) bool {
+		list, err := readKernelFile(dir + p.Service + "/cgroup.procs")
+		return err == nil && len(list) > 0
+	})
 }
 
 // readers are programs that only look at what their command names: whoever searches for a key is not who writes it. So is sysctl without a value.

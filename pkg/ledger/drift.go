@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+)
 
 // Drift is what became of a key that was right and that others changed. It is part of the key's entry, so that to remember a repair costs
 // no write beyond those that every change makes.
@@ -14,6 +18,8 @@ type Drift struct {
 	Trials int `json:"trials,omitempty"`
 	// Writer is who else writes the key, as far as that could be known.
 	Writer string `json:"writer,omitempty"`
+	// By is the process that Writer names, where it names one.
+	By host.WriterID `json:"by,omitzero"`
 }
 
 // Last is when the key was repaired last; zero if that is long ago.

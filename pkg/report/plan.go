@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -102,6 +103,10 @@ type Step struct {
 	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes the key, where that can be known.
 	Count  int    `json:"count,omitempty"`
 	Writer string `json:"writer,omitempty"`
+	// By is the process that Writer names.
+	By host.WriterID `json:"-"`
+	// Pods says of a key that somebody else keeps writing that pods stand on it.
+	Pods bool `json:"pods,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Refused says of a step that failed by what its change is refused: the node is as it was without it.

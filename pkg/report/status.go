@@ -54,6 +54,7 @@ type NodeState string
 
 // The states of a node, that which matters most first: a node that is paused and fails is said to fail.
 const (
+	NodeCritical  NodeState = "critical"  // somebody else keeps writing what pods stand on
 	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
 	NodeContested NodeState = "contested" // somebody else writes a key again and again; the rest is right
 	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
@@ -175,6 +176,7 @@ type KeyStatus struct {
 	Origin string `json:"origin,omitempty"`
 	Count  int    `json:"count,omitempty"`  // repairs of a contested key
 	Writer string `json:"writer,omitempty"` // who else writes it, where that can be known
+	Pods   bool   `json:"pods,omitempty"`   // of a contested key: pods stand on it, and it is repaired for ever
 	// Because is the key that fails or waits, where this one only shares its fate.
 	Because string `json:"because,omitempty"`
 	// Refused is by what the change of a failing key is refused.

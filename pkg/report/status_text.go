@@ -42,7 +42,7 @@ type statusText struct {
 
 // stateColor is how urgent a state is.
 var stateColor = map[NodeState]string{
-	NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeConverged: green, NodeStarting: dim,
+	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeConverged: green, NodeStarting: dim,
 }
 
 // daemon says, where no daemon runs, so and why, before everything else: what follows is of the past.

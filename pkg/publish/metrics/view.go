@@ -130,7 +130,7 @@ func ofCertificates() []metric {
 
 func nodeState(s *report.Status, put put) {
 	for _, state := range []report.NodeState{
-		report.NodeFailing, report.NodeContested, report.NodeDrifted, report.NodePaused, report.NodeWaiting, report.NodeConverged, report.NodeStarting,
+		report.NodeCritical, report.NodeFailing, report.NodeContested, report.NodeDrifted, report.NodePaused, report.NodeWaiting, report.NodeConverged, report.NodeStarting,
 	} {
 		put(one(s.State == state), string(state))
 	}

@@ -24,9 +24,11 @@ type verdict struct{ status, reason, text string }
 // keyReasons are those of a network that is not converged because of a key, what matters most first.
 var keyReasons = []struct {
 	state  report.KeyState
+	pods   bool
 	reason string
 }{
-	{report.KeyFailing, "Failing"}, {report.KeyContested, "Contested"}, {report.KeyDrifted, "Drifted"}, {report.KeyWaiting, "Waiting"},
+	{report.KeyContested, true, "Critical"},
+	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"}, {report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
 // judge says whether what is in force is so. A store that is away, a pause and a newer configuration that waits are told, but take nothing from it: else an
@@ -34,7 +36,7 @@ var keyReasons = []struct {
 func judge(s *report.Status) verdict {
 	for _, of := range keyReasons {
 		for i := range s.Keys {
-			if k := &s.Keys[i]; k.State == of.state && k.Because == "" {
+			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && k.Because == "" {
 				text := k.Key + ": " + k.Text
 				if k.Writer != "" {
 					text += "; " + k.Writer + " writes it too"

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// What pods stand on is never given up: without it they have no network, and a value that is right for
+// most of the time helps them more than one that is wrong for an hour.
+const (
+	podsPause = 10 * time.Second // at most, between two repairs
+	podsOver  = time.Minute      // that it stood so long ends the quarrel
+)
+
+// judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of other keys, but
+// never above podsPause, and it is contested once it was repaired as often as makes another key be given up.
+func (p peace) judgePods(d *ledger.Drift, now time.Time) ruling {
+	last := d.Last()
+	passed := now.Sub(last)
+	if last.IsZero() || passed < 0 || passed >= podsOver {
+		return ruling{repair: true, anew: true}
+	}
+	pause := podsPause
+	if made := len(d.Recent); made < p.after {
+		pause = min(pause, p.pause(made))
+	}
+	return ruling{repair: passed >= pause, until: last.Add(pause), contested: p.contestedPods(d)}
+}
+
+func (p peace) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.after }
+
+// notedPods is what the ledger says of such a key that is repaired now. Of a quarrel it keeps when it began, and
+// the last repairs of it: it may last for years.
+func (p peace) notedPods(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift {
+	d := ledger.Drift{First: now}
+	if was != nil {
+		d = *was
+	}
+	d.Repairs++
+	d.Trials = 0
+	if by.anew {
+		d.Recent, d.Writer, d.By = nil, "", host.WriterID{}
+	}
+	d.Recent = append(slices.Clone(d.Recent), now)
+	if more := len(d.Recent) - p.after; more > 0 {
+		d.Recent = slices.Delete(d.Recent, 1, 1+more)
+	}
+	return &d
+}
