@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -45,6 +46,19 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 			p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
 		}
 	}
+}
+
+// triedAgain says that a change was undone, or is held back, and is made again by itself.
+func triedAgain(err error) bool {
+	var undone *checkpoint.UndoneError
+	var held *checkpoint.HeldError
+	switch {
+	case errors.As(err, &undone):
+		return !undone.Verdict.Bad && !undone.Verdict.Unconfirmed
+	case errors.As(err, &held):
+		return !held.Bad && !held.Unconfirmed
+	}
+	return false
 }
 
 // uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed. What fails is tried again in the next pass.

@@ -194,8 +194,14 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	}
 	// What cannot be written down holds up nothing that needs no note.
 	beside := errors.Join(unsettled, r.keepLearnt(ctx, h))
-	defer p.uncordon(ctx, h)
 	plan, err := p.carryOut(ctx, h, r)
+	var undone error
+	if d != nil {
+		undone = d.undone
+	}
+	if !triedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
+		p.uncordon(ctx, h)
+	}
 	return plan, errors.Join(err, beside)
 }
 
