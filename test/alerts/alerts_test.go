@@ -41,6 +41,11 @@ var cases = []struct {
 		"two of twenty": fleet(20, 2), "two of three": fleet(3, 2), "none": fleet(20, 0), "three of forty": fleet(40, 3),
 	}},
 	{alert: "NetwrightNotPrepared", at: 11 * time.Minute, fires: `netwright_prepared` + one + `0x20`, quiet: map[string]string{"prepared at last": `netwright_prepared` + one + `0x5 1x20`}},
+	{alert: "NetwrightCritical", at: 2 * time.Minute, fires: `netwright_node_state{state="critical", instance="node-1"} 1x20`, says: "pods of node-1 stand on", quiet: map[string]string{
+		"another state":          `netwright_node_state{state="failing", instance="node-1"} 1x20`,
+		"none":                   `netwright_node_state{state="critical", instance="node-1"} 0x20`,
+		"for less than a minute": `netwright_node_state{state="critical", instance="node-1"} 0x1 1 0x20`,
+	}},
 	{alert: "NetwrightContested", at: 6 * time.Minute, fires: `netwright_tasks{instance="node-1", kind="sysctl", state="contested"} 2x20`, says: "keeps writing sysctl on node-1", quiet: map[string]string{
 		"failing": `netwright_tasks{instance="node-1", kind="sysctl", state="failing"} 2x20`, "none": `netwright_tasks{instance="node-1", kind="sysctl", state="contested"} 0x20`,
 	}},
