@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
@@ -18,14 +19,31 @@ type EC2 interface {
 }
 
 // askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants to know: a pass that does not ask costs nothing.
-func askCloud(ctx context.Context, d *Desired, v host.View) {
+// What a look of the daemon was told is not asked for again.
+func (p Pass) askCloud(ctx context.Context, d *Desired, v host.View) {
+	if d.held != nil {
+		return
+	}
+	if p.answers == nil {
+		learnInstance(ctx, d.Node, v)
+		return
+	}
+	f := v.Facts()
+	if f.Instance == nil {
+		f.Instance = p.answers.instance
+	}
+	for _, problem := range p.answers.problems {
+		if !slices.Contains(f.Problems, problem) {
+			f.Problems = append(f.Problems, problem)
+		}
+	}
+}
+
+func learnInstance(ctx context.Context, n *config.Node, v host.View) {
 	l, ok := v.(interface {
 		LearnInstance(ctx context.Context, all bool)
 	})
-	if !ok || d.held != nil {
-		return
-	}
-	if all := wantsEC2(d.Node); all || network.ENIPods(d.Node) {
+	if all := wantsEC2(n); ok && (all || network.ENIPods(n)) {
 		l.LearnInstance(ctx, all)
 	}
 }
@@ -45,6 +63,13 @@ func (p Pass) askEC2(ctx context.Context, d *Desired, f *host.Facts, found *mode
 	}
 	if d.ec2 = p.EC2; p.Known {
 		d.ec2 = nil // what it says is no part of this host, and in no ledger
+		return
+	}
+	if p.answers != nil {
+		d.ec2 = p.answers.ec2
+		if p.answers.routes != nil && countsRoutes(d.Node) {
+			found.Routes = *p.answers.routes
+		}
 		return
 	}
 	if countsRoutes(d.Node) && f.Cloud == "aws" {

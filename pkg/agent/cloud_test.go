@@ -96,7 +96,7 @@ func TestAskCloud(t *testing.T) {
 		{config.Node{Networking: config.Networking{Flannel: &config.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {
 		var l learner
-		askCloud(t.Context(), &Desired{Node: &c.node}, &l)
+		(Pass{}).askCloud(t.Context(), &Desired{Node: &c.node}, &l)
 		if l.told != c.want {
 			t.Errorf("%s with %+v: the host is to learn %q, want %q", c.node.Networking.Name(), c.node.AWS, l.told, c.want)
 		}

@@ -67,6 +67,7 @@ type life struct {
 	unwritten bool      // the last pass could not write down what it was to change
 	over      bool      // somebody asked the daemon to end
 	standing  standing
+	looks     looks
 	drift     *hostWatch
 	notify    notifying
 	quarrels  quarrels
@@ -77,6 +78,7 @@ type wake struct {
 	cause string       // for status and log: "interval", "the store changed"
 	known bool         // only the host can have changed: the pass goes by what is known
 	job   *control.Job // what a command asks for; nil: nobody does
+	got   *looked      // what the look found that this waited for; nil: it waited for none
 }
 
 // Run converges until ctx ends, and then returns nil: to be stopped is no
@@ -108,11 +110,12 @@ func (d Daemon) Run(ctx context.Context) error {
 	})
 	for ctx.Err() == nil && !l.over {
 		if w := l.wait(ctx); w.job != nil {
-			l.serve(ctx, w.job)
+			l.serve(ctx, w)
 		} else if ctx.Err() == nil {
 			l.round(ctx, w)
 		}
 	}
+	l.endLook()
 	return d.Manager.Stopping()
 }
 
@@ -121,12 +124,24 @@ func (l *life) round(ctx context.Context, w wake) {
 	pass, clock := l.observed(ctx, l.Pass, w)
 	pass.Known, pass.keeps, pass.daemon = w.known, l.ready, true
 	var out outcome
-	l.at("a pass of its own", func() { out = l.once(ctx, pass) })
+	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
 	l.tell(ctx, w, out, clock)
 }
 
 // wait waits for the time of the next pass, or for what comes before it.
 func (l *life) wait(ctx context.Context) wake {
+	for {
+		if w, ok := l.beginLook(ctx); ok {
+			return w
+		}
+		if w, ok := l.await(ctx); ok || ctx.Err() != nil {
+			return w
+		}
+	}
+}
+
+// await waits until there is something to do; false: it is a look to begin.
+func (l *life) await(ctx context.Context) (w wake, ok bool) {
 	t := time.NewTimer(time.Until(l.next))
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
@@ -134,36 +149,35 @@ func (l *life) wait(ctx context.Context) wake {
 	changed, woken, due := l.watch(watched), l.drift.woken(), (<-chan time.Time)(nil)
 	poll := time.NewTimer(l.drift.ahead())
 	defer poll.Stop()
-	for waits := true; waits; {
+	for {
 		select {
 		case <-ctx.Done():
-			return wake{cause: "the end"}
+			return wake{cause: "the end"}, true
 		case <-t.C:
-			waits = false
+			return l.due(ctx)
+		case got := <-l.looks.result():
+			return l.lookEnded(got)
+		case <-l.looks.late():
+			return l.lookLate(), true
 		case what := <-changed:
-			return wake{cause: what + " changed"}
+			l.seek(want{cause: what + " changed"})
+			return wake{}, false
 		case job := <-l.Control.Jobs():
-			return asked(job)
+			return asked(job), true
 		case <-l.Reload:
-			return wake{cause: "a reload was asked for"}
+			l.seek(want{cause: "a reload was asked for"})
+			return wake{}, false
 		case <-woken:
 			woken, due = nil, l.drift.due()
 		case <-due:
-			return l.drift.take()
+			return l.drift.take(), true
 		case <-poll.C:
 			if l.drift.look(ctx) {
-				return l.drift.take()
+				return l.drift.take(), true
 			}
 			poll.Reset(l.drift.ahead())
 		}
 	}
-	switch {
-	case l.standing.now.Totals.Passes == 0:
-		return wake{cause: "start"}
-	case l.failures > 0:
-		return wake{cause: "again after a failure"}
-	}
-	return wake{cause: "interval"}
 }
 
 // at marks that the daemon works, for the watchdog and for who waits.
@@ -203,7 +217,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	l.notify.last.Store(&status)
 	l.told(tell(status))
 	wait := l.delay(l.failures)
-	if w.known { // the store is asked when it was to be asked
+	if w.known && l.looks.idle() { // the store is asked when it was to be asked
 		wait = min(wait, max(time.Until(l.next), 0))
 	}
 	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
@@ -224,13 +238,11 @@ func (l *life) alive() bool {
 	return since == 0 || time.Since(l.begun)-since < passLimit
 }
 
-// once makes one pass with the newest documents. A store that cannot be
-// reached, and documents that cannot be used, do not stop the repair of what is
-// already known.
-func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
-	if !pass.Known {
-		pass.Hooks.enter("load")
-		out.load = l.load(ctx, pass)
+// once makes one pass, with what a look found if there was one. A store that cannot be reached, and
+// documents that cannot be used, do not stop the repair of what is already known.
+func (l *life) once(ctx context.Context, pass Pass, got *looked) (out outcome) {
+	if got != nil {
+		out.load = l.take(ctx, pass, got)
 		if ctx.Err() != nil {
 			return out
 		}
@@ -238,6 +250,9 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	}
 	if l.desired == nil && !pass.Held() {
 		return out
+	}
+	if pass.answers = l.looks.answers; pass.answers == nil {
+		pass.answers = &answers{} // nobody was asked yet, and a pass asks nobody
 	}
 	defer l.reloading()(&out)
 	pass.unwritten = l.unwritten
@@ -252,28 +267,24 @@ func (l *life) once(ctx context.Context, pass Pass) (out outcome) {
 	return out
 }
 
-// load takes the newest documents. The error says why there are no newer ones than those that are known.
-func (l *life) load(ctx context.Context, pass Pass) error {
-	var last statestore.Revision
-	if l.desired != nil && l.desired.Taken.IsZero() {
-		last = l.desired.Snapshot.Revision
-	}
-	fresh, err := Load(ctx, l.Store, l.Select, last)
+// take takes the documents that a look found. The error says why there are no newer ones than those that are known.
+func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 	switch {
-	case err == nil:
-		l.desired = fresh
+	case got.err == nil:
+		l.desired = got.desired
 		return nil
-	case errors.Is(err, statestore.ErrNotModified):
+	case errors.Is(got.err, statestore.ErrNotModified):
 		return nil
 	case l.desired != nil:
-		return err
+		l.desired.because(got.err)
+		return got.err
 	}
-	good, worse := pass.LastGood(ctx, l.Store, l.Select, err)
+	good, worse := pass.LastGood(ctx, l.Store, l.Select, got.err)
 	if good == nil {
 		return worse
 	}
 	l.desired = good
-	return err
+	return got.err
 }
 
 func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }

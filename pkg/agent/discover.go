@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// discover learns what the documents leave to the Kubernetes API. The API is asked once a pass; where it does not answer, what it said before
+// discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or by the look before it; where it does not answer, what it said before
 // holds, and the plan says so. learnt is what is to be remembered.
 func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
 	learnt, err := ledger.LoadLearnt(v)
@@ -33,7 +33,7 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 	}
 	before := learnt
 	if p.API != nil && !p.Known && p.live() && !p.Host.Sandbox {
-		if err := p.ask(ctx, d, v.Facts(), want, &learnt); err != nil {
+		if err := p.asked(ctx, d.Node.Name, v.Facts(), want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
 				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})
 			}
@@ -73,24 +73,27 @@ func discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 
 // nodesWanted is what the network wants to know of the API's Nodes.
 func (d *Desired) nodesWanted() network.NodesWanted {
-	if d.held != nil || d.Node.Name == "" {
+	if d.held != nil {
 		return network.NodesWanted{}
 	}
-	row, ok := network.Of(d.Node)
-	if !ok || row.Nodes == nil {
-		return network.NodesWanted{}
-	}
-	return row.Nodes(d.Node)
+	return wantsOfNodes(d.Node)
 }
 
-// askTime bounds what the API may take of a pass: kubelet may wait for the end of it.
+func wantsOfNodes(n *config.Node) network.NodesWanted {
+	row, ok := network.Of(n)
+	if n.Name == "" || !ok || row.Nodes == nil {
+		return network.NodesWanted{}
+	}
+	return row.Nodes(n)
+}
+
+// askTime bounds what the API may take of a look, or of a pass in the foreground.
 const askTime = 10 * time.Second
 
 // ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt is as it was.
-func (p Pass) ask(ctx context.Context, d *Desired, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
-	name := d.Node.Name
 	own, err := p.API.node(ctx, facts, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:

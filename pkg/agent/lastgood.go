@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,9 +35,19 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
 	d.Taken = good.Taken
+	d.because(why)
+	return d, nil
+}
+
+// because notes why it is the last good configuration that is worked towards. What is the store's stays so.
+func (d *Desired) because(why error) {
+	if d.Taken.IsZero() {
+		return
+	}
+	was := d.instead
+	d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == was })
 	d.instead = fmt.Sprintf("%s; this is %s", oneLine(why), d.inForce())
 	d.Damage = append(d.Damage, d.instead)
-	return d, nil
 }
 
 // kept loads what was kept.

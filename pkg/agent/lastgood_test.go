@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,18 @@ func (s *signer) decide(change func(*trust.Policy)) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	change(s.policy)
+}
+
+// turnStore is read while nobody changes the policy: a look is beside the loop.
+type turnStore struct {
+	statestore.Store
+	turn *sync.Mutex
+}
+
+func (s turnStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	return s.Store.Fetch(ctx, last)
 }
 
 func newSigner(t *testing.T) *signer {
@@ -81,7 +94,7 @@ func (s *signer) restart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.manager = &manager{}
-	s.daemon.Manager, s.daemon.Store = s.manager, store
+	s.daemon.Manager, s.daemon.Store = s.manager, turnStore{store, &s.turn}
 	s.daemon.Pass = Pass{Host: host.Options{Root: s.root}, Assets: assets.New(store), Log: s.daemon.Pass.Log, Trust: s.policy}
 	s.daemon.Pass.Hooks.OnPhase = func(string) {
 		s.turn.Lock()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/test/needs"
@@ -366,7 +367,13 @@ func (s slowStore) Fetch(ctx context.Context, last statestore.Revision) (*states
 
 func TestAPassThatHangsIsNotAlive(t *testing.T) {
 	b := newBox(t)
-	b.daemon.Store = slowStore{b.daemon.Store, 50 * time.Minute}
+	begun := false
+	b.daemon.Pass.Hooks.OnPlan = func(*report.Plan) {
+		if !begun {
+			begun = true
+			pause(context.Background(), 50*time.Minute)
+		}
+	}
 	b.live(t, func(t *testing.T) {
 		later(55 * time.Minute)
 		b.manager.mu.Lock()
@@ -376,6 +383,147 @@ func TestAPassThatHangsIsNotAlive(t *testing.T) {
 			if want := minute < 30 || minute >= 50; alive != want && minute != 30 && minute != 50 {
 				t.Errorf("minute %d: alive = %v, want %v", minute, alive, want)
 			}
+		}
+	})
+}
+
+// heldStore answers when the test lets it.
+type heldStore struct {
+	statestore.Store
+	mu    sync.Mutex
+	held  bool
+	asked int
+}
+
+func (s *heldStore) hold(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
+}
+
+func (s *heldStore) times() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *heldStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	s.mu.Lock()
+	s.asked++
+	held := s.held
+	s.mu.Unlock()
+	if held {
+		<-ctx.Done()
+		return nil, fmt.Errorf("the store is held: %w", context.Cause(ctx))
+	}
+	return s.Store.Fetch(ctx, last)
+}
+
+// While a look is held by the store, what drifts is repaired; the look ends at its limit, once, and the watchdog is not kept waiting.
+func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
+	b := newBox(t)
+	s := &heldStore{Store: b.daemon.Store}
+	b.daemon.Store = s
+	b.live(t, func(t *testing.T) {
+		s.hold(true)
+		if err := os.Remove(filepath.Join(b.root, conflist)); err != nil {
+			t.Fatal(err)
+		}
+		before := s.times()
+		for range 20 {
+			if b.has(conflist) {
+				break
+			}
+			later(time.Minute)
+		}
+		if !b.has(conflist) || s.times() == before {
+			t.Fatalf("repaired: %t, after %d looks: want it repaired beside the first that is held", b.has(conflist), s.times()-before)
+		}
+		if b.logged("the configuration could not be loaded") != 0 {
+			t.Error("it was repaired after the look had ended, and not beside it")
+		}
+		later(3 * time.Minute)
+		if last := b.manager.last(t); !strings.Contains(last.text, "it took longer than 1m40s") {
+			t.Errorf("the status does not say that the look was ended: %q", last.text)
+		}
+		s.hold(false)
+		later(5 * time.Minute)
+		if last := b.manager.last(t); strings.Contains(last.text, "going on with") {
+			t.Errorf("the status still complains: %q", last.text)
+		}
+		for _, alive := range b.manager.alive {
+			if !alive {
+				t.Error("the watchdog was kept waiting by a look")
+			}
+		}
+	})
+}
+
+// deafStore does not notice that its time is over, as a file system of the network that hangs.
+type deafStore struct {
+	statestore.Store
+	takes, asked, atOnce, most *int64
+	mu                         *sync.Mutex
+}
+
+func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	s.mu.Lock()
+	*s.asked++
+	*s.atOnce++
+	*s.most = max(*s.most, *s.atOnce)
+	takes := time.Duration(*s.takes)
+	s.mu.Unlock()
+	pause(context.Background(), takes)
+	s.mu.Lock()
+	*s.atOnce--
+	s.mu.Unlock()
+	return s.Store.Fetch(context.Background(), last)
+}
+
+// A look that does not end is given up; nobody asks the store beside it, the node goes on, and when it has ended the store is asked at once.
+func TestALookThatIsLost(t *testing.T) {
+	b := newBox(t)
+	s := deafStore{b.daemon.Store, new(int64), new(int64), new(int64), new(int64), new(sync.Mutex)}
+	b.daemon.Store = s
+	b.live(t, func(t *testing.T) {
+		*s.takes = int64(time.Hour)
+		if err := os.Remove(filepath.Join(b.root, conflist)); err != nil {
+			t.Fatal(err)
+		}
+		later(30 * time.Minute)
+		last := b.manager.last(t)
+		if !b.has(conflist) || *s.asked != 2 || !strings.Contains(last.text, "has not ended") {
+			t.Errorf("repaired: %t, the store was asked %d times, %q", b.has(conflist), *s.asked, last.text)
+		}
+		*s.takes = 0
+		later(45 * time.Minute)
+		if last := b.manager.last(t); strings.Contains(last.text, "going on") || *s.most != 1 {
+			t.Errorf("the store answers again: %q; it was asked %d times at a time", last.text, *s.most)
+		}
+	})
+}
+
+// At a start with a store that does not answer, the last good configuration is in force at once; what is newest follows.
+func TestAStartBesideASlowStore(t *testing.T) {
+	b := newBox(t)
+	b.live(t, func(*testing.T) {})
+	if err := os.Remove(filepath.Join(b.root, conflist)); err != nil {
+		t.Fatal(err)
+	}
+	b.daemon.Store = slowStore{b.daemon.Store, time.Minute}
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		later(2 * time.Second)
+		if first := b.manager.last(t); first.what != "ready" || !b.has(conflist) {
+			t.Fatalf("%+v, repaired: %t", first, b.has(conflist))
+		}
+		later(2 * time.Minute)
+		if n := b.manager.count("ready"); n != 1 {
+			t.Errorf("READY was said %d times", n)
+		}
+		if all := b.manager.words(); len(all) != 2 || strings.Contains(all[1].text, "going on") {
+			t.Errorf("want one pass by what is known and one by the store: %+v", all)
 		}
 	})
 }

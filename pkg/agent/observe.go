@@ -5,7 +5,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Observer is told how the node stands whenever there is something new to tell: a status file, metrics, the Node's condition. It is called from the
@@ -67,8 +69,17 @@ func (s *standing) working(what string, plan *report.Plan) {
 
 // observed is a pass that tells how it goes on.
 func (l *life) observed(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
-	clock := newPhases()
+	clock := newPhases(w.got)
 	l.drift.hear(&pass)
+	built := pass.Hooks.built
+	pass.Hooks.built = func(d *Desired, list []tasks.Task, v host.View) {
+		if l.looks.node = d.Node; d.held != nil {
+			l.looks.node = nil
+		}
+		if built != nil {
+			built(d, list, v)
+		}
+	}
 	enter, planned := pass.Hooks.OnPhase, pass.Hooks.OnPlan
 	pass.Hooks.OnPhase = func(name string) {
 		clock.enter(name)

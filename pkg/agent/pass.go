@@ -36,8 +36,8 @@ type Hooks struct {
 	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
 	OnPhase func(name string)
 
-	guard   *guard                               // of the pass itself
-	built   func(list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
+	guard   *guard                                           // of the pass itself
+	built   func(d *Desired, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 	refused map[graph.Key]error
 	// unwritten says that the pass only brings back what was right, since nothing can be written down.
 	unwritten bool
@@ -96,7 +96,8 @@ type Pass struct {
 	issueAnywhere   bool              // also below a root that is no node's: for tests
 	updatesAnywhere bool              // likewise: spec.update holds there too
 
-	stamps *ledger.Stamps // those that a store has too; nil: a pass loads its own
+	answers *answers       // what others said in a look; nil: they are asked
+	stamps  *ledger.Stamps // those that a store has too; nil: a pass loads its own
 }
 
 // by is who makes the pass.

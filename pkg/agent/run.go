@@ -54,7 +54,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 	if l, ok := v.(interface{ Follow([]string) }); ok && d.held == nil {
 		l.Follow(d.Node.FollowLinks)
 	}
-	askCloud(ctx, d, v)
+	p.askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
 	d.had = led.Head().Network
 	if d.waiting != nil || !d.Taken.IsZero() {
@@ -67,7 +67,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 		return r, r.keepBuilt(ctx, p, v, err)
 	}
 	if p.Hooks.built != nil {
-		p.Hooks.built(r.graph.Order(), v)
+		p.Hooks.built(d, r.graph.Order(), v)
 	}
 	r.notes = append(r.notes, heard...)
 	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {

@@ -14,17 +14,25 @@ import (
 )
 
 // serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought to its end, whether or not somebody still
-// listens.
-func (l *life) serve(ctx context.Context, job *control.Job) {
-	l.Pass.Log.Info("asked", zap.Stringer("for", job))
+// listens. A command that wants the newest documents has a look made first, and its turn comes again when that has ended.
+func (l *life) serve(ctx context.Context, w wake) {
+	job := w.job
+	once := job.Command == control.Once || job.Command == control.OnceConfirmed
+	if w.got == nil {
+		l.Pass.Log.Info("asked", zap.Stringer("for", job))
+		job.Send(control.Event{Event: control.Begin})
+		if once && l.follows(job) {
+			l.seek(want{cause: w.cause, job: job})
+		}
+		if once {
+			return
+		}
+	}
 	defer job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl -u netwright-agent`"}})
-	job.Send(control.Event{Event: control.Begin})
 	l.at(job.String(), func() {
 		switch job.Command {
-		case control.Once:
-			l.serveOnce(ctx, job)
-		case control.OnceConfirmed:
-			l.serveOnce(ctx, job)
+		case control.Once, control.OnceConfirmed:
+			l.serveOnce(ctx, w)
 		case control.Confirm:
 			pass, _ := l.passFor(ctx, job)
 			kept, err := pass.Confirm(ctx)
@@ -36,7 +44,7 @@ func (l *life) serve(ctx context.Context, job *control.Job) {
 			pass, clock := l.passFor(ctx, job)
 			var out outcome
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
-			l.finish(ctx, job, out, clock)
+			l.finish(ctx, w, out, clock)
 		case control.Resume:
 			pass, _ := l.passFor(ctx, job)
 			was, err := pass.Resume(ctx)
@@ -63,38 +71,85 @@ func (l *life) serve(ctx context.Context, job *control.Job) {
 	})
 }
 
-// serveOnce makes a pass with the newest documents, if the client means those that the daemon follows.
-func (l *life) serveOnce(ctx context.Context, job *control.Job) {
-	if what, own, others := l.Target.Differs(job.Target); what != "" {
-		why := fmt.Sprintf("the daemon was started for the %s %q, and this command names %q: restart the daemon if its file changed (systemctl restart "+
-			"netwright-agent), or stop it first (systemctl stop netwright-agent)", what, own, others)
-		job.End(control.Event{Error: &control.Failure{Text: why, Besides: why}})
-		return
+// follows says that the client means the documents that the daemon follows, and else tells it.
+func (l *life) follows(job *control.Job) bool {
+	what, own, others := l.Target.Differs(job.Target)
+	if what == "" {
+		return true
 	}
-	pass, clock := l.passFor(ctx, job)
+	want{job: job}.refuse(fmt.Errorf("the daemon was started for the %s %q, and this command names %q: restart the daemon if its file changed (systemctl restart "+
+		"netwright-agent), or stop it first (systemctl stop netwright-agent)", what, own, others))
+	return false
+}
+
+// passOf is the pass that a command asks for; nil: the daemon's own.
+func (l *life) passOf(job *control.Job) Pass {
+	pass := l.Pass
+	if job == nil {
+		return pass
+	}
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody") // the documents decide what is done, and the person only when
 	pass.Afresh = true
 	if job.Command == control.OnceConfirmed {
 		pass.ConfirmWithin = job.For
 	}
-	if job.Verify && !pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
-		pass.Host.Verify = true
-		defer l.remember(&l.Pass)
+	pass.Host.Verify = pass.Host.Verify || job.Verify
+	return pass
+}
+
+// readied is that pass, and has the store read as the command wants it, until [life.restore]: while no look is under way, and only then, may
+// this change.
+func (l *life) readied(job *control.Job) Pass {
+	pass := l.passOf(job)
+	if job == nil {
+		return pass
+	}
+	if pass.Host.Verify && !l.Pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
 		l.remember(&pass)
 	}
-	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy, in this same loop
+	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy
 		pass.Trust.Older = true
-		defer func() { pass.Trust.Older = false }()
 	}
-	out := l.once(ctx, pass)
+	return pass
+}
+
+// restore has the store read as before a look, which has ended. What a pass believes again that was verified for once, it does when
+// that has ended, too: its stamps are those of the disk.
+func (l *life) restore(now *looking) {
+	if now.job != nil && now.job.AcceptOlder && now.pass.Trust != nil {
+		now.pass.Trust.Older = false
+	}
+	if now.lost || now.old {
+		l.believe(now.pass)
+	}
+}
+
+// believe takes back that everything was verified.
+func (l *life) believe(after Pass) {
+	if after.Host.Verify && !l.Pass.Host.Verify {
+		l.remember(&l.Pass)
+	}
+}
+
+// serveOnce makes a pass with the newest documents.
+func (l *life) serveOnce(ctx context.Context, w wake) {
+	job := w.job
+	if !w.got.lost {
+		defer l.believe(w.got.pass)
+	}
+	if job.Gone() {
+		return // nothing of it was begun
+	}
+	pass, clock := l.heardBy(ctx, w.got.pass, w)
+	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Held != "" {
 		job.Send(control.Event{Event: control.Note, Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})
-		l.tell(ctx, asked(job), out, clock)
+		l.tell(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
 		return
 	}
-	l.finish(ctx, job, out, clock)
+	l.finish(ctx, w, out, clock)
 }
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower, and as right.
@@ -105,11 +160,11 @@ func (l *life) remember(pass *Pass) {
 }
 
 // finish tells service manager and client how a pass ended that a command asked for.
-func (l *life) finish(ctx context.Context, job *control.Job, out outcome, clock *phases) {
+func (l *life) finish(ctx context.Context, w wake, out outcome, clock *phases) {
 	if out.plan != nil { // else nothing was done, and what was told before still holds
-		l.tell(ctx, asked(job), out, clock)
+		l.tell(ctx, w, out, clock)
 	}
-	job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
+	w.job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
 }
 
 // asked is the wake of a job.
@@ -119,6 +174,12 @@ func asked(job *control.Job) wake { return wake{cause: "asked: " + job.String(),
 func (l *life) passFor(ctx context.Context, job *control.Job) (Pass, *phases) {
 	pass := l.Pass
 	pass.By = job.By
+	return l.heardBy(ctx, pass, asked(job))
+}
+
+// heardBy is a pass that tells the client how it goes on.
+func (l *life) heardBy(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
+	job := w.job
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
 	pass.Hooks = Hooks{
 		OnPlan:  func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
@@ -129,7 +190,7 @@ func (l *life) passFor(ctx context.Context, job *control.Job) (Pass, *phases) {
 		},
 		OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) },
 	}
-	return l.observed(ctx, pass, asked(job))
+	return l.observed(ctx, pass, w)
 }
 
 // failureOf is a pass's error as a client needs it: nil where all went well.

@@ -21,10 +21,10 @@ const watchSplay = 2 * time.Second
 // watch tells on the channel what has something new, the store or the Nodes of the API, until ctx ends. It is only for as long as the daemon waits.
 func (l *life) watch(ctx context.Context) <-chan string {
 	changed := make(chan string, 2)
-	if !time.Now().Before(l.next) {
-		return changed // it does not wait
+	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
+		return changed // it does not wait, or a look tells
 	}
-	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil { // after a pass that could not read it, the pauses between passes decide
+	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil { // after a pass that could not read it, the pauses between passes decide
 		go l.follow(ctx, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {

@@ -58,7 +58,7 @@ func (w *hostWatch) hear(pass *Pass) {
 	if pass.Known {
 		pass.Host.Facts = w.facts
 	}
-	pass.Hooks.built = func(list []tasks.Task, v host.View) {
+	pass.Hooks.built = func(_ *Desired, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts()
 		w.watcher.Set(w.interest())
 		w.tellDeaf()
@@ -124,6 +124,13 @@ func drifted(sources []string) wake {
 	}
 	slices.Sort(sources)
 	return wake{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true}
+}
+
+// forget has the next pass gather the facts anew.
+func (w *hostWatch) forget() {
+	if w != nil {
+		w.facts = nil
+	}
 }
 
 // ahead is how long it is until what nothing tells of is to be looked at: very long where there is nothing.

@@ -44,8 +44,19 @@ type Job struct {
 	Request
 	Peer  host.Peer
 	line  *line
+	gone  <-chan struct{} // closed when the client is
 	ended chan struct{}
 	once  sync.Once
+}
+
+// Gone says that the client is gone: what was not begun for it is not begun any more.
+func (j *Job) Gone() bool {
+	select {
+	case <-j.gone:
+		return true
+	default:
+		return false
+	}
 }
 
 // String is "rollback by alice (pid 12)".

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"sync"
 )
 
 // Live is the host as it is. It implements [View] and has no method that writes.
@@ -42,6 +43,22 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	return l, nil
+}
+
+// OpenBrief opens the host for reading, for whom asks others of it: of the facts it has where the
+// machine runs, and how its kubelet does. It asks nobody. The caller closes it.
+func OpenBrief(opt Options) (*Live, error) {
+	opt.Facts = &Facts{}
+	l, err := OpenView(context.Background(), opt)
+	if err != nil {
+		return nil, err
+	}
+	g := gatherer{Live: l, facts: l.facts, mu: &sync.Mutex{}}
+	if l.facts.Contain = container(l.kernel, opt.Sandbox); opt.live() && l.facts.Contain == "" {
+		l.facts.Cloud = cloudOf(l.kernel)
+	}
+	g.kubelet()
 	return l, nil
 }
 
