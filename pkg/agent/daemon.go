@@ -68,6 +68,8 @@ type life struct {
 	over      bool      // somebody asked the daemon to end
 	standing  standing
 	looks     looks
+	fetch     *aside // nil: nothing is fetched
+	held      []wake // commands that what is being fetched keeps waiting
 	drift     *hostWatch
 	notify    notifying
 	quarrels  quarrels
@@ -96,6 +98,11 @@ func (d Daemon) Run(ctx context.Context) error {
 	}()
 
 	defer l.drift.close()
+	if d.Pass.Assets != nil {
+		l.fetch = newAside(ctx, l)
+		l.Pass.Assets = l.fetch
+	}
+	defer func() { l.fetch.close() }()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
 	go func() { defer close(patient); l.patience(ctx, ended) }()
@@ -159,6 +166,8 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 			return l.lookEnded(got)
 		case <-l.looks.late():
 			return l.lookLate(), true
+		case <-l.fetch.ended():
+			return l.fetched(ctx)
 		case what := <-changed:
 			l.seek(want{cause: what + " changed"})
 			return wake{}, false

@@ -222,6 +222,9 @@ func (l *life) endLook() {
 	for _, w := range l.looks.wanted {
 		w.refuse(why)
 	}
+	for _, w := range l.held {
+		want{job: w.job}.refuse(errors.New("the daemon stops, and this waited for what is being fetched: run it again"))
+	}
 	now := l.looks.now
 	if now == nil {
 		return

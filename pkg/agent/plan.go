@@ -71,6 +71,9 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 		if why := refused[key]; why != nil && c.NotHere == "" {
 			return why
 		}
+		if err := late(ctx, view, t); err != nil {
+			return err
+		}
 		drift.spare(ctx, t, c)
 		out.put(key, c)
 		if c.NotHere != "" {
@@ -148,7 +151,8 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 		s.State, s.Refused = report.Failed, refusal(res.Err)
 		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
-		s.State = report.Waits
+		var fetching *fetchingError
+		s.State, s.Fetching = report.Waits, res.Because == "" && errors.As(res.Err, &fetching)
 	case graph.Skipped:
 		s.State = report.Skipped
 	case graph.Cancelled:

@@ -115,6 +115,9 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.trials = p.trials(v)
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
 	maps.Copy(r.refused, r.custody.failedBoots(v, time.Now()))
+	if r.sw.begins() {
+		maps.Copy(r.refused, unfetched(ctx, v, r.graph))
+	}
 	r.custody.drift = newDrift(r.custody, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.trials.remark(ctx, v, r.graph, r.changes)

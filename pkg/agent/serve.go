@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought to its end, whether or not somebody still
@@ -28,11 +30,16 @@ func (l *life) serve(ctx context.Context, w wake) {
 			return
 		}
 	}
-	defer job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl -u netwright-agent`"}})
+	held := false
+	defer func() {
+		if !held {
+			job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl -u netwright-agent`"}})
+		}
+	}()
 	l.at(job.String(), func() {
 		switch job.Command {
 		case control.Once, control.OnceConfirmed:
-			l.serveOnce(ctx, w)
+			held = l.serveOnce(ctx, w)
 		case control.Confirm:
 			pass, _ := l.passFor(ctx, job)
 			kept, err := pass.Confirm(ctx)
@@ -42,6 +49,9 @@ func (l *life) serve(ctx context.Context, w wake) {
 			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
 		case control.Rollback:
 			pass, clock := l.passFor(ctx, job)
+			if l.fetch != nil {
+				pass.Assets = l.fetch.inner // it proves that all can be had before it changes anything
+			}
 			var out outcome
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
 			l.finish(ctx, w, out, clock)
@@ -131,14 +141,14 @@ func (l *life) believe(after Pass) {
 	}
 }
 
-// serveOnce makes a pass with the newest documents.
-func (l *life) serveOnce(ctx context.Context, w wake) {
+// serveOnce makes a pass with the newest documents. What it needs and is still being fetched is waited for: then its turn comes again.
+func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	job := w.job
 	if !w.got.lost {
 		defer l.believe(w.got.pass)
 	}
 	if job.Gone() {
-		return // nothing of it was begun
+		return false // nothing of it was begun
 	}
 	pass, clock := l.heardBy(ctx, w.got.pass, w)
 	out := l.once(ctx, pass, w.got)
@@ -147,9 +157,32 @@ func (l *life) serveOnce(ctx context.Context, w wake) {
 		failed := failureOf(outcome{err: out.err})
 		l.tell(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
-		return
+		return false
+	}
+	if job.Command == control.Once && out.err == nil && out.load == nil && fetching(out.plan) {
+		l.tell(ctx, w, out, clock)
+		job.Send(control.Event{Event: control.Note, Text: "what it needs is being fetched: it goes on when that is there"})
+		w.got = &looked{err: statestore.ErrNotModified, pass: w.got.pass}
+		l.held = append(l.held, w)
+		return true
 	}
 	l.finish(ctx, w, out, clock)
+	return false
+}
+
+// fetching says that a plan waits for something that is being fetched.
+func fetching(p *report.Plan) bool {
+	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool { return s.Fetching })
+}
+
+// fetched is what to do when something is there that a pass did not wait for.
+func (l *life) fetched(ctx context.Context) (wake, bool) {
+	if len(l.held) > 0 {
+		w := l.held[0]
+		l.held = l.held[1:]
+		return w, true
+	}
+	return wake{cause: "something was fetched", known: true}, l.knows(ctx)
 }
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower, and as right.

@@ -49,6 +49,9 @@ func Wait(reason string) error { return &WaitError{Reason: reason} }
 // IsTransient says whether Run would try again after this error.
 func IsTransient(err error) bool { return judge(err) == transient }
 
+// IsPermanent says that an error was marked as one that no other attempt helps with.
+func IsPermanent(err error) bool { return judge(err) == permanent }
+
 // IsWait says whether Run would call a node that returned this error Waiting.
 func IsWait(err error) bool { return judge(err) == waits }
 

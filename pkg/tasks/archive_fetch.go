@@ -33,7 +33,10 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		if err == nil {
 			return nil
 		}
-		err = fmt.Errorf("from %s: %w", withoutSecrets(from), err)
+		if graph.IsWait(err) { // it is on its way
+			return err
+		}
+		err = fmt.Errorf("from %s: %w", Shown(from), err)
 		if !t.elsewhere(err) || ctx.Err() != nil {
 			return fmt.Errorf("install %s: %w", t.Name, err)
 		}
@@ -66,7 +69,7 @@ func (t Archive) unpack(ctx context.Context, b *host.Batch, from string, u host.
 	defer body.Close()
 	got, err := b.Unpack(ctx, body, u)
 	var source *host.SourceError
-	if errors.As(err, &source) {
+	if errors.As(err, &source) && !graph.IsWait(err) && !graph.IsPermanent(err) {
 		return nil, graph.Transient(err)
 	}
 	return got, err
@@ -87,8 +90,8 @@ func (t Archive) elsewhere(err error) bool {
 	return errors.As(err, &unfetched) || errors.As(err, &source) || errors.As(err, &archive) && !archive.Right
 }
 
-// withoutSecrets is a URL as it may be shown: user, password and query can be credentials.
-func withoutSecrets(raw string) string {
+// Shown is a URL as it may be shown: user, password and query can be credentials.
+func Shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "a URL that cannot be parsed"

@@ -77,6 +77,41 @@ func (t Archive) unkept(v host.View, known map[string]host.Member) (missing []st
 	return missing, size, nil
 }
 
+// Had is nil where nothing of the archive has to be fetched, or have says so of one of its URLs; else why not, a [graph.WaitError] while it is on its way.
+func (t Archive) Had(ctx context.Context, v host.View, have func(url string) error) error {
+	if !t.lacks(v) {
+		return nil
+	}
+	return t.fromURLs(ctx, func(from string) error {
+		if err := have(from); err != nil {
+			return &unfetchedError{err}
+		}
+		return nil
+	})
+}
+
+// lacks says that something of the archive has to be fetched.
+func (t Archive) lacks(v host.View) bool {
+	_, states, err := t.look(v)
+	if err != nil {
+		return false // the plan says it
+	}
+	known, err := t.readReceipt(v)
+	if err != nil {
+		return false
+	}
+	for _, s := range states {
+		is, recorded := known[s.name]
+		if !s.install {
+			continue
+		}
+		if _, there, err := lstat(v, keptPath(is)); !recorded || !there || err != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // restore puts those of the members in place that are kept, as one batch. It returns the others, and what was kept and is damaged, which is thrown away.
 func (t Archive) restore(ctx context.Context, h *host.Host, members []string, want access) (rest, damaged []string, err error) {
 	b := h.Batch()

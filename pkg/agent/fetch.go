@@ -1,0 +1,382 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// The daemon fetches archives beside its passes. A pass reads what comes as it comes, for a short
+// time; then its key waits, the pass ends, and another one follows when all of it is there. Nothing
+// of it is believed before its hash is known to be right, as ever.
+
+// Times of what is fetched beside a pass.
+const (
+	fetchEarly = 20 * time.Second       // that a pass waits for it before READY: kubelet does, too
+	fetchBrief = 300 * time.Millisecond // … and afterwards
+	fetchAgain = time.Minute            // for so long a server that failed is not asked again
+	fetchKept  = time.Hour              // for so long what nobody reads is kept
+)
+
+var errFetchLate = fmt.Errorf("it took longer than %s", archiveLimit)
+
+// fetchingError says that an asset is being fetched.
+type fetchingError struct{ graph.WaitError }
+
+func (e *fetchingError) Unwrap() error { return &e.WaitError }
+
+// aside fetches what passes open, in goroutines of its own.
+type aside struct {
+	inner tasks.Fetcher
+	host  host.Options
+	local bool        // the store is a directory of this machine
+	early func() bool // before READY
+
+	ctx  context.Context // of the daemon
+	stop context.CancelCauseFunc
+	all  sync.WaitGroup
+	came chan struct{} // has something when a download has ended that a pass did not wait for
+
+	mu        sync.Mutex
+	downloads map[string]*download // by URL
+}
+
+var _ tasks.Fetcher = (*aside)(nil)
+
+func newAside(ctx context.Context, l *life) *aside {
+	a := &aside{
+		inner: l.Pass.Assets, host: l.Pass.Host, local: !strings.Contains(l.Store.String(), "://"),
+		early: func() bool { return !l.notify.ready.Load() }, came: make(chan struct{}, 1), downloads: map[string]*download{},
+	}
+	a.ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	return a
+}
+
+// close ends with the daemon.
+func (a *aside) close() {
+	if a == nil {
+		return
+	}
+	a.stop(errors.New("the daemon stops"))
+	a.all.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for url := range a.downloads {
+		a.drop(url)
+	}
+}
+
+// ended is where it is told that something is there, or is not to be had.
+func (a *aside) ended() <-chan struct{} {
+	if a == nil {
+		return nil
+	}
+	return a.came
+}
+
+// ofThisMachine says that a URL is read as fast as a disk.
+func (a *aside) ofThisMachine(url string) bool {
+	return strings.HasPrefix(url, "file://") || a.local && !strings.Contains(url, "://")
+}
+
+// Open implements [tasks.Fetcher].
+func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error) {
+	if a.ofThisMachine(url) {
+		return a.inner.Open(ctx, url)
+	}
+	d, err := a.download(url)
+	if err != nil {
+		return a.inner.Open(ctx, url) // there is no place for it yet, or none of that kind
+	}
+	patience := fetchBrief
+	if a.early() {
+		patience = fetchEarly
+	}
+	r := &reading{ctx: ctx, of: a, d: d, patience: time.NewTimer(patience)}
+	if err := r.opened(); err != nil {
+		return nil, 0, errors.Join(err, r.Close())
+	}
+	return r, -1, nil
+}
+
+// begin has a URL fetched, and says whether all of it is there, or why it is not to be had.
+func (a *aside) begin(url string) (there bool, err error) {
+	if a.ofThisMachine(url) {
+		return true, nil
+	}
+	d, err := a.download(url)
+	if err != nil {
+		return true, nil // it is fetched as it is read
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = true
+	return d.over, d.err
+}
+
+// download is the one of a URL, begun where there is none.
+func (a *aside) download(url string) (*download, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for other, d := range a.downloads {
+		if d.stale() {
+			a.drop(other)
+		}
+	}
+	if d := a.downloads[url]; d != nil {
+		return d, nil
+	}
+	spool, err := host.OpenSpool(a.host, ledger.Dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &download{url: url, spool: spool, more: make(chan struct{})}
+	ctx, stop := context.WithTimeoutCause(a.ctx, archiveLimit, errFetchLate)
+	d.stop, a.downloads[url] = stop, d
+	a.all.Go(func() {
+		defer stop()
+		d.end(d.fetch(ctx, a.inner))
+		if d.awaited() {
+			select {
+			case a.came <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return d, nil
+}
+
+// drop forgets a download. The caller has the lock.
+func (a *aside) drop(url string) {
+	d := a.downloads[url]
+	delete(a.downloads, url)
+	d.stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		d.spool.Close() // of a file that is gone nothing is lost
+	}
+	d.dropped = true
+}
+
+// download is the content of one URL, as far as it has come.
+type download struct {
+	url   string
+	spool *host.Spool
+	stop  context.CancelFunc
+
+	mu      sync.Mutex
+	open    bool          // the server has begun to answer
+	size    int64         // what is there
+	more    chan struct{} // closed when there is more
+	over    bool
+	err     error // why not all is there
+	at      time.Time
+	left    bool // a pass did not wait for it
+	dropped bool // nobody will read it
+}
+
+// stale says that it is of no use any more.
+func (d *download) stale() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	keep := fetchKept
+	if d.err != nil {
+		keep = fetchAgain
+	}
+	return d.over && time.Since(d.at) > keep
+}
+
+func (d *download) awaited() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.left && !d.dropped
+}
+
+// fetch brings all of it into the spool.
+func (d *download) fetch(ctx context.Context, from tasks.Fetcher) error {
+	body, _, err := from.Open(ctx, d.url)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	d.grow(0)
+	buf := make([]byte, 128<<10)
+	for {
+		n, err := body.Read(buf)
+		if _, failed := d.spool.Write(buf[:n]); failed != nil {
+			return failed
+		}
+		d.grow(n)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// grow tells readers of n bytes more.
+func (d *download) grow(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open = true
+	d.size += int64(n)
+	close(d.more)
+	d.more = make(chan struct{})
+}
+
+// end tells readers that nothing more comes.
+func (d *download) end(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over, d.err, d.at = true, err, time.Now()
+	close(d.more)
+	d.more = make(chan struct{})
+	if d.dropped {
+		d.spool.Close() // of a file that is gone nothing is lost
+	}
+}
+
+// reading is a pass that reads a download.
+type reading struct {
+	ctx      context.Context
+	of       *aside
+	d        *download
+	off      int64
+	patience *time.Timer
+	waits    bool // it has read what there is, and the pass waits for the rest
+	failed   bool
+}
+
+// opened waits until the server has begun to answer.
+func (r *reading) opened() error {
+	for {
+		r.d.mu.Lock()
+		open, over, err, more := r.d.open, r.d.over, r.d.err, r.d.more
+		r.d.mu.Unlock()
+		switch {
+		case open:
+			return nil
+		case over:
+			return r.fail(err)
+		}
+		if err := r.wait(more); err != nil {
+			return err
+		}
+	}
+}
+
+// Read implements [io.Reader].
+func (r *reading) Read(p []byte) (int, error) {
+	for {
+		r.d.mu.Lock()
+		size, over, err, more := r.d.size, r.d.over, r.d.err, r.d.more
+		r.d.mu.Unlock()
+		switch {
+		case r.off < size:
+			n, err := r.d.spool.ReadAt(p[:min(int64(len(p)), size-r.off)], r.off)
+			r.off += int64(n)
+			return n, err
+		case over && err == nil:
+			return 0, io.EOF
+		case over:
+			return 0, r.fail(err)
+		}
+		if err := r.wait(more); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// fail is the error of a download. After READY a pass does not try again: the next one does.
+func (r *reading) fail(err error) error {
+	r.failed = true
+	if r.of.early() {
+		return err
+	}
+	return graph.Permanent(err)
+}
+
+// wait waits for more, and for no longer than a pass may.
+func (r *reading) wait(more <-chan struct{}) error {
+	select {
+	case <-more:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	case <-r.patience.C:
+	}
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	if r.d.over {
+		return nil
+	}
+	r.waits, r.d.left = true, true
+	return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(r.d.url)}}
+}
+
+// Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
+// once, after READY.
+func (r *reading) Close() error {
+	r.patience.Stop()
+	if r.waits || r.failed && !r.of.early() {
+		return nil
+	}
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.of.downloads[r.d.url] == r.d {
+		r.of.drop(r.d.url)
+	}
+	return nil
+}
+
+// had is nil when all that an archive needs is here; else why not.
+func had(ctx context.Context, v host.View, t tasks.Task) error {
+	archive, ok := t.(tasks.Archive)
+	if !ok {
+		return nil
+	}
+	a, ok := archive.Fetch.(*aside)
+	if !ok {
+		return nil
+	}
+	return archive.Had(ctx, v, func(url string) error {
+		there, err := a.begin(url)
+		if err == nil && !there {
+			return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(url)}}
+		}
+		return err
+	})
+}
+
+// late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that it does.
+func late(ctx context.Context, v host.View, t tasks.Task) error {
+	if archive, ok := t.(tasks.Archive); ok {
+		if a, ok := archive.Fetch.(*aside); ok && !a.early() {
+			return had(ctx, v, t)
+		}
+	}
+	return nil
+}
+
+// unfetched are the archives of a switch that are not here: it begins when they are.
+func unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
+	out := map[graph.Key]error{}
+	for _, t := range g.Order() {
+		if err := had(ctx, v, t); err != nil {
+			out[t.Owns()[0]] = err
+		}
+	}
+	return out
+}
