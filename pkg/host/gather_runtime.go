@@ -54,10 +54,11 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		return rt // its CNI settings are kubelet's
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
-		status, err := askCRI(ctx, rt.Socket, criTimeout)
+		status, known, err := g.opt.Runtime.status(ctx, rt.Socket)
 		if err != nil {
 			g.problem("ask the container runtime", err)
-		} else {
+		}
+		if known {
 			g.effective(&rt, status)
 		}
 	}

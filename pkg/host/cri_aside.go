@@ -1,0 +1,115 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// criBrief is what a look at the host waits for a runtime that was asked aside, and has answered
+// before.
+const criBrief = 250 * time.Millisecond
+
+// RuntimeAside asks a container runtime beside the looks at a host, and remembers what it said last.
+// So one that does not answer holds no look up but the first. It is for a process that lives long.
+type RuntimeAside struct {
+	mu     sync.Mutex
+	socket string
+	asked  bool      // an answer was had, or none came in time
+	last   criStatus // what it said last
+	known  bool      // that is something
+	err    error     // why the last question was not answered
+	now    chan struct{}
+	left   bool // a look did not wait for the question that is under way
+	news   chan struct{}
+}
+
+// NewRuntimeAside knows nothing yet.
+func NewRuntimeAside() *RuntimeAside { return &RuntimeAside{news: make(chan struct{}, 1)} }
+
+// News has something to receive when the runtime said something else than the last look was told.
+func (r *RuntimeAside) News() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.news
+}
+
+// status is what the runtime says, or said last. known tells that there is something; the error is
+// that the last question was not answered.
+func (r *RuntimeAside) status(ctx context.Context, socket string) (s criStatus, known bool, err error) {
+	if r == nil {
+		s, err = askCRI(ctx, socket, criTimeout)
+		return s, err == nil, err
+	}
+	r.mu.Lock()
+	if r.socket != socket {
+		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, criStatus{}, nil
+	}
+	under := r.now
+	if under == nil {
+		under = make(chan struct{})
+		r.now = under
+		go r.ask(socket, under)
+	}
+	patience := criTimeout + time.Second
+	switch {
+	case r.asked && (r.err != nil || r.left): // it did not answer before
+		patience = 0
+	case r.asked:
+		patience = criBrief
+	}
+	r.mu.Unlock()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-under:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == under {
+		r.left = true
+		if err = r.err; err == nil {
+			err = fmt.Errorf("the runtime at %s did not answer within %s", socket, patience)
+		}
+		return r.last, r.known, err
+	}
+	return r.last, r.known, r.err
+}
+
+// ask asks once, and keeps the answer.
+func (r *RuntimeAside) ask(socket string, under chan struct{}) {
+	s, err := askCRI(context.Background(), socket, criTimeout)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now = nil; r.socket != socket { // another one meanwhile
+		close(under)
+		return
+	}
+	news := r.left && (err == nil && !s.same(r.last) || (err == nil) != (r.err == nil && r.known))
+	r.asked, r.err, r.left = true, err, false
+	if err == nil {
+		r.last, r.known = s, true
+	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, ErrNotExist) {
+		r.last, r.known = criStatus{}, false // it does not run: its files say how it will
+	}
+	close(under)
+	if news {
+		select {
+		case r.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// same says that two answers are one.
+func (s criStatus) same(other criStatus) bool {
+	ready := (s.networkReady == nil) == (other.networkReady == nil) && (s.networkReady == nil || *s.networkReady == *other.networkReady)
+	return ready && s.name == other.name && s.version == other.version && s.networkReason == other.networkReason && maps.Equal(s.info, other.info)
+}

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// stoppedRuntime answers, or, while it is stopped, does not.
+type stoppedRuntime struct {
+	fakeRuntime
+	mu      sync.Mutex
+	stopped chan struct{} // nil: it runs
+	asked   chan struct{}
+	version string
+}
+
+func (f *stoppedRuntime) set(stopped chan struct{}, version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped, f.version = stopped, version
+}
+
+func (f *stoppedRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*cri.VersionResponse, error) {
+	f.mu.Lock()
+	stopped, version := f.stopped, f.version
+	f.mu.Unlock()
+	if stopped != nil {
+		f.asked <- struct{}{}
+		select {
+		case <-stopped:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "containerd", RuntimeVersion: version, RuntimeApiVersion: "v1"}, nil
+}
+
+// A look does not wait for a runtime that has stopped answering: it has what it said last, and hears when it says something else.
+func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
+	f := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, asked: make(chan struct{}, 100), version: "v1"}
+	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
+	r := NewRuntimeAside()
+	if s, known, err := r.status(t.Context(), socket); err != nil || !known || s.version != "v1" {
+		t.Fatalf("%+v, %t, %v", s, known, err)
+	}
+	stopped := make(chan struct{})
+	f.set(stopped, "v2")
+	for range 3 { // the server answers when this test lets it, and not before
+		if s, known, err := r.status(t.Context(), socket); err == nil || !known || s.version != "v1" {
+			t.Errorf("of a runtime that stopped: %+v, %t, %v", s, known, err)
+		}
+	}
+	<-f.asked
+	if n := len(f.asked); n > 0 {
+		t.Errorf("it was asked %d times more while the first question is open", n)
+	}
+	close(stopped)
+	select {
+	case <-r.News():
+	case <-time.After(time.Minute):
+		t.Fatal("nobody hears that it says something else")
+	}
+	f.set(nil, "v2")
+	if s, known, err := r.status(t.Context(), socket); err != nil || !known || s.version != "v2" {
+		t.Errorf("%+v, %t, %v", s, known, err)
+	}
+	select {
+	case <-r.News():
+		t.Error("what a look was told is no news")
+	default:
+	}
+}
+
+// Of a runtime at another socket, nothing is known from the former one; nor of one that nobody runs.
+func TestAnotherRuntime(t *testing.T) {
+	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
+	r := NewRuntimeAside()
+	if _, known, err := r.status(t.Context(), serveCRI(t, first, &cri.RuntimeService_ServiceDesc)); err != nil || !known {
+		t.Fatal(known, err)
+	}
+	if s, known, err := r.status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
+		t.Errorf("%+v, %t, %v", s, known, err)
+	}
+}
