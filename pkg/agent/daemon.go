@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -64,6 +65,7 @@ type life struct {
 	failures  int
 	next      time.Time // when to look again
 	unread    error     // why the store could not be read when it was last asked
+	away      bool      // that is for want of an answer, and not for what the store has
 	unwritten bool      // the last pass could not write down what it was to change
 	over      bool      // somebody asked the daemon to end
 	standing  standing
@@ -213,7 +215,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	case w.known:
 		l.failures++
 	default:
-		l.unread = out.load
+		l.unread, l.away = out.load, out.load != nil && graph.IsTransient(out.load)
 		if l.failures++; out.load == nil && out.err == nil {
 			l.failures = 0
 		}

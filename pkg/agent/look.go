@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -116,7 +117,7 @@ func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
 	w := s.wanted[0]
 	s.wanted = s.wanted[1:]
 	if s.now != nil {
-		err := fmt.Errorf("fetch the configuration: the look that began at %s has not ended: see whether %s hangs", s.now.began.UTC().Format(time.RFC3339), l.Store)
+		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs", s.now.began.UTC().Format(time.RFC3339), l.Store))
 		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: l.passOf(w.job), lost: true}}, true
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -151,6 +152,9 @@ func (q *question) ask(ctx context.Context) looked {
 	if out.desired, out.err = Load(loading, q.store, q.sel, q.last); out.err == nil {
 		q.nodes = append([]*config.Node{out.desired.Node}, q.nodes...)
 	}
+	if loading.Err() != nil && ctx.Err() == nil { // also where what was read until then was not all
+		out.err = unread(errLoadLate)
+	}
 	hearing, end := context.WithTimeoutCause(ctx, hearLimit, errHearLate)
 	defer end()
 	out.answers = q.pass.hear(hearing, q.nodes)
@@ -182,7 +186,12 @@ func (l *life) lookLate() wake {
 	now := l.looks.now
 	now.lost = true
 	now.stop(errLoadLate)
-	return wake{cause: now.cause, job: now.job, got: &looked{err: fmt.Errorf("fetch the configuration: %w", errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
+	return wake{cause: now.cause, job: now.job, got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
+}
+
+// unread is the error of a store that does not answer.
+func unread(why error) error {
+	return graph.Transient(fmt.Errorf("fetch the configuration: %w", why))
 }
 
 // due is what to do when a pass is due: have a look made for it, and, when that takes too long, make

@@ -59,7 +59,14 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what each key would have become is not why.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0
-	if why := cmp.Or(next.Last.Error, next.Configuration.Error); why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
+	why := cmp.Or(next.Last.Error, next.Configuration.Error)
+	if next.Last.Error == "" && l.away && out.plan != nil {
+		why = "" // an outage of the store is none of the network
+	}
+	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
+		next.State, next.Reason = report.NodeSilent, fmt.Sprintf("the store was not read since %s: %s", silent.UTC().Format(time.RFC3339), next.Configuration.Error)
+	}
+	if why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
 		next.State, next.Reason = report.NodeFailing, why
 	}
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
@@ -74,9 +81,10 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 	if !w.known {
 		now.Error = ""
 		if out.load == nil {
-			now.Checked = time.Now()
+			now.Checked, now.Silent = time.Now(), time.Time{}
 		} else {
 			now.Error = oneLine(out.load)
+			now.Silent = l.silentSince(was)
 		}
 	}
 	if d := l.desired; d != nil {
@@ -90,6 +98,21 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires
 	}
 	return now
+}
+
+// silentAfter is how many intervals make a store that was not read a silent one.
+const silentAfter = 3
+
+// silentSince is since when the store was not read; zero while that is not long, or where what it has is the reason.
+func (l *life) silentSince(was report.Configuration) time.Time {
+	since := was.Checked
+	if since.IsZero() {
+		since = l.begun
+	}
+	if !l.away || time.Since(since) < silentAfter*l.Interval {
+		return time.Time{}
+	}
+	return since
 }
 
 // certificates are those of the node as they are now. What cannot be read is said by `agent certs`, and by the pass that needs it.

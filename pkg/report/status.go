@@ -60,6 +60,7 @@ const (
 	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
 	NodePaused    NodeState = "paused"
 	NodeWaiting   NodeState = "waiting" // for what only time or a person brings
+	NodeSilent    NodeState = "silent"  // its store was not read for several intervals; all that is known is so
 	NodeConverged NodeState = "converged"
 	NodeStarting  NodeState = "starting" // no pass was made yet
 )
@@ -82,6 +83,8 @@ type Configuration struct {
 	LastGood time.Time `json:"lastGood,omitzero"`
 	Expires  time.Time `json:"expires,omitzero"`
 	Error    string    `json:"error,omitempty"` // why there are no newer ones
+	// Silent is since when the store was not read, once that is several intervals.
+	Silent time.Time `json:"silent,omitzero"`
 }
 
 // Known is when it was last known that they are the newest; zero if that was never.

@@ -42,7 +42,7 @@ type statusText struct {
 
 // stateColor is how urgent a state is.
 var stateColor = map[NodeState]string{
-	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeConverged: green, NodeStarting: dim,
+	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,
 }
 
 // daemon says, where no daemon runs, so and why, before everything else: what follows is of the past.
@@ -93,6 +93,9 @@ func (t *statusText) configuration(c Configuration) {
 	}
 	if c.Error != "" {
 		t.say("  ", yellow, "nothing newer can be had: "+c.Error)
+	}
+	if !c.Silent.IsZero() {
+		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: what is in force is kept right, and READY; nothing that is published since comes here", t.ago(c.Silent)))
 	}
 	if !c.Expires.IsZero() && c.Expires.Sub(t.now) < expiresSoon {
 		t.say("  ", yellow, fmt.Sprintf("it expires at %s: publish it again (agent store publish)", stamp(c.Expires)))

@@ -100,7 +100,17 @@ var cases = []struct {
 	{alert: "NetwrightConfigurationOld", at: 130 * time.Minute, fires: `netwright_configuration_known_timestamp_seconds` + one + `60x180`, says: "node-1 has not heard of its store for 2h", quiet: map[string]string{
 		"an hour ago": `netwright_configuration_known_timestamp_seconds` + one + `60x69 4200x100`,
 	}},
-	{alert: "NetwrightConfigurationUnusable", at: 31 * time.Minute, fires: `netwright_configuration_error` + one + `1x60`, quiet: map[string]string{"for a moment": `netwright_configuration_error` + one + `1x5 0x60`}},
+	{alert: "NetwrightConfigurationUnusable", at: 31 * time.Minute, fires: `netwright_configuration_error` + one + `1x60`, quiet: map[string]string{"for a moment": `netwright_configuration_error` + one + `1x5 0x60`,
+		"the store is silent": `netwright_configuration_error` + one + `1x60
+			netwright_store_silent` + one + `1x60`,
+	}},
+	{alert: "NetwrightStoreSilent", at: 16 * time.Minute, fires: `netwright_store_silent` + one + `1x60`, says: "node-1 has not read its store", quiet: map[string]string{"for a while": `netwright_store_silent` + one + `1x10 0x60`}},
+	{alert: "NetwrightStoreSilentAtStart", at: 6 * time.Minute, fires: `netwright_store_silent` + one + `1x60
+		netwright_prepared` + one + `0x60`, says: "node-1 has no network", quiet: map[string]string{
+		"it goes on with what it has": `netwright_store_silent` + one + `1x60
+			netwright_prepared` + one + `1x60`,
+		"its store answers": `netwright_prepared` + one + `0x60`,
+	}},
 	{alert: "NetwrightConfigurationExpires", at: 10 * time.Minute, fires: `netwright_configuration_expiry_timestamp_seconds` + one + `172800x60`, says: "expires in 1d 23h", quiet: map[string]string{
 		"in four days": `netwright_configuration_expiry_timestamp_seconds` + one + `345600x60`, "never": `netwright_prepared` + one + `1x60`,
 	}},

@@ -93,6 +93,7 @@ func ofConfiguration() []metric {
 			put(one(!s.Configuration.LastGood.IsZero() && s.Configuration.Checked.IsZero()))
 		}},
 		{"configuration_error", "1 if the store, or what it has, cannot be used.", gauge, nil, func(s *report.Status, put put) { put(one(s.Configuration.Error != "")) }},
+		{"store_silent", "1 if the store was not read for several intervals: the node goes on with what it has.", gauge, nil, func(s *report.Status, put put) { put(one(!s.Configuration.Silent.IsZero())) }},
 		{"configuration_expiry_timestamp_seconds", "When the configuration in force expires, if it says so.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Expires) }},
 		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge, []string{"class"}, waiting},
 		{"held", "1 if the node does not follow the store.", gauge, nil, func(s *report.Status, put put) { put(one(s.Held != "")) }},
@@ -130,7 +131,7 @@ func ofCertificates() []metric {
 
 func nodeState(s *report.Status, put put) {
 	for _, state := range []report.NodeState{
-		report.NodeCritical, report.NodeFailing, report.NodeContested, report.NodeDrifted, report.NodePaused, report.NodeWaiting, report.NodeConverged, report.NodeStarting,
+		report.NodeCritical, report.NodeFailing, report.NodeContested, report.NodeDrifted, report.NodePaused, report.NodeWaiting, report.NodeSilent, report.NodeConverged, report.NodeStarting,
 	} {
 		put(one(s.State == state), string(state))
 	}

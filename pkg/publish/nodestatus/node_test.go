@@ -331,6 +331,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"begins":                  {report.Status{State: report.NodeStarting}, "nothing"},
 		"no configuration":        {report.Status{State: report.NodeFailing, Reason: "the store is away", Configuration: report.Configuration{Error: "the store is away"}}, "False Failing generation 0: the store is away"},
+		"the store is silent":     {report.Status{State: report.NodeSilent, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route", Silent: time.Unix(0, 0)}}, "True StoreSilent generation 3: all is as wanted; the store was not read since 1970-01-01T00:00:00Z: no route"},
 		"the store is away":       {report.Status{State: report.NodeFailing, Kinds: kinds, Configuration: report.Configuration{Generation: 3, Error: "no route"}}, "True ConfigurationError generation 3: all is as wanted, and the store, or what it has, cannot be used: no route"},
 		"pods stand on it":        {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "file:a", State: report.KeyFailing, Text: "no room"}, {Key: "link:y", State: report.KeyContested, Pods: true, Text: "repaired"}}}, "False Critical generation 0: link:y: repaired"},
 		"it contests, besides":    {report.Status{Kinds: kinds, Keys: []report.KeyStatus{drifted, {Key: "link:y", State: report.KeyContested, Text: "given up"}}, Configuration: report.Configuration{Error: "no route"}}, "False Contested generation 0: link:y: given up"},
