@@ -73,8 +73,8 @@ func (r requests) take() (out []string) {
 	}
 }
 
-// serveStore serves a directory over TLS beyond the nodes' default route.
-func serveStore(t testing.TB, f *node.Fabric, dir string, pair pki.Pair) requests {
+// serveStore serves a directory over TLS beyond the nodes' default route, unless it is held.
+func serveStore(t testing.TB, f *node.Fabric, dir string, pair pki.Pair, hold *held) requests {
 	t.Helper()
 	certificate, err := tls.X509KeyPair([]byte(pair.Cert), []byte(pair.Key))
 	if err != nil {
@@ -93,7 +93,9 @@ func serveStore(t testing.TB, f *node.Fabric, dir string, pair pki.Pair) request
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked <- r.URL.Path
-			files.ServeHTTP(w, r)
+			if !hold.answer(w, r) {
+				files.ServeHTTP(w, r)
+			}
 		}),
 	}
 	go func() { _ = server.ServeTLS(listener, "", "") }() // ends with Close

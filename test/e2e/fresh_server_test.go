@@ -15,6 +15,7 @@ type fresh struct {
 	fabric   *node.Fabric
 	mirror   *mirrors
 	asked    requests // of the state store
+	hold     *held    // it
 	userData string
 	publish  func()            // the store, as it is now
 	files    map[string]string // what the machine's platform brings
@@ -33,10 +34,10 @@ func serveFresh(t *testing.T, s store) fresh {
 	if err := os.CopyFS(filepath.Join(published, cluster, "assets"), os.DirFS(s.path("assets"))); err != nil {
 		t.Fatal(err)
 	}
-	f := fresh{fabric: node.NewFabric(t), publish: publish}
+	f := fresh{fabric: node.NewFabric(t), publish: publish, hold: &held{}}
 	f.mirror = serveMirrors(t, f.fabric, map[string][]byte{"/netwright": p.program})
 	authority := pki.New(t, "store")
-	f.asked = serveStore(t, f.fabric, published, authority.Server("store", node.Gateway4, storeName))
+	f.asked = serveStore(t, f.fabric, published, authority.Server("store", node.Gateway4, storeName), f.hold)
 	f.files = map[string]string{"/etc/ssl/store.pem": authority.PEM}
 	own := filepath.Join(p.dir, "agent.yaml")
 	text := fmt.Sprintf("store: https://%s:8443\ncluster: %s\nnode: node-1\nstoreCA: /etc/ssl/store.pem\ntrustedKeys: [%s]\n", node.Gateway4, cluster, p.trusted)
