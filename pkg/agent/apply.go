@@ -104,6 +104,11 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if planned != nil {
 		c.Proof = planned.Proof
 	}
+	if planned == nil {
+		if err := stillLate(ctx, a.view, t); err != nil {
+			return err
+		}
+	}
 	if planned == nil && a.disturbed(t) {
 		return t.Apply(ctx, a.host, c) // as it was when the pass began: no change
 	}

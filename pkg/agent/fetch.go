@@ -370,6 +370,21 @@ func late(ctx context.Context, v host.View, t tasks.Task) error {
 	return nil
 }
 
+// stillLate is late for what was not planned. What is here now was not when the pass was planned, and is the next one's.
+func stillLate(ctx context.Context, v host.View, t tasks.Task) error {
+	archive, ok := t.(tasks.Archive)
+	if !ok {
+		return nil
+	}
+	if a, ok := archive.Fetch.(*aside); !ok || a.early() {
+		return nil
+	}
+	if err := late(ctx, v, t); err != nil {
+		return err
+	}
+	return &fetchingError{graph.WaitError{Reason: "the next pass, for which " + archive.Name + " was fetched"}}
+}
+
 // unfetched are the archives of a switch that are not here: it begins when they are.
 func unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
 	out := map[graph.Key]error{}

@@ -112,8 +112,8 @@ func TestADownloadHoldsNoPass(t *testing.T) {
 		if !b.has("/opt/cni/bin/bridge") || !b.has("/etc/sysctl.d/99-netwright.conf") {
 			t.Error("no pass followed when all of it was there")
 		}
-		if n := b.logged("waiting"); n != 1 {
-			t.Errorf("the wait is logged %d times", n)
+		if n, failed := b.logged("waiting"), b.logged("failed"); n != 1 || failed != 0 {
+			t.Errorf("the wait is logged %d times, as a failure %d times", n, failed)
 		}
 		if m.times() != 2 {
 			t.Errorf("the mirror was asked %d times, want once for each loss", m.times())
