@@ -466,6 +466,12 @@ type deafStore struct {
 	mu                         *sync.Mutex
 }
 
+func (s deafStore) take(long time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.takes = int64(long)
+}
+
 func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	s.mu.Lock()
 	*s.asked++
@@ -486,7 +492,7 @@ func TestALookThatIsLost(t *testing.T) {
 	s := deafStore{b.daemon.Store, new(int64), new(int64), new(int64), new(int64), new(sync.Mutex)}
 	b.daemon.Store = s
 	b.live(t, func(t *testing.T) {
-		*s.takes = int64(time.Hour)
+		s.take(time.Hour)
 		if err := os.Remove(filepath.Join(b.root, conflist)); err != nil {
 			t.Fatal(err)
 		}
@@ -495,7 +501,7 @@ func TestALookThatIsLost(t *testing.T) {
 		if !b.has(conflist) || *s.asked != 2 || !strings.Contains(last.text, "has not ended") {
 			t.Errorf("repaired: %t, the store was asked %d times, %q", b.has(conflist), *s.asked, last.text)
 		}
-		*s.takes = 0
+		s.take(0)
 		later(45 * time.Minute)
 		if last := b.manager.last(t); strings.Contains(last.text, "going on") || *s.most != 1 {
 			t.Errorf("the store answers again: %q; it was asked %d times at a time", last.text, *s.most)
