@@ -221,6 +221,9 @@ func (l *life) due(ctx context.Context) (wake, bool) {
 func (l *life) knows(ctx context.Context) bool {
 	if l.desired == nil {
 		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet) // that there is none is said with the store's answer
+		if l.desired != nil {
+			l.health.said[theLastGood] = l.desired.instead // no complaint before the store has answered
+		}
 	}
 	return l.desired != nil || l.Pass.Held()
 }
