@@ -2,9 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -28,6 +31,20 @@ func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 		c, err := look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, nil)
 		if (err != nil) != fails || !fails && c.NotHere != "planned" {
 			t.Errorf("gone %d times: %v, %v", times, c, err)
+		}
+	}
+}
+
+// A wait that ends by itself brings the next pass forward.
+func TestTheNextPassIsWhenAWaitIsJudgedAnew(t *testing.T) {
+	at := time.Unix(1000, 0)
+	rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{
+		{}, {Err: errors.New("failed")}, {Err: graph.Wait("a pod CIDR")}, {Err: fmt.Errorf("conf: %w", graph.WaitUntil("half a conf", at.Add(time.Minute)))},
+		{Err: graph.WaitUntil("another", at.Add(time.Hour))},
+	}}
+	for begin, want := range map[time.Time]time.Time{{}: at.Add(time.Minute), at: at, at.Add(time.Hour): at.Add(time.Minute)} {
+		if got := soonest(begin, rep); !got.Equal(want) {
+			t.Errorf("from %s: %s, want %s", begin, got, want)
 		}
 	}
 }

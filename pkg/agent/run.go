@@ -161,6 +161,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	if p.Again = r.custody.drift.lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
 		p.Again = time.Now().Add(trialLook)
 	}
+	p.Again = soonest(p.Again, r.rep)
 	r.raise(p)
 	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.notes)
 	for _, n := range r.trials.notes {
@@ -170,6 +171,17 @@ func (r *run) report(changed report.State) *report.Plan {
 		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.graph.Len())})
 	}
 	return p
+}
+
+// soonest is the first of a time, if there is one, and of the times at which what waits is judged anew.
+func soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
+	for i := range rep.Results {
+		var wait *graph.WaitError
+		if errors.As(rep.Results[i].Err, &wait) && !wait.Until.IsZero() && (at.IsZero() || wait.Until.Before(at)) {
+			at = wait.Until
+		}
+	}
+	return at
 }
 
 // kindsOf counts tasks by the kind of their first key.

@@ -1,6 +1,9 @@
 package graph
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // The marks that a visit puts on its error to say what may come of it. An error without a mark is permanent: to try again what nobody
 // called worth it hides bugs. The outermost mark counts. Of joined errors one that is marked Permanent decides, then one that
@@ -39,12 +42,18 @@ func marked(err error, kind verdict) error {
 
 // WaitError says that only time brings what is missing: a pod CIDR that was not assigned yet, a file that a
 // DaemonSet will write. It fails nothing and is not tried again within the run.
-type WaitError struct{ Reason string }
+type WaitError struct {
+	Reason string
+	Until  time.Time // when it is to be looked at again, whatever else happens; zero: there is no such time
+}
 
 func (e *WaitError) Error() string { return e.Reason }
 
 // Wait makes a WaitError. The reason names what is waited for, so that "waiting for " may stand before it.
 func Wait(reason string) error { return &WaitError{Reason: reason} }
+
+// WaitUntil is Wait for what is judged otherwise from a time on.
+func WaitUntil(reason string, at time.Time) error { return &WaitError{Reason: reason, Until: at} }
 
 // IsTransient says whether Run would try again after this error.
 func IsTransient(err error) bool { return judge(err) == transient }

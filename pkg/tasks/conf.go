@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -18,8 +19,8 @@ const KindConf = "conf"
 // WaitConf is that a CNI conf is in force: it is in the directory, it is valid, the plugins that it names are installed,
 // and no other file comes before it. It only looks: who writes the conf is somebody else (a DaemonSet, the runtime, a [File] of ours).
 //
-// A conf that is not there or not whole yet is a [graph.Wait]; another one in force is an error that names the file, for
-// only people can say which of the two is wanted.
+// A conf that is not there or not whole yet is a [graph.Wait]. One that nobody has mended for a minute is an error, and so is another one in
+// force: it names the file, for only people can say which of the two is wanted.
 type WaitConf struct {
 	Meta
 	Network string   // for messages: "flannel"
@@ -78,7 +79,7 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 	if !found && first.err == nil {
 		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)", t.Network, t.Dir, t.Writer))
 	}
-	if err := t.judge(first); err != nil {
+	if err := t.judge(v, first); err != nil {
 		return nil, err
 	}
 	return append(first.before, first.conf), nil
@@ -88,27 +89,31 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 type candidate struct {
 	name string
 	conf CNIConf
-	err  error // why the file is no conf
+	err  error // why no pod is added by the file
 
 	before []CNIConf // of meta-plugins
+	behind string    // where the file is broken: the first good one after it
 }
 
 // inForce finds what the consumer would use. A conf that upstream tasks are about to write is good.
 func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, bool) {
 	var broken candidate
 	var before []CNIConf
-	for _, name := range confs {
+	for i, name := range confs {
 		if coming && name == t.File {
 			return candidate{name: name, before: before}, true
 		}
 		conf, err := readConf(v, path.Join(t.Dir, name))
+		refused := conf.refused()
 		switch {
+		case err == nil && refused != nil: // it is loaded, so none after it is
+			return candidate{name: name, err: refused}, false
 		case err == nil && conf.delegates() && t.File != "" && t.File != name:
 			before = append(before, conf) // a meta-plugin calls the next one by itself: it is meant to be first
 		case err == nil:
 			return candidate{name: name, conf: conf, before: before}, true
 		case t.FirstOnly || name == t.File:
-			return candidate{name: name, err: err}, false
+			return candidate{name: name, err: err, behind: t.firstGood(v, confs[i+1:])}, false
 		case broken.name == "":
 			broken = candidate{name: name, err: err}
 		}
@@ -116,21 +121,51 @@ func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, 
 	return broken, false
 }
 
+// firstGood is the first of these files by which pods could be added.
+func (t WaitConf) firstGood(v host.View, confs []string) string {
+	for _, name := range confs {
+		if conf, err := readConf(v, path.Join(t.Dir, name)); err == nil && conf.refused() == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// unmended is how long a conf may be broken before it is a failure: whoever writes it is done by then.
+const unmended = time.Minute
+
+// beingWritten says that a file changed so lately that its writer may still be at it, and until when that is so.
+func beingWritten(v host.View, file string) (until time.Time, is bool) {
+	info, err := v.Lstat(file)
+	changed := time.Unix(0, info.Mtime)
+	age := time.Since(changed)
+	return changed.Add(unmended), err == nil && age >= 0 && age < unmended
+}
+
 // absent is the wait for a conf that is not there, with what the runtime uses meanwhile.
 func (t WaitConf) absent(meanwhile candidate, found bool) error {
 	reason := fmt.Sprintf("%s: no %s in %s yet (%s)", t.Network, t.File, t.Dir, t.Writer)
-	if found {
+	switch {
+	case found:
 		reason += fmt.Sprintf("; until then %s, which is not %s's, is in force", meanwhile.name, t.Network)
+	case meanwhile.err != nil:
+		reason += fmt.Sprintf("; %s is there and adds no pod: %s", path.Join(t.Dir, meanwhile.name), meanwhile.err)
 	}
 	return graph.Wait(reason)
 }
 
 // judge says what is wrong with the file in force.
-func (t WaitConf) judge(first candidate) error {
+func (t WaitConf) judge(v host.View, first candidate) error {
 	at := path.Join(t.Dir, first.name)
+	own := first.name == t.File || t.File == ""
+	until, written := beingWritten(v, at)
 	switch {
-	case first.err != nil && (first.name == t.File || t.File == ""):
-		return graph.Wait(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err))
+	case first.err != nil && first.behind != "" && t.File == "":
+		return fmt.Errorf("%s: %s is broken (%w), and the runtime tries no later file, such as %s: repair it or remove it", t.Network, at, first.err, first.behind)
+	case first.err != nil && own && written:
+		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err), until)
+	case first.err != nil && own:
+		return fmt.Errorf("%s: no pod is added by %s (%s), which nobody has mended since: %w: repair it or remove it", t.Network, at, t.Writer, first.err)
 	case first.err != nil:
 		return fmt.Errorf("%s comes before %s and is broken (%w), and the runtime tries no later file: repair it or remove it",
 			at, t.File, first.err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"sort"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -73,34 +74,78 @@ func readConf(v host.View, file string) (CNIConf, error) {
 		return CNIConf{}, fmt.Errorf("read it: %w", err)
 	}
 	conf, err := parseConf(data, path.Ext(file) == ".conflist")
+	if errors.Is(err, errNoPlugins) && conf.Name != "" {
+		conf, err = pluginsBeside(v, conf, path.Join(path.Dir(file), conf.Name))
+	}
 	conf.File = file
 	return conf, err
 }
 
+// errNoPlugins is of a list that says nothing of plugins.
+var errNoPlugins = errors.New("it has no `name` or no `plugins`")
+
+// pluginsBeside reads the plugins of a list that has none: from spec 1.1 on they may stand in a directory of the network's name.
+// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (NetworkPluginConfsFromFiles)
+func pluginsBeside(v host.View, list CNIConf, dir string) (CNIConf, error) {
+	if strings.ContainsRune(list.Name, '/') {
+		return CNIConf{}, errNoPlugins
+	}
+	names, err := v.ReadDir(dir)
+	if err != nil {
+		return CNIConf{}, errNoPlugins
+	}
+	for _, name := range names {
+		if path.Ext(name) != ".conf" {
+			continue
+		}
+		one, err := readConf(v, path.Join(dir, name))
+		if err != nil {
+			return CNIConf{}, fmt.Errorf("its plugin in %s: %w", path.Join(dir, name), err)
+		}
+		list.Plugins = append(list.Plugins, one.Plugins...)
+	}
+	if len(list.Plugins) == 0 {
+		return CNIConf{}, errNoPlugins
+	}
+	return list, nil
+}
+
 func parseConf(data []byte, isList bool) (CNIConf, error) {
 	if !isList {
-		var one CNIPlugin
+		var one struct {
+			CNIPlugin
+			Plugins json.RawMessage `json:"plugins"`
+		}
 		if err := json.Unmarshal(data, &one); err != nil {
 			return CNIConf{}, fmt.Errorf("parse it: %w", err)
 		}
-		if one.Type == "" {
+		switch {
+		case one.Type == "" && one.Plugins != nil:
+			return CNIConf{}, errors.New("it is a list (`plugins`) in a file for a single plugin: name it .conflist")
+		case one.Type == "":
 			return CNIConf{}, errors.New("it has no `type`")
 		}
-		return CNIConf{Name: one.Name, CNIVersion: one.CNIVersion, CNIVersions: one.CNIVersions, Plugins: []CNIPlugin{one}}, nil
+		return CNIConf{Name: one.Name, CNIVersion: one.CNIVersion, CNIVersions: one.CNIVersions, Plugins: []CNIPlugin{one.CNIPlugin}}, nil
 	}
-	var list CNIConf
+	var list struct {
+		CNIConf
+		Type string `json:"type"`
+	}
 	if err := json.Unmarshal(data, &list); err != nil {
 		return CNIConf{}, fmt.Errorf("parse it: %w", err)
 	}
-	if list.Name == "" || len(list.Plugins) == 0 {
-		return CNIConf{}, errors.New("it has no `name` or no `plugins`")
+	switch {
+	case list.Type != "" && len(list.Plugins) == 0:
+		return CNIConf{}, errors.New("it is a single plugin (`type`) in a file for lists: name it .conf, or put it into a list `plugins`")
+	case list.Name == "" || len(list.Plugins) == 0:
+		return CNIConf{Name: list.Name, CNIVersion: list.CNIVersion, CNIVersions: list.CNIVersions}, errNoPlugins
 	}
 	for i, p := range list.Plugins {
 		if p.Type == "" {
 			return CNIConf{}, fmt.Errorf("its plugin %d has no `type`", i+1)
 		}
 	}
-	return list, nil
+	return list.CNIConf, nil
 }
 
 // delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the conf after it.

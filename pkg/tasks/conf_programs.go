@@ -3,8 +3,12 @@ package tasks
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/containernetworking/cni/pkg/utils"
 )
 
 // Program is a plugin that is called when a pod is added, and the spec versions that it is called with: it must know one of them.
@@ -30,7 +34,8 @@ const (
 func (c CNIConf) Programs() []Program {
 	var out []Program
 	for _, p := range c.programs() {
-		if !slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && slices.Equal(o.Versions, p.Versions) }) {
+		leadsOut := strings.ContainsRune(p.Name, '/') // what libcni refuses is no program
+		if !leadsOut && !slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && slices.Equal(o.Versions, p.Versions) }) {
 			out = append(out, p)
 		}
 	}
@@ -68,13 +73,33 @@ func (c CNIConf) named() []Program {
 	return out
 }
 
+// refused says why libcni adds no pod by a conf that it could load. It looks at names when a pod comes, not before.
+// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (addNetwork)
+func (c CNIConf) refused() error {
+	if len(c.Plugins) == 0 {
+		return nil // no conf, or one that is about to be written
+	}
+	if c.Name == "" {
+		return errors.New("it has no `name`, and libcni refuses that: give it one")
+	}
+	if utils.ValidateNetworkName(c.Name) != nil {
+		return fmt.Errorf("libcni refuses its `name` %q: expected a letter or a digit, then letters, digits, '.', '_' and '-'", c.Name)
+	}
+	for _, p := range c.programs() {
+		if strings.ContainsRune(p.Name, '/') {
+			return fmt.Errorf("libcni refuses the plugin `type` %q: expected the name of a program without a path", p.Name)
+		}
+	}
+	return nil
+}
+
 // call adds a program, if it is one.
 func (c CNIConf) call(to []Program, name, by string) []Program {
 	versions := c.CNIVersions
 	if len(versions) == 0 {
 		versions = []string{cmp.Or(c.CNIVersion, "0.1.0")} // https://github.com/containernetworking/cni/blob/v1.3.0/pkg/version/conf.go
 	}
-	if name == "" || strings.ContainsRune(name, '/') || slices.Contains(notPrograms, name) {
+	if name == "" || slices.Contains(notPrograms, name) {
 		return to
 	}
 	return append(to, Program{Name: name, CalledBy: by, Versions: versions})

@@ -1,10 +1,12 @@
 package tasks_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -32,8 +34,9 @@ func TestWaitConf(t *testing.T) {
 		task  tasks.WaitConf
 		files map[string]string // base name → content, in the conf directory
 		bins  string
-		wait  string // a part of the reason to wait
-		err   string // a part of the error
+		since time.Duration // how long ago the files were written
+		wait  string        // a part of the reason to wait
+		err   string        // a part of the error
 	}{
 		{name: "no directory yet", task: flannel, wait: "flannel: no 10-flannel.conflist in /etc/cni/net.d yet (its DaemonSet writes it)"},
 		{name: "nothing there", task: flannel, files: map[string]string{"10-flannel.conflist.tmp": flannelList}, wait: "no 10-flannel.conflist"},
@@ -70,9 +73,27 @@ func TestWaitConf(t *testing.T) {
 		{name: "any conf will do", task: anyConf, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge host-local"},
 		{name: "any conf, none there", task: anyConf, wait: "bring your own: no conf in /etc/cni/net.d yet (whoever brings the network writes it)"},
 		{name: "any conf, broken", task: anyConf, files: map[string]string{"50-mine.conf": "{}"}, wait: "/etc/cni/net.d/50-mine.conf is not valid yet"},
+		{name: "any conf, broken for long", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": "{}"},
+			err: "no pod is added by /etc/cni/net.d/50-mine.conf (whoever brings the network writes it), which nobody has mended since: it has no `type`: repair it or remove it"},
+		{name: "any conf, from the future", task: anyConf, since: -time.Hour, files: map[string]string{"50-mine.conf": ""}, err: "unexpected end of JSON input"},
+		{name: "any conf, broken before a good one", task: anyConf, files: map[string]string{"10-x.conflist": "{", "20-x.conf": "{", "50-mine.conf": otherConf},
+			err: "/etc/cni/net.d/10-x.conflist is broken (parse it: unexpected end of JSON input), and the runtime tries no later file, such as 50-mine.conf"},
+		{name: "half written for long", task: flannel, since: time.Hour, files: map[string]string{"10-flannel.conflist": flannelList[:40]}, err: "which nobody has mended since"},
+		{name: "a list in a file for one plugin", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": flannelList}, err: "it is a list (`plugins`) in a file for a single plugin: name it .conflist"},
+		{name: "one plugin in a file for lists", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conflist": otherConf}, err: "it is a single plugin (`type`) in a file for lists: name it .conf"},
+		{name: "a broken one before the awaited is named", task: flannel, files: map[string]string{"10-flannel.conf": flannelList},
+			wait: "no 10-flannel.conflist in /etc/cni/net.d yet (its DaemonSet writes it); /etc/cni/net.d/10-flannel.conf is there and adds no pod: it is a list"},
+		{name: "no name", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": `{"type":"bridge"}`}, err: "it has no `name`, and libcni refuses that"},
+		{name: "a name that is a path", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": `{"name":"a/b","type":"bridge"}`}, err: "libcni refuses its `name` \"a/b\": expected a letter"},
+		{name: "a type that is a path", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": `{"name":"a","type":"../../usr/bin/x"}`},
+			err: "libcni refuses the plugin `type` \"../../usr/bin/x\": expected the name of a program"},
+		{name: "an IPAM that is a path stops CRI-O too", task: crio, since: time.Hour,
+			files: map[string]string{"05-x.conf": `{"name":"a","type":"bridge","ipam":{"type":"x/y"}}`, "10-flannel.conflist": flannelList}, err: "05-x.conf comes before 10-flannel.conflist and is broken (libcni refuses"},
+		{name: "plugins in a directory beside", task: anyConf, bins: "bridge", files: map[string]string{"50-mine.conflist": `{"name":"m","cniVersion":"1.1.0"}`, "m/00-b.conf": `{"type":"bridge"}`, "m/readme": ""}},
+		{name: "no plugins beside", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conflist": `{"name":"m","cniVersion":"1.1.0"}`, "m/readme": ""}, err: "no `plugins`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			view := hostWith(t, c.files, strings.Fields(c.bins))
+			view := hostWritten(t, time.Now().Add(-c.since), c.files, strings.Fields(c.bins))
 			change, err := c.task.Plan(t.Context(), view)
 			if change != nil {
 				t.Errorf("a check planned a change: %+v", change)
@@ -108,8 +129,25 @@ func TestWaitConfOfPlan(t *testing.T) {
 	}
 }
 
+// What is half written is looked at again when its minute is over.
+func TestHalfAConfIsJudgedAnew(t *testing.T) {
+	written := time.Now().Add(-10 * time.Second).Truncate(time.Second)
+	view := hostWritten(t, written, map[string]string{"50-mine.conf": "{"}, nil)
+	_, err := tasks.WaitConf{Network: "cni", Dir: "/etc/cni/net.d"}.Plan(t.Context(), view)
+	var wait *graph.WaitError
+	if !errors.As(err, &wait) || !wait.Until.Equal(written.Add(time.Minute)) {
+		t.Errorf("%v, want a wait until a minute after %s", err, written)
+	}
+}
+
 // hostWith opens a view of a root with these confs and plugins.
 func hostWith(t *testing.T, confs map[string]string, bins []string) host.View {
+	t.Helper()
+	return hostWritten(t, time.Now(), confs, bins)
+}
+
+// hostWritten is hostWith, where everything was written at a time.
+func hostWritten(t *testing.T, at time.Time, confs map[string]string, bins []string) host.View {
 	t.Helper()
 	root := t.TempDir()
 	write := func(path, content string, mode os.FileMode) {
@@ -117,7 +155,7 @@ func hostWith(t *testing.T, confs map[string]string, bins []string) host.View {
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(full, []byte(content), mode); err != nil {
+		if err := errors.Join(os.WriteFile(full, []byte(content), mode), os.Chtimes(full, at, at)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,8 @@ func (v oneFile) ReadFile(string) ([]byte, error) { return v.content, nil }
 
 func (v oneFile) ReadAtMost(string, int) ([]byte, error) { return v.content, nil }
 
+func (v oneFile) ReadDir(string) ([]string, error) { return nil, host.ErrNotExist }
+
 // FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf has a name, and plugins with types.
 func FuzzConf(f *testing.F) {
 	for _, s := range []string{
