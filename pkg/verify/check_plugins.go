@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/containernetworking/cni/pkg/invoke"
 	"github.com/containernetworking/cni/pkg/version"
@@ -36,6 +37,9 @@ func (c *checker) plugins(ctx context.Context) {
 	}
 }
 
+// versionLimit bounds one plugin's answer, which takes no look at the network: it is milliseconds away, or never comes.
+const versionLimit = 5 * time.Second
+
 func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	check := "plugin " + p.Name
 	by := ""
@@ -58,6 +62,8 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 		c.add(check, OK, file+" is there; not started here", "")
 		return
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("no answer within %s", versionLimit))
+	defer cancel()
 	answer, err := invoke.GetVersionInfo(ctx, file, plugins{c.run})
 	if err != nil {
 		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err), "it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -110,6 +111,11 @@ func TestCheck(t *testing.T) {
 		{"a link to nothing", func(l *lab) { ok(l.t, os.Remove(l.bin+"/bridge")); ok(l.t, os.Symlink("gone", l.bin+"/bridge")) }, []string{"plugin bridge failed: bridge is not in"}},
 		{"damaged", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("\x7fELF damaged"), 0o755)) }, []string{"does not answer VERSION"}},
 		{"no plugin at all", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\necho hello\n"), 0o755)) }, []string{"does not answer VERSION"}},
+		{"a plugin that hangs", func(l *lab) { ok(l.t, os.WriteFile(l.bin+"/bridge", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755)) }, []string{"does not answer VERSION: plugin bridge: run `" + "DIR/bridge`: no answer within 5s"}},
+		{"a name that libcni refuses", func(l *lab) {
+			l.write("10-flannel.conflist", `{"name":"a/b","plugins":[{"type":"bridge"}]}`)
+			ok(l.t, os.Chtimes(l.conf+"/10-flannel.conflist", time.Time{}, time.Now().Add(-time.Hour)))
+		}, []string{"conf failed: flannel: no pod is added by 10-flannel.conflist (its DaemonSet writes it), which nobody has mended since: libcni refuses its `name` \"a/b\""}},
 		{"conf asks for too much", func(l *lab) { l.plugin("bridge", `"0.1.0","0.2.0","0.4.0"`) }, []string{"supports spec 0.1.0, 0.2.0, 0.4.0, and is called with 1.0.0"}},
 		{"too old", func(l *lab) {
 			l.write("10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"bridge"}]}`)
@@ -140,7 +146,7 @@ func TestCheck(t *testing.T) {
 				t.Fatalf("%d complaints, want %d:\n%s", len(got), len(c.want), strings.Join(got, "\n"))
 			}
 			for i, want := range c.want {
-				if !strings.Contains(strings.ReplaceAll(got[i], l.conf+"/", ""), want) {
+				if !strings.Contains(strings.NewReplacer(l.conf+"/", "", l.bin, "DIR").Replace(got[i]), want) {
 					t.Errorf("%s\nwant %s", got[i], want)
 				}
 			}
