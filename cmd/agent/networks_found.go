@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"slices"
+	"strings"
 
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
 )
-
-// leftThing is one thing that bears a network's name or mark, in its JSON form.
-type leftThing struct {
-	Network string `json:"network"`
-	Key     string `json:"key"`
-	What    string `json:"what"`
-}
 
 // networksFound says what the networks of the list, or the one named, left on this host.
 func networksFound(ctx context.Context, f *flags, s streams, args []string) (err error) {
@@ -44,24 +45,80 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	} else {
 		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked for, since the configuration cannot be read: %v\n", err)
 	}
-	things := []leftThing{}
+	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts())
+	var claims []verify.Claim
 	for _, n := range all {
 		found, err := n.Leftovers.Find(ctx, view, scope)
 		if err != nil {
 			return fmt.Errorf("look for what %s left: %w", n.Name, err)
 		}
-		for _, one := range found {
-			things = append(things, leftThing{n.Name, string(one.Key), one.What})
+		_, absent := view.Lstat(path.Join(confDir, n.Conf.File))
+		claims = append(claims, verify.Claim{Network: n.Name, Conf: n.Conf.File != "" && absent == nil, Found: found})
+	}
+	led, inForce := ledger.Load(view), ""
+	if last, err := ledger.ReadRevision(view, led.Head().Current); err == nil { // else nothing was ever right here
+		inForce = last.Network
+	}
+	entries := led.Entries()
+	found := verify.Judge(claims, inForce, func(key graph.Key) bool { e, known := entries[key]; return known && e.Mode != ledger.Found })
+	if !f.text() {
+		return f.data(s, found)
+	}
+	writeFound(s.out, found, len(args) == 0)
+	return nil
+}
+
+// writeFound writes a line for the verdict, and one for each thing.
+func writeFound(w io.Writer, found verify.Found, verdict bool) {
+	if len(found.Things) == 0 {
+		fmt.Fprintln(w, "nothing here bears the name or the mark of a network")
+		return
+	}
+	if verdict {
+		fmt.Fprintln(w, verdictOf(found))
+	}
+	for _, t := range found.Things {
+		of, what := oneOf(t.Of), t.What
+		switch {
+		case t.InForce:
+			what += "; in force"
+		case t.Ours:
+			of, what = "netwright", what+"; ours"
+		}
+		fmt.Fprintf(w, "%-10s %s  (%s)\n", of, t.Key, what)
+	}
+}
+
+// verdictOf says in one line which networks are and were here.
+func verdictOf(found verify.Found) string {
+	var parts []string
+	if found.InForce != "" {
+		parts = append(parts, "in force: "+found.InForce)
+	}
+	for i, v := range found.LooksLike {
+		things := fmt.Sprintf("%d things", v.Things)
+		if v.Things == 1 {
+			things = "1 thing"
+		}
+		switch {
+		case len(v.Networks) > 1:
+			parts = append(parts, things+" of "+strings.Join(v.Networks, " or ")+", which nothing here tells apart")
+		case i == 0 && found.InForce == "":
+			parts = append(parts, "this looks like "+v.Networks[0]+": "+things)
+		default:
+			parts = append(parts, things+" left by "+v.Networks[0])
 		}
 	}
-	if !f.text() {
-		return f.data(s, things)
+	if len(found.LooksLike) == 0 {
+		parts = append(parts, "nothing here is left by another network")
 	}
-	for _, t := range things {
-		fmt.Fprintf(s.out, "%-10s %s  (%s)\n", t.Network, t.Key, t.What)
+	return strings.Join(parts, "; ")
+}
+
+// oneOf names a network, or counts those that it may be.
+func oneOf(networks []string) string {
+	if len(networks) > 2 {
+		return fmt.Sprintf("one of %d", len(networks))
 	}
-	if len(things) == 0 {
-		fmt.Fprintln(s.out, "nothing here bears the name or the mark of a network")
-	}
-	return nil
+	return strings.Join(networks, "|")
 }

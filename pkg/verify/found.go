@@ -1,0 +1,134 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// FoundVersion names the form of [Found] as data.
+const FoundVersion = "netwright.dev/found/v1"
+
+// Found is what bears the marks of networks on a host, and which networks it looks like.
+type Found struct {
+	Version string `json:"version"`
+	// InForce is the network that this node was last converged to; "": none was.
+	InForce string `json:"inForce,omitempty"`
+	// LooksLike are the networks that explain what does not belong to the one in force, those with the most things first.
+	LooksLike []Verdict `json:"looksLike,omitempty"`
+	Things    []Thing   `json:"things"`
+}
+
+// Verdict is one network that was here, or several that what is here does not tell apart.
+type Verdict struct {
+	Networks []string `json:"networks"`
+	Things   int      `json:"things"`
+}
+
+// Thing is one thing that bears the mark of a network, or of several.
+type Thing struct {
+	Key      graph.Key `json:"key"`
+	What     string    `json:"what"`
+	Networks []string  `json:"networks"`          // whose mark it may be
+	Of       []string  `json:"of,omitempty"`      // those of them that the verdict leaves
+	InForce  bool      `json:"inForce,omitempty"` // the network in force has it
+	Ours     bool      `json:"ours,omitempty"`    // the ledger has it: the agent made it
+}
+
+// Claim is what the marks of one network name on this host.
+type Claim struct {
+	Network string
+	Conf    bool // its own conf is in the runtime's directory
+	Found   []tasks.Found
+}
+
+// Judge lists each thing once, whoever claims it. What the network in force claims, and what is ours, is not left by anybody. The rest is explained
+// by as few networks as possible: the one that claims most of it, and so on with what remains.
+func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
+	out := Found{Version: FoundVersion, InForce: inForce, Things: []Thing{}}
+	type identity struct {
+		key  graph.Key
+		what string
+	}
+	at := map[identity]int{}
+	conf := map[string]bool{}
+	for _, c := range claims {
+		conf[c.Network] = c.Conf
+		for _, f := range c.Found {
+			id := identity{f.Key, f.What}
+			i, known := at[id]
+			if !known {
+				i = len(out.Things)
+				at[id] = i
+				out.Things = append(out.Things, Thing{Key: f.Key, What: f.What, Ours: ours(f.Key)})
+			}
+			t := &out.Things[i]
+			t.Networks = append(t.Networks, c.Network)
+			if c.Network == inForce {
+				t.InForce, t.Of = true, []string{inForce}
+			}
+		}
+	}
+	for {
+		v, explained := next(out.Things, conf)
+		if len(explained) == 0 {
+			return out
+		}
+		for _, t := range explained {
+			t.Of = v.Networks
+		}
+		out.LooksLike = append(out.LooksLike, v)
+	}
+}
+
+// next is who explains most of what nobody has explained yet.
+func next(things []Thing, conf map[string]bool) (Verdict, []*Thing) {
+	claimed := map[string][]*Thing{}
+	var names []string
+	for i := range things {
+		t := &things[i]
+		if t.Of != nil || t.Ours {
+			continue
+		}
+		for _, n := range t.Networks {
+			if claimed[n] == nil {
+				names = append(names, n)
+			}
+			claimed[n] = append(claimed[n], t)
+		}
+	}
+	if len(names) == 0 {
+		return Verdict{}, nil
+	}
+	alone := func(n string) (count int) {
+		for _, t := range claimed[n] {
+			if len(t.Networks) == 1 {
+				count++
+			}
+		}
+		return count
+	}
+	better := func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(claimed[b]), len(claimed[a])), cmp.Compare(alone(b), alone(a)), compareBool(conf[b], conf[a]))
+	}
+	slices.SortStableFunc(names, better)
+	v := Verdict{Things: len(claimed[names[0]])}
+	for _, n := range names {
+		if better(names[0], n) == 0 {
+			v.Networks = append(v.Networks, n)
+		}
+	}
+	return v, claimed[names[0]]
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
