@@ -21,12 +21,15 @@ type Cable struct {
 	Here, There []netip.Prefix // addresses of the ends; the first of Here of a family is the namespace's default route
 }
 
-// AddCable makes a cable, with both ends up. When that fails there is none. [Host.DelLink] takes it away, with both ends. It needs
-// CAP_SYS_ADMIN for the namespace.
+// AddCable makes a cable, with both ends up, which the link managers of the host leave alone: one that takes it for a link of the machine's would
+// take its addresses. When that fails there is none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the namespace.
 func (h *Host) AddCable(ctx context.Context, c Cable) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
 		return err
+	}
+	if err := h.leaveAlone(ctx, c.Name); err != nil {
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	ns, err := os.Open(c.NetNS)
 	if err != nil {
@@ -54,7 +57,7 @@ func (h *Host) AddCable(ctx context.Context, c Cable) error {
 		err = InNetNS(c.NetNS, func() error { return defaultRoutes(c.Here) })
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("make cable %s: %w", c.Name, err), h.DelLink(context.WithoutCancel(ctx), c.Name))
+		return errors.Join(fmt.Errorf("make cable %s: %w", c.Name, err), h.DelCable(context.WithoutCancel(ctx), c.Name))
 	}
 	return nil
 }

@@ -185,6 +185,6 @@ func (s *scene) close(ctx context.Context) error {
 
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
-	return errors.Join(h.DelLink(ctx, cableLink), h.DelNetNS(ctx, outsideNS),
+	return errors.Join(h.DelCable(ctx, cableLink), h.DelNetNS(ctx, outsideNS),
 		h.DelTableNamed(ctx, host.TableName{Family: "ip", Name: tableName}), h.DelTableNamed(ctx, host.TableName{Family: "ip6", Name: tableName}))
 }

@@ -127,3 +127,32 @@ func notes(p report.Plan) (text string) {
 	}
 	return text
 }
+
+// Both link managers take any link that they are not told of. The proof's own is left alone, and nothing of what told them stays.
+// The line that keeps it: pkg/host/cable.go, leaveAlone.
+func TestLinkManagersLeaveAProofAlone(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newStore(t, bridgeSpec, nil)
+	s.write(t, "cluster.yaml", document("Cluster", cluster, bridgeSpec+s.pluginSpec(t)))
+	s.write(t, "nodes/node-1.yaml", goodNode("[10.244.1.0/24]"))
+	o := manager(t, s)
+	o.Files["/etc/systemd/network/10-host0.network"] = services["/etc/systemd/network/10-host0.network"]
+	o.Files["/etc/systemd/network/90-any.network"] = "[Match]\nType=ether\n[Network]\nAddress=203.0.113.7/24\n"
+	o.Files["/etc/systemd/system/systemd-networkd-wait-online.service.d/off.conf"] = services["/etc/systemd/system/systemd-networkd-wait-online.service.d/off.conf"]
+	o.Enable = append(o.Enable, "systemd-networkd.service")
+	n := serve(t).Node(t, o)
+	until(t, n, "NetworkManager is up", managed)
+	n.Must(ctx, "netwright", "--once")
+	until(t, n, "NetworkManager is up", managed)
+	n.Shell(ctx, "ip link add nwverify9 type veth peer name nwpeer9; ip link set nwverify9 up; ip link set nwpeer9 up")
+	until(t, n, "they take what they are not told of", "ip -o addr show dev nwverify9 | grep -q '198.51.100.7\\|203.0.113.7'")
+	for range 3 {
+		if res := n.Run(ctx, "netwright", "verify", "--traffic"); res.Code != 0 {
+			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
+		}
+	}
+	if left := n.Shell(ctx, "find /run/systemd/network /run/NetworkManager/conf.d -name '*nwverify0*'"); left != "" {
+		t.Errorf("the proof left %s", left)
+	}
+}

@@ -1,0 +1,68 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// leaving is how a link manager is told to leave one link alone until the next boot: by a file of its own, which it reads when it is told to.
+type leaving struct {
+	manager string
+	file    string // %s is the link, as in content
+	content string
+	reload  func(ctx context.Context, b *bus) *dbus.Call
+}
+
+var leavings = []leaving{
+	{networkd, "/run/systemd/network/05-netwright-%s.network", "[Match]\nName=%s\n\n[Link]\nUnmanaged=yes\n",
+		func(ctx context.Context, b *bus) *dbus.Call {
+			return b.call(ctx, networkdName, networkdPath, networkdIface+"Reload")
+		}},
+	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf", "[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
+		func(ctx context.Context, b *bus) *dbus.Call {
+			const settings = uint32(1) // of NetworkManager itself: no connection is read again
+			return b.call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)
+		}},
+}
+
+// leaveAlone has the managers that run here leave a link alone that is about to be made.
+func (h *Host) leaveAlone(ctx context.Context, link string) error {
+	if !h.units.here {
+		return nil
+	}
+	for _, l := range leavings {
+		if !(gatherer{Live: h.Live}).serviceRuns(l.manager + ".service") {
+			continue
+		}
+		file := fmt.Sprintf(l.file, link)
+		err := h.Mkdir(path.Dir(file), 0o755, 0, 0)
+		if err == nil {
+			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), FileSpec{Mode: 0o644})
+		}
+		if err == nil {
+			err = onBus(ctx, func(b *bus) error { return l.reload(ctx, b).Err })
+		}
+		if err != nil {
+			return fmt.Errorf("have %s leave link %s alone: %w", l.manager, link, err)
+		}
+	}
+	return nil
+}
+
+// leftAlone takes back what leaveAlone wrote. Managers forget it when they next read their files.
+func (h *Host) leftAlone(link string) error {
+	var failed []error
+	for _, l := range leavings {
+		failed = append(failed, h.Remove(fmt.Sprintf(l.file, link)))
+	}
+	return errors.Join(failed...)
+}
+
+// DelCable takes a cable away, with both ends. It may be retried; absence is success.
+func (h *Host) DelCable(ctx context.Context, name string) error {
+	return errors.Join(h.DelLink(ctx, name), h.leftAlone(name))
+}
