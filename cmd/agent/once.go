@@ -120,9 +120,14 @@ func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
 // converge makes passes until all is right, or only time can help.
 func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Context) ending) error {
 	deadline := time.Now().Add(f.wait)
+	var earlier report.Plan
 	for passes := 1; ; passes++ {
 		end := pass(ctx)
 		p.end()
+		if end.plan != nil {
+			end.plan.After(&earlier)
+			earlier = *end.plan
+		}
 		switch {
 		case end.plan == nil:
 			return end.err

@@ -47,6 +47,8 @@ type Plan struct {
 	ClassWhy string `json:"classWhy,omitempty"`
 	// Switch is set where the documents want another network than the node has.
 	Switch *Switch `json:"switch,omitempty"`
+	// Rounds are the passes before this one that a command made and that changed something, in order.
+	Rounds []Round `json:"rounds,omitempty"`
 	// Steps in the order in which they would run.
 	Steps   []Step  `json:"steps"`
 	Notes   []Note  `json:"notes,omitempty"`
@@ -62,6 +64,21 @@ type Plan struct {
 	Proof             *Proof    `json:"-"`
 	Watched           *Watched  `json:"-"`
 	Undone            []Undone  `json:"-"`
+}
+
+// Round is what an earlier pass of the same command did.
+type Round struct {
+	Steps   []Step  `json:"steps"`
+	Summary Summary `json:"summary"`
+}
+
+// After is a plan with the pass that came before it, if that one changed something.
+func (p *Plan) After(earlier *Plan) {
+	rounds := earlier.Rounds
+	if ran(earlier) {
+		rounds = append(rounds, Round{earlier.Steps, earlier.Summary})
+	}
+	p.Rounds = append(rounds, p.Rounds...)
 }
 
 // State is what is to be said of a task.
