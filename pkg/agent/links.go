@@ -11,17 +11,39 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reachable says why a change cannot be made: a path of it leads through a link that is not followed.
+// possible says why a change cannot be made: a path of it leads through a link that is not followed, is held by its file system, or has no room there.
 // That fails before anything of the path is taken down, and this one task alone.
-func reachable(v host.View, t tasks.Task, c *tasks.Change) error {
+func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
-		if file := tasks.FileOf(it.Key); file != "" {
-			if err := v.Way(wayOf(t, it.Key, file)); err != nil {
-				return graph.Permanent(err)
-			}
+		file := tasks.FileOf(it.Key)
+		if file == "" {
+			continue
+		}
+		if err := v.Way(wayOf(t, it.Key, file)); err != nil {
+			return graph.Permanent(err)
+		}
+		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" {
+			continue
+		}
+		if err := v.Writable(file, newBytes(c, it)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// newBytes is how much an item writes; less than 0: nothing but an owner or a mode.
+func newBytes(c *tasks.Change, it tasks.Item) int64 {
+	access := func(f tasks.Field) bool { return f.Name == "mode" || f.Name == "owner" }
+	if it.Op == tasks.Update && !slices.ContainsFunc(it.Fields, func(f tasks.Field) bool { return !access(f) }) {
+		return -1
+	}
+	for _, fact := range c.Pending {
+		if fact.Key == string(it.Key) && fact.File != nil && fact.File.Type == host.Regular {
+			return fact.File.Size
+		}
+	}
+	return 0
 }
 
 // linksOnTheWay says once of each link that is not followed that it lies on the way to what the documents want.

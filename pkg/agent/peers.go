@@ -40,7 +40,7 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// look asks a task what it would change. One that is refused fails. What another agent on this node owns is reported and not changed.
+// look asks a task what it would change. One that is refused, or cannot be made, fails. What another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok && m.Base().Refused != "" {
 		return nil, graph.Permanent(&refusedError{why: m.Base().Refused, origin: t.Origin()})
@@ -55,6 +55,9 @@ func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 			c.Pending, c.Asks = nil, nil
 			return c, nil
 		}
+	}
+	if err := possible(v, t, c); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

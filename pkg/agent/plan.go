@@ -61,9 +61,6 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 		if err != nil || c == nil {
 			return err
 		}
-		if err := reachable(view, t, c); err != nil {
-			return err
-		}
 		key := t.Owns()[0]
 		if l := drift.judge(ctx, t, c); l != nil {
 			return l.end()

@@ -81,37 +81,6 @@ func (f *files) stat(name string, follow int) (FileInfo, error) {
 	return info, explain("lstat", name, err)
 }
 
-// Removable implements [Files].
-func (f *files) Removable(name string) error {
-	name, err := clean("remove", name)
-	if err != nil {
-		return err
-	}
-	dir, base, err := f.parent(name)
-	switch {
-	case errors.Is(err, ErrNotExist) || errors.Is(err, unix.ENOTDIR):
-		return nil
-	case err != nil:
-		return explain("remove", name, err)
-	}
-	defer unix.Close(dir)
-	var on unix.Statfs_t
-	if err := again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
-		return explain("remove", name, unix.EROFS)
-	}
-	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
-		return explain("remove", name, unix.EPERM)
-	}
-	return nil
-}
-
-// fixed says that a path is immutable or append-only, which holds off root too. Where the kernel does not tell, it is not.
-func fixed(at int, name string, flags int) bool {
-	var st unix.Statx_t
-	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })
-	return err == nil && st.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0
-}
-
 // Readlink implements [Files].
 func (f *files) Readlink(name string) (string, error) {
 	name, err := clean("readlink", name)

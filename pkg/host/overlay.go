@@ -105,6 +105,9 @@ func (o overlay) Unit(ctx context.Context, name string) (UnitState, error) {
 	}
 	state, err := o.View.Unit(ctx, name)
 	if f, ok := o.fact("file", unitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
+		if state.Load == "masked" { // the file takes the place of the link that masks it, or comes before it
+			state.Load, state.File = "loaded", "static"
+		}
 		switch {
 		case *f.Installs && state.File == "static":
 			state.File = "disabled"

@@ -65,6 +65,10 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove the unit "+
 			"from the configuration: %w", t.Name, host.ErrNotExist)
 	}
+	if have.Load == "masked" && t.wantsIt() && (t.Masked == nil || *t.Masked) {
+		return nil, fmt.Errorf("plan unit %s: somebody masked it, and systemd starts and enables no masked unit: `systemctl unmask %[1]s`, or remove the unit "+
+			"from the configuration", t.Name)
+	}
 	if t.Enabled != nil && *t.Enabled && have.File == "static" {
 		return nil, fmt.Errorf("plan unit %s: it cannot be enabled, its file has no [Install] section: start it instead, "+
 			"or let another unit want it", t.Name)

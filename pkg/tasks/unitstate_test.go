@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// oneUnit is a view of a host with one unit.
+type oneUnit struct {
+	host.View
+	state host.UnitState
+}
+
+func (v oneUnit) Unit(context.Context, string) (host.UnitState, error) { return v.state, nil }
+
+func (oneUnit) Asked(string) []string { return nil }
+
+func (oneUnit) WillExist(string) bool { return false }
+
+// A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings its file or unmasks it.
+func TestAMaskedUnitFailsInThePlan(t *testing.T) {
+	yes, no := true, false
+	masked := oneUnit{state: host.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}
+	over := host.NewPending(nil)
+	over.Add(host.Fact{Key: "file:/etc/systemd/system/x.service", File: &host.FileInfo{Type: host.Regular}, Installs: &yes})
+	for _, c := range []struct {
+		name string
+		task UnitState
+		view host.View
+		err  string
+	}{
+		{"start", UnitState{Active: &yes}, masked, "somebody masked it, and systemd starts and enables no masked unit: `systemctl unmask x.service`"},
+		{"enable", UnitState{Enabled: &yes}, masked, "somebody masked it"},
+		{"unmask and start", UnitState{Active: &yes, Masked: &no}, masked, ""},
+		{"stop", UnitState{Active: &no, Enabled: &no}, masked, ""},
+		{"its file comes", UnitState{Active: &yes, Enabled: &yes}, over.Over(masked), ""},
+	} {
+		c.task.Name = "x.service"
+		_, err := c.task.Plan(t.Context(), c.view)
+		if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.err)
+		}
+	}
+}
