@@ -189,7 +189,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Changed: r.custody.changed.reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it", Changed: r.custody.changed.reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:

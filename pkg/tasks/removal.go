@@ -1,7 +1,10 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +23,8 @@ type Removal struct {
 	Key    graph.Key
 	Keeper Remover
 	Last   string // as it was seen when it was decided that it goes; what differs is a person's and stays
+	// Reason says why it goes; "" is that no document wants it any more.
+	Reason string
 	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody did.
 	Changed string
 	// Disruption is what it may interrupt, by [TakingBack].
@@ -78,7 +83,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
 		}
 		if others {
-			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: "no longer wanted", NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
+			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: cmp.Or(t.Reason, "no longer wanted"), NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
 		if err := v.Removable(t.Key.Name()); err != nil {
 			return nil, &UnremovableError{t.Key, err}
@@ -87,7 +92,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if err := t.inUse(ctx, v); err != nil {
 		return nil, err
 	}
-	reason := "no longer wanted"
+	reason := cmp.Or(t.Reason, "no longer wanted")
 	if t.Changed != "" {
 		reason += "; " + t.Changed
 	}
@@ -249,7 +254,49 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if right {
 		return nil, nil
 	}
-	return &Change{Items: []Item{{Key: t.Key, Op: Update}}, Reason: "as it was before netwright came", Asks: t.Asks(), Disruption: t.Disruption}, nil
+	live, err := t.Keeper.Live(ctx, v)
+	if err != nil {
+		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
+	}
+	item := Item{Key: t.Key, Op: Update, Fields: restores(t.Key, live, t.To.Live)}
+	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.Asks(), Disruption: t.Disruption}, nil
+}
+
+// restores lists what becomes of a key that is brought back, from what keepers say of it.
+func restores(key graph.Key, live, was string) []Field {
+	if key.Kind() != KindFile {
+		value := func(s string) string { return cmp.Or(strings.TrimPrefix(s, "="), "none") }
+		if value(live) == value(was) {
+			return nil
+		}
+		return []Field{{Name: "value", Before: value(live), After: value(was)}}
+	}
+	names := []string{"type", "mode", "owner", "content"}
+	before, after := strings.Fields(live), strings.Fields(was)
+	if len(before) == 0 || len(after) == 0 || before[0] != after[0] || before[0] == string(host.Symlink) {
+		return []Field{{Name: "type", Before: cmp.Or(shortSum(before), "absent"), After: cmp.Or(shortSum(after), "absent")}}
+	}
+	var out []Field
+	for i := range min(len(before), len(after), len(names)) {
+		if before[i] != after[i] {
+			out = append(out, Field{Name: names[i], Before: shortSum(before[i : i+1]), After: shortSum(after[i : i+1])})
+		}
+	}
+	if len(out) == 0 {
+		return []Field{{Name: "times or attributes", After: "as before"}}
+	}
+	return out
+}
+
+// shortSum joins words, and cuts digests to what tells them apart.
+func shortSum(words []string) string {
+	short := slices.Clone(words)
+	for i, w := range short {
+		if len(w) == hex.EncodedLen(sha256.Size) {
+			short[i] = "sha256 " + w[:12]
+		}
+	}
+	return strings.Join(short, " ")
 }
 
 // Apply implements [Task].
