@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"k8s.io/klog/v2"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // version is set by the linker.
@@ -61,6 +63,6 @@ func run(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintln(s.err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
 		return exitError
 	}
-	fmt.Fprintf(s.err, "agent: %v\n", err)
+	fmt.Fprintf(s.err, "agent: %v\n", problem.Other.Wrap(err))
 	return exitError
 }

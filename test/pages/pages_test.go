@@ -18,13 +18,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-var update = flag.Bool("update", false, "write docs/networks and docs/reference/documents.md")
+var update = flag.Bool("update", false, "write docs/networks, docs/reference/documents.md and docs/reference/errors.md")
 
 const (
 	root = "../.."
 	docs = root + "/docs/networks"
 
 	documents = root + "/docs/reference/documents.md"
+	errors    = root + "/docs/reference/errors.md"
 )
 
 // TestPages holds docs/networks against the data that it is made of: the agent and its manual say the same, or this is red.
@@ -38,16 +39,18 @@ func TestPages(t *testing.T) {
 	for _, n := range network.All() {
 		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
 	}
-	fields := Documents(meanings)
 	if *update {
 		write(t, want)
-		if err := os.WriteFile(documents, []byte(fields), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
 	}
-	if have, err := os.ReadFile(documents); err != nil || string(have) != fields {
-		t.Errorf("docs/reference/documents.md is stale: `go test ./test/pages -update` writes it (-is +should be):\n%s", cmp.Diff(string(have), fields))
+	for file, page := range map[string]string{documents: Documents(meanings), errors: Errors()} {
+		if *update {
+			if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(file); err != nil || string(have) != page {
+			t.Errorf("%s is stale: `go test ./test/pages -update` writes it (-is +should be):\n%s", file, cmp.Diff(string(have), page))
+		}
 	}
 	for name, page := range want {
 		have, err := os.ReadFile(filepath.Join(docs, name))
@@ -171,4 +174,29 @@ func hasTest(t *testing.T, dir, test string) bool {
 		data, err := os.ReadFile(f)
 		return err == nil && bytes.Contains(data, []byte("func "+name+"("))
 	})
+}
+
+var constant = regexp.MustCompile(`(?m)^\s+\w+\s+ID = "([^"]+)"`)
+
+// TestEveryErrorHasASection: an identifier that code can give to an error is a section of the page.
+func TestEveryErrorHasASection(t *testing.T) {
+	files, err := filepath.Glob(root + "/pkg/problem/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source of package problem: %v", err)
+	}
+	page, err := os.ReadFile(errors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range constant.FindAllSubmatch(source, -1) {
+			if !bytes.Contains(page, append([]byte("\n### "), append(m[1], '\n')...)) {
+				t.Errorf("%s: %s has no section in %s: give it a row", file, m[1], errors)
+			}
+		}
+	}
 }

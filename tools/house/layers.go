@@ -14,7 +14,7 @@ var Layers = rule("layers", "packages import downwards: cmd → agent → {model
 const layersWhy = "the tree is the architecture (docs/adr/0001): a package that only knows what is below it can be understood and tested without what is above"
 
 var (
-	anywhere = []string{"secret"}                            // a type that all use, and that knows nothing
+	anywhere = []string{"problem", "secret"}                 // what all use, and that knows nothing
 	bottom   = []string{"host", "graph", "certs", "systemd"} // know none of ours but that, nor each other
 	middle   = append([]string{"tasks", "config"}, bottom...)
 	upper    = append([]string{"ec2", "kube", "inbound", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
@@ -23,6 +23,7 @@ var (
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
 // graph's words; config does not need them.
 var allowed = map[string][]string{
+	"problem":    nil,
 	"secret":     nil,
 	"host":       nil,
 	"graph":      nil,

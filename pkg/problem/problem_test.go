@@ -1,0 +1,46 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestErrorsBearOneIdentifier(t *testing.T) {
+	cause := errors.New("no route")
+	near := StoreUnreachable.Errorf("ask the store: %w", cause)
+	far := Other.Wrap(fmt.Errorf("fetch: %w", near))
+	if got, want := far.Error(), "fetch: ask the store: no route [store-unreachable]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if Find(far) != StoreUnreachable || !errors.Is(far, cause) {
+		t.Errorf("identifier %q; the cause is there: %v", Find(far), errors.Is(far, cause))
+	}
+	if Find(cause) != "" || Other.Wrap(nil) != nil {
+		t.Error("an error without identifier has one, or none became one")
+	}
+}
+
+// The page is made of the table: each row is a sentence or two, and no identifier is there twice.
+func TestTable(t *testing.T) {
+	seen := map[ID]bool{}
+	word := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	for _, p := range All() {
+		for _, r := range p.Rows {
+			if seen[r.ID] || !word.MatchString(string(r.ID)) {
+				t.Errorf("%s is there twice, or is no word", r.ID)
+			}
+			seen[r.ID] = true
+			for _, text := range []string{r.Means, r.Do} {
+				if !strings.HasSuffix(text, ".") || strings.ToUpper(text[:1]) != text[:1] && text[0] != '`' {
+					t.Errorf("%s: %q is no sentence", r.ID, text)
+				}
+			}
+			if got, ok := Of(r.ID); !ok || got != r {
+				t.Errorf("%s is not found", r.ID)
+			}
+		}
+	}
+}
