@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/inbound"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/statestore/https"
 )
@@ -79,7 +80,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
+		return problem.Usage.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
 	})
 	p := cmd.PersistentFlags()
 	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")

@@ -108,6 +108,9 @@ func (e *DocumentError) Error() string {
 	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
 }
 
+// Unwrap is the first error of them, for its identifier.
+func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
+
 // first is the first error in one line, with how many more there are.
 func (e *DocumentError) first() string {
 	var errs []config.Diagnostic

@@ -1,10 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // cidrs takes one range, or one of each family with a comma between them.
@@ -53,7 +56,7 @@ func (d *decoder) prefix(v *value, s, at string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
-		hint := ""
+		hint := misspelt(s)
 		if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 			hint = fmt.Sprintf("an address alone is %s", netip.PrefixFrom(a, a.BitLen()))
 		}
@@ -69,9 +72,33 @@ func (d *decoder) prefix(v *value, s, at string) (netip.Prefix, bool) {
 	return p, true
 }
 
+// misspelt says what keeps a text from being an address or a range, where that is not seen at once.
+func misspelt(s string) string {
+	address, length, _ := strings.Cut(s, "/")
+	if _, zone, has := strings.Cut(address, "%"); has {
+		return fmt.Sprintf("take %%%s out: a zone names a link of one machine", clip(zone))
+	}
+	parts := strings.Split(address, ".")
+	for i, part := range parts {
+		if short := strings.TrimLeft(part, "0"); short != part {
+			parts[i] = cmp.Or(short, "0")
+		}
+	}
+	meant := strings.Join(parts, ".")
+	if length != "" {
+		meant += "/" + length
+	}
+	_, notAddress := netip.ParseAddr(meant)
+	_, notRange := netip.ParsePrefix(meant)
+	if meant == s || notAddress != nil && notRange != nil {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused", meant)
+}
+
 func (d *decoder) oneOfEachFamily(v *value, at string, all CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
-		d.doc.errorAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, clip(all.String())), Field: at,
+		d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, clip(all.String())), Field: at,
 			Expected: "one range, or one IPv4 and one IPv6 range"})
 		return false
 	}
@@ -89,7 +116,7 @@ func (d *decoder) addresses(to *Addresses) set {
 		var all Addresses
 		for s := range strings.SplitSeq(v.text, ",") {
 			a, err := netip.ParseAddr(strings.TrimSpace(s))
-			hint := ""
+			hint := misspelt(s)
 			if p, err := netip.ParsePrefix(s); err == nil {
 				hint = fmt.Sprintf("without the length: %s", p.Addr())
 			}

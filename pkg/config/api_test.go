@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // TestDiagnosticJSON pins the form that programs read.
@@ -17,7 +18,7 @@ func TestDiagnosticJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"severity":"error","origin":{"file":"cluster.yaml","line":6,"column":25},"summary":"unknown field \"mtuu\"",` +
+	const want = `[{"severity":"error","id":"field-unknown","origin":{"file":"cluster.yaml","line":6,"column":25},"summary":"unknown field \"mtuu\"",` +
 		`"field":"spec.networking.bridge.mtuu","line":"  networking: {bridge: {mtuu: 1500}}","caret":"                        ^",` +
 		`"expected":"one of hairpin, mtu, nodes","hint":"did you mean \"mtu\"?"}]`
 	if string(got) != want {
@@ -26,12 +27,12 @@ func TestDiagnosticJSON(t *testing.T) {
 }
 
 func TestErr(t *testing.T) {
-	warning := Diagnostic{Severity: SeverityWarning, Summary: "odd"}
+	warning := Diagnostic{Severity: SeverityWarning, ID: problem.PlanWarning, Summary: "odd"}
 	if err := (Diagnostics{warning}).Err(); err != nil {
 		t.Errorf("a warning is an error: %v", err)
 	}
-	err := Diagnostics{warning, {Severity: SeverityError, Origin: Origin{File: "a", Line: 1, Column: 2}, Summary: "wrong"}}.Err()
-	if err == nil || err.Error() != "warning: odd\na:1:2: wrong" {
+	err := Diagnostics{warning, {Severity: SeverityError, ID: problem.FieldValue, Origin: Origin{File: "a", Line: 1, Column: 2}, Summary: "wrong"}}.Err()
+	if err == nil || problem.Find(err) != problem.FieldValue || err.Error() != "warning: odd [plan-warning]\na:1:2: wrong [field-value]" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/problem"
+
 // AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each needs a permission, and nothing is asked without a word here.
 type AWS struct {
 	// SourceDestCheck: Disable turns EC2's source/destination check off on the primary interface, as pods of kubenet and bridge need; DoNothing (as
@@ -35,7 +37,7 @@ func (v *validator) aws() {
 		if n.CloudProvider != "" {
 			said = "cloudProvider is " + n.CloudProvider + " (" + n.Origin("spec.cloudProvider").String() + ")"
 		}
-		v.errorAt(awsAt, Diagnostic{Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
+		v.errorAt(awsAt, Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
 		return
 	}
 	w := &n.Networking

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // decoder reads one document's tree into Go values. Each level of the merge is one decoder over the same target: what a document does not
@@ -52,8 +53,8 @@ func (d *decoder) mapping(v *value, at string, fields []field) {
 			d.unknownField(e, at, fields)
 		case e.value.kind == kindNull && d.doc.dialect.skips(at):
 		case e.value.kind == kindNull:
-			d.doc.errorAt(e.pos, Diagnostic{Summary: fmt.Sprintf("field %q has no value", e.key), Field: path,
-				Hint: "give it one, or take the line out; an empty mapping is {}, an empty list []"})
+			d.doc.errorAt(e.pos, Diagnostic{ID: problem.FieldEmpty, Summary: fmt.Sprintf("field %q has no value", e.key), Field: path,
+				Hint: toGive(path)})
 		default:
 			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
 				d.origins[path] = d.doc.origin(e.pos)
@@ -66,11 +67,24 @@ func (d *decoder) mapping(v *value, at string, fields []field) {
 	}
 }
 
+// toGive says what to do about a field without a value. What must be there cannot be taken out.
+func toGive(path string) string {
+	switch path {
+	case "spec.networking":
+		return "choose a network below it, for example networking: {bridge: {}}"
+	case "spec.kubernetesVersion":
+		return "give it one, such as 1.31.2"
+	case "apiVersion", "kind", "metadata", "metadata.name", "spec":
+		return "give it one: no document is without"
+	}
+	return "give it one, or take the line out; an empty mapping is {}, an empty list []"
+}
+
 // newer warns of what agents of earlier releases refuse the whole document for. It is for who checks
 // documents: the node that reads them is none of those.
 func (d *decoder) newer(p pos, path, what string) {
 	if d.checks {
-		d.doc.warnAt(p, Diagnostic{Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
+		d.doc.warnAt(p, Diagnostic{ID: problem.FieldNewer, Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
 			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade all that read this store"})
 	}
 }
@@ -114,7 +128,7 @@ func (d *decoder) unknownField(e *entry, at string, fields []field) {
 			listed = append(listed, f.name)
 		}
 	}
-	diag := Diagnostic{Summary: fmt.Sprintf("unknown field %q", clip(e.key)), Field: join(at, clip(e.key)), Expected: oneOf(listed)}
+	diag := Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", clip(e.key)), Field: join(at, clip(e.key)), Expected: oneOf(listed)}
 	if near := nearest(e.key, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else if elsewhere := homeOf(e.key); elsewhere != "" && at != "" {
@@ -137,7 +151,7 @@ func oneOf(names []string) string {
 
 // wrongKind reports a value of another kind than wanted.
 func (d *decoder) wrongKind(v *value, path, expected string) {
-	diag := Diagnostic{Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
+	diag := Diagnostic{ID: problem.FieldType, Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
 	switch {
 	case expected == "a list" && v.kind == kindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
@@ -149,7 +163,7 @@ func (d *decoder) wrongKind(v *value, path, expected string) {
 
 // bad reports a value of the right kind that is wrong.
 func (d *decoder) bad(v *value, path, expected, hint string) {
-	d.doc.errorAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected, Hint: hint})
+	d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected, Hint: hint})
 }
 
 // show names a value in a summary: its text when that is short and no secret.

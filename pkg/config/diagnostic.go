@@ -1,8 +1,10 @@
 package config
 
 import (
-	"errors"
+	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Severity of a diagnostic.
@@ -16,14 +18,15 @@ const (
 
 // Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its JSON form is stable.
 type Diagnostic struct {
-	Severity Severity `json:"severity"`
-	Origin   Origin   `json:"origin"`
-	Summary  string   `json:"summary"`            // one line, no position: `unknown field "mtuu"`
-	Field    string   `json:"field,omitempty"`    // "spec.networking.bridge.mtuu"
-	Line     string   `json:"line,omitempty"`     // the line of the document; values that may be secret are left out
-	Caret    string   `json:"caret,omitempty"`    // blanks and a ^, to be printed under Line
-	Expected string   `json:"expected,omitempty"` // "a whole number from 576 to 65535", "one of bridge, calico …"
-	Hint     string   `json:"hint,omitempty"`     // what to do: `did you mean "mtu"?`
+	Severity Severity   `json:"severity"`
+	ID       problem.ID `json:"id"` // of the section that says more
+	Origin   Origin     `json:"origin"`
+	Summary  string     `json:"summary"`            // one line, no position: `unknown field "mtuu"`
+	Field    string     `json:"field,omitempty"`    // "spec.networking.bridge.mtuu"
+	Line     string     `json:"line,omitempty"`     // the line of the document; values that may be secret are left out
+	Caret    string     `json:"caret,omitempty"`    // blanks and a ^, to be printed under Line
+	Expected string     `json:"expected,omitempty"` // "a whole number from 576 to 65535", "one of bridge, calico …"
+	Hint     string     `json:"hint,omitempty"`     // what to do: `did you mean "mtu"?`
 }
 
 // String renders the diagnostic for a terminal, several lines without a final newline.
@@ -35,7 +38,7 @@ func (d Diagnostic) String() string {
 	if d.Severity == SeverityWarning {
 		b.WriteString("warning: ")
 	}
-	b.WriteString(d.Summary)
+	b.WriteString(d.Summary + " " + d.ID.String())
 	if d.Line != "" {
 		b.WriteString("\n    " + d.Line)
 		if d.Caret != "" {
@@ -89,10 +92,22 @@ func (ds Diagnostics) String() string {
 	return b.String()
 }
 
-// Err is nil when there is no error among the diagnostics; else an error whose text is all of them. Permanent: the same documents fail again.
+// Err is nil when there is no error among the diagnostics; else an error whose text is all of them, of the kind of the first. Permanent: the same documents
+// fail again.
 func (ds Diagnostics) Err() error {
 	if !ds.HasErrors() {
 		return nil
 	}
-	return errors.New(strings.TrimSuffix(ds.String(), "\n"))
+	return refused(ds)
+}
+
+// refused are diagnostics with an error among them.
+type refused Diagnostics
+
+func (r refused) Error() string { return strings.TrimSuffix(Diagnostics(r).String(), "\n") }
+
+// Problem is the identifier of the first error.
+func (r refused) Problem() problem.ID {
+	i := slices.IndexFunc(r, func(d Diagnostic) bool { return d.Severity == SeverityError })
+	return r[i].ID
 }

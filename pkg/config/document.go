@@ -2,10 +2,13 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Bounds of one document. No document of ours comes near them; they keep a broken or hostile one from eating the node: the YAML library
@@ -46,13 +49,13 @@ func (d *document) prepare() bool {
 	if len(d.text) > maxDocumentBytes {
 		size := len(d.text)
 		d.text = d.text[:min(strings.IndexByte(d.text+"\n", '\n'), 200)]
-		d.errorAt(pos{1, 1}, Diagnostic{Summary: fmt.Sprintf("the document is too big: %d bytes", size),
+		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("the document is too big: %d bytes", size),
 			Expected: fmt.Sprintf("at most %d bytes", maxDocumentBytes), Hint: "big files belong in assets, which are fetched and checked by hash"})
 		return false
 	}
 	if strings.HasPrefix(d.text, "\xff\xfe") || strings.HasPrefix(d.text, "\xfe\xff") {
 		d.text = ""
-		d.errorAt(pos{1, 1}, Diagnostic{Summary: "the document is UTF-16", Expected: "UTF-8", Hint: "save it as UTF-8"})
+		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentEncoding, Summary: "the document is UTF-16", Expected: "UTF-8", Hint: "save it as UTF-8"})
 		return false
 	}
 	d.text = strings.TrimPrefix(d.text, "\ufeff")
@@ -64,7 +67,7 @@ func (d *document) prepare() bool {
 		if r, size := utf8.DecodeRuneInString(d.text[i:]); r == utf8.RuneError && size == 1 {
 			summary = fmt.Sprintf("the document is not UTF-8: byte 0x%02x", d.text[i])
 		}
-		d.errorAt(d.position(i), Diagnostic{Summary: summary, Expected: "text in UTF-8", Hint: "binary content goes in as base64 (isBase64: true)"})
+		d.errorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8", Hint: "binary content goes in as base64 (isBase64: true)"})
 		return false
 	}
 	return d.checkBlankLines()
@@ -100,7 +103,7 @@ func (d *document) checkBlankLines() bool {
 			continue
 		}
 		if run++; run > maxBlankLines {
-			d.errorAt(pos{line, 1}, Diagnostic{Summary: fmt.Sprintf("more than %d blank lines in a row", maxBlankLines),
+			d.errorAt(pos{line, 1}, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("more than %d blank lines in a row", maxBlankLines),
 				Hint: "take them out; a file that needs them goes in as base64 (isBase64: true)"})
 			return false
 		}
@@ -122,7 +125,7 @@ func (d *document) checkSigns() bool {
 			continue
 		}
 		if signs++; signs > maxSigns {
-			d.errorAt(d.position(i), Diagnostic{Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
+			d.errorAt(d.position(i), Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
 				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be longer"})
 			return false
 		}
@@ -182,6 +185,7 @@ func (d *document) reportAt(p pos, diag Diagnostic) {
 		return
 	}
 	p = d.clamp(p)
+	diag.ID = cmp.Or(diag.ID, problem.FieldsTogether)
 	diag.Origin = d.origin(p)
 	diag.Line, diag.Caret = d.excerpt(p)
 	if !slices.Contains(d.diags, diag) { // a document may be read more than once

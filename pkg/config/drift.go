@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Drift says what becomes of a key that was right under this configuration, and that somebody else has changed since. It says nothing of
@@ -107,7 +109,7 @@ func (d *decoder) driftKeys(to *map[string]string) set {
 // driftKey says whether it is a key that a task may own.
 func (d *decoder) driftKey(e *entry, at string) bool {
 	kind, name, _ := strings.Cut(e.key, ":")
-	diag := Diagnostic{Summary: "the key " + clip(e.key) + " is none that a task can have", Field: join(at, clip(e.key)),
+	diag := Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + clip(e.key) + " is none that a task can have", Field: join(at, clip(e.key)),
 		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(d.kinds)}
 	switch {
 	case !slices.Contains(d.kinds, kind):

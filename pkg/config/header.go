@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // kindOf says which kind of document a path must hold, and the name that its metadata must bear ("" for the cluster: any).
@@ -34,7 +36,7 @@ func (d *document) header(want string) bool {
 		return false
 	}
 	if d.root.kind != kindMap {
-		d.errorAt(d.root.pos, Diagnostic{Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec"})
+		d.errorAt(d.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec"})
 		return false
 	}
 	if want == kindNodeup {
@@ -62,7 +64,7 @@ func (d *document) header(want string) bool {
 		}
 	}
 	if len(names) == 0 {
-		d.errorAt(kindPos(d.root, kind), Diagnostic{Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
+		d.errorAt(kindPos(d.root, kind), Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
 			Expected: "apiVersion: " + strict.apiVersion})
 		return false
 	}
@@ -78,7 +80,7 @@ func kindPos(root, v *value) pos {
 }
 
 func (d *document) wrongHeader(name string, v *value, allowed []string) {
-	diag := Diagnostic{Field: name, Expected: oneOf(allowed)}
+	diag := Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: oneOf(allowed)}
 	switch {
 	case v == nil:
 		diag.Summary = name + " is missing"
@@ -113,9 +115,9 @@ func (d *decoder) document(name *string, fileName string, spec []field) {
 	written := d.doc.root.get("metadata").get("name")
 	switch {
 	case written == nil:
-		d.doc.errorAt(d.doc.root.pos, Diagnostic{Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
+		d.doc.errorAt(d.doc.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
 	case fileName != "" && written.str() != fileName && written.kind == kindString:
-		d.doc.errorAt(written.pos, Diagnostic{Summary: fmt.Sprintf("the document's name is %q, its file's is %q", clip(written.text), fileName),
+		d.doc.errorAt(written.pos, Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", clip(written.text), fileName),
 			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Load makes the configuration of the selected node: the documents decoded strictly, merged cluster → node group → node, filled with
@@ -81,7 +82,7 @@ func newLoader(kinds []string, sources []Source, files []host.Named) *loader {
 			l.stray(s.Path)
 			continue
 		case l.docs[s.Path] != nil:
-			l.lost(Diagnostic{Severity: SeverityError, Origin: Origin{File: s.Path}, Summary: "the store gives this document twice"})
+			l.lost(Diagnostic{Severity: SeverityError, ID: problem.DocumentMissing, Origin: Origin{File: s.Path}, Summary: "the store gives this document twice"})
 			continue
 		case kind == KindCluster:
 			l.cluster = before(l.cluster, doc)
@@ -127,7 +128,7 @@ func (l *loader) stray(file string) {
 	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") || strings.HasPrefix(file, "assets/") {
 		return
 	}
-	l.lost(Diagnostic{Severity: SeverityWarning, Origin: Origin{File: file}, Summary: "this file is not read",
+	l.lost(Diagnostic{Severity: SeverityWarning, ID: problem.DocumentNotRead, Origin: Origin{File: file}, Summary: "this file is not read",
 		Expected: "cluster.yaml, nodegroups/<group>.yaml or nodes/<node>.yaml"})
 }
 
@@ -159,10 +160,10 @@ func (l *loader) diagnostics() Diagnostics {
 func (l *loader) load(sel Select) *Node {
 	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: RoleNode, origins: make(origins, 64)}
 	if sel.Node != "" && validName(sel.Node) != "" {
-		l.lost(Diagnostic{Severity: SeverityError, Summary: fmt.Sprintf("%q cannot be a node's name", clip(sel.Node)), Expected: validName(sel.Node)})
+		l.lost(Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", clip(sel.Node)), Expected: validName(sel.Node)})
 	}
 	if l.cluster == nil {
-		l.lost(Diagnostic{Severity: SeverityError, Origin: Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
+		l.lost(Diagnostic{Severity: SeverityError, ID: problem.DocumentMissing, Origin: Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
 			Hint: "is the store's path right, and the cluster's name?"})
 		return n
 	}
@@ -205,7 +206,7 @@ func (l *loader) groupOf(n *Node, own *document) (*document, bool) {
 		own.parse()
 		said = own.root.get("spec").get("nodeGroup")
 		if said.str() != "" && n.NodeGroup != "" && said.str() != n.NodeGroup {
-			own.errorAt(said.pos, Diagnostic{Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q", clip(said.str()), n.NodeGroup),
+			own.errorAt(said.pos, Diagnostic{ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q", clip(said.str()), n.NodeGroup),
 				Field: "spec.nodeGroup", Expected: "the same in both"})
 			return nil, false
 		}
@@ -235,7 +236,7 @@ func (l *loader) noGroup(wanted string) Diagnostic {
 		_, name := kindOf(g.path)
 		names = append(names, name)
 	}
-	diag := Diagnostic{Severity: SeverityError, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", clip(wanted)), Expected: oneOf(names)}
+	diag := Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", clip(wanted)), Expected: oneOf(names)}
 	if len(names) == 0 {
 		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all", clip(wanted))
 	}

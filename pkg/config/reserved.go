@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // The rule of what no document may write or switch: whatever a bad document is mended with. That is the agent itself, what it and its undo run by (systemd,
@@ -175,7 +177,7 @@ func readBySystemd(at string) bool {
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may have got them from an older release, it is a warning, and what
 // comes back is why this one key fails there.
 func (d *decoder) refuse(v *value, at, why, expected, hint string) string {
-	diag := Diagnostic{Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
+	diag := Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
 	if d.checks {
 		d.doc.errorAt(v.pos, diag)
 	} else {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 func (d *decoder) assets(n *Node) set {
@@ -55,7 +57,7 @@ func (d *decoder) hashed(v *value, at string) bool {
 	switch {
 	case !sha256 && !sha512:
 		d.doc.errorAt(v.pos, Diagnostic{
-			Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
+			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
 		})
 	case sha256 && sha512:
 		d.bad(v.get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -107,7 +108,7 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 // place for it.
 func (d *decoder) inlineSecret(v *value, at string) {
 	const summary, expected = " is a secret, and every node receives the document that it is in", "a file below files/ of the store, which no node reads but those that use it: source: NAME"
-	diag := Diagnostic{Summary: at + summary, Field: at, Expected: expected, Hint: "if anybody may read it: secret: false"}
+	diag := Diagnostic{ID: problem.KeypairExposed, Summary: at + summary, Field: at, Expected: expected, Hint: "if anybody may read it: secret: false"}
 	switch {
 	case d.checks && d.doc.dialect == &strict:
 		d.doc.errorAt(v.pos, diag)
@@ -324,7 +325,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	}
 	d.mapping(v, at, fields)
 	if container {
-		diag := Diagnostic{Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
+		diag := Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
 		if d.doc.dialect.lenient {
 			d.doc.warnAt(v.pos, diag)
 		} else {
@@ -340,7 +341,12 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 			d.newer(v.pos, at, "a hook that is off and has no manifest")
 		}
 	}
-	if !d.required(v, at, needed...) {
+	if !d.required(v, at, needed[:1]...) {
+		return h, false
+	}
+	if len(needed) > 1 && v.get("manifest") == nil {
+		d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
+			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
 		return h, false
 	}
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // keys remembers where a list said a key first.
@@ -12,7 +14,7 @@ type keys map[string]pos
 func (d *decoder) unique(seen keys, key string, where pos, at string) bool {
 	first, twice := seen[key]
 	if twice {
-		d.doc.errorAt(where, Diagnostic{Summary: fmt.Sprintf("%q is in this list twice", clip(key)), Field: at,
+		d.doc.errorAt(where, Diagnostic{ID: problem.FieldTwice, Summary: fmt.Sprintf("%q is in this list twice", clip(key)), Field: at,
 			Hint: fmt.Sprintf("it is first on line %d", first.line)})
 		return false
 	}
@@ -28,7 +30,7 @@ func (d *decoder) required(v *value, at string, names ...string) bool {
 	ok := true
 	for _, name := range names {
 		if v.index(name) < 0 {
-			d.doc.errorAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name})
+			d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name})
 			ok = false
 		}
 	}

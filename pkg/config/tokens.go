@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // checkTokens bounds depth and length before the recursive parser runs, refuses what no document of ours needs, and mends what the lexer
@@ -14,7 +16,7 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	kept := tokens[:0]
 	for i := 0; i < len(tokens); i++ {
 		tk := tokens[i]
-		summary, hint := "", ""
+		id, summary, hint := problem.YAMLUnsupported, "", ""
 		switch tk.Type {
 		case token.MappingStartType, token.SequenceStartType:
 			flow = append(flow, tk.Type)
@@ -27,7 +29,7 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 		case token.SequenceEntryType, token.MappingValueType:
 			if len(flow) == 0 {
 				if !block.add(tk) {
-					summary = fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
+					id, summary = problem.DocumentBounds, fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
 				}
 				break
 			}
@@ -39,13 +41,13 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 				i++
 				continue
 			}
-			summary, hint = "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
+			id, summary, hint = problem.YAMLSyntax, "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
 		}
 		if len(flow)+len(block) > maxDepth {
-			summary = fmt.Sprintf("nested deeper than %d levels", maxDepth)
+			id, summary = problem.DocumentBounds, fmt.Sprintf("nested deeper than %d levels", maxDepth)
 		}
 		if summary != "" {
-			d.errorAt(tokenPos(tk), Diagnostic{Summary: summary, Hint: hint})
+			d.errorAt(tokenPos(tk), Diagnostic{ID: id, Summary: summary, Hint: hint})
 			return nil, false
 		}
 		kept = append(kept, tk)

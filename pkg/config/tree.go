@@ -5,6 +5,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied, duplicate keys found.
@@ -31,7 +33,7 @@ func (b *treeBuilder) value(n ast.Node, depth int) *value {
 	}
 	p := tokenPos(n.GetToken())
 	if depth > 2*maxDepth {
-		return b.fail(p, Diagnostic{Summary: "nested too deeply"})
+		return b.fail(p, Diagnostic{ID: problem.DocumentBounds, Summary: "nested too deeply"})
 	}
 	scalar := func(k kind, text string) *value { return &value{kind: k, text: text, pos: p, size: 1} }
 	switch n := n.(type) {
@@ -66,9 +68,9 @@ func (b *treeBuilder) value(n ast.Node, depth int) *value {
 		if v, ok := b.anchors[name]; ok {
 			return v
 		}
-		return b.fail(p, Diagnostic{Summary: "an alias (*) has no anchor (&) before it", Hint: "a string that begins with * goes in quotes"})
+		return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "an alias (*) has no anchor (&) before it", Hint: "a string that begins with * goes in quotes"})
 	}
-	return b.fail(p, Diagnostic{Summary: fmt.Sprintf("%s is not supported here", n.Type())})
+	return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: fmt.Sprintf("%s is not supported here", n.Type())})
 }
 
 func (b *treeBuilder) list(n *ast.SequenceNode, p pos, depth int) *value {
@@ -84,7 +86,7 @@ func (b *treeBuilder) list(n *ast.SequenceNode, p pos, depth int) *value {
 func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) *value {
 	v := &value{kind: kindMap, pos: p, size: 1, entries: make([]entry, 0, len(values))}
 	if len(values) > maxFields {
-		return b.fail(p, Diagnostic{Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
+		return b.fail(p, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
 	}
 	var merged []*value
 	for i, mv := range values {
@@ -101,7 +103,7 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 			continue
 		case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode, *ast.NullNode, *ast.FloatNode:
 		default:
-			b.fail(at, Diagnostic{Summary: "a key must be a plain word"})
+			b.fail(at, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a key must be a plain word"})
 			continue
 		}
 		if first := v.index(keyToken.Value); first >= 0 {
@@ -109,7 +111,7 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 			if b.secret == 0 {
 				summary = fmt.Sprintf("field %q is set twice", clip(keyToken.Value))
 			}
-			b.fail(at, Diagnostic{Summary: summary,
+			b.fail(at, Diagnostic{ID: problem.FieldTwice, Summary: summary,
 				Hint: fmt.Sprintf("it is set first on line %d", v.entries[first].pos.line)})
 			continue
 		}
@@ -143,14 +145,14 @@ func (b *treeBuilder) merge(v, from *value) {
 			}
 		}
 	default:
-		b.fail(from.pos, Diagnostic{Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
+		b.fail(from.pos, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
 	}
 }
 
 // grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
 func (b *treeBuilder) grow(v, child *value) {
 	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && len(b.wrong) == 0 {
-		b.fail(v.pos, Diagnostic{Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
+		b.fail(v.pos, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
 	}
 }
 

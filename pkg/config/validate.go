@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // validator checks what no single value shows: the merged node as a whole.
@@ -57,11 +59,11 @@ func (v *validator) network() bool {
 	}
 	switch {
 	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
-		v.errorAt(multusAt, Diagnostic{Summary: "multus is set and no network that it could call", Expected: "a network beside it",
+		v.errorAt(multusAt, Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
 			Hint: "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
-		v.errorAt("spec.networking", Diagnostic{Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
+		v.errorAt("spec.networking", Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
 			Hint: "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:
@@ -89,7 +91,7 @@ func (v *validator) twoNetworks(set []string) {
 	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line || rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
 		later, earlier, b = earlier, later, a
 	}
-	v.errorAt("spec.networking."+later, Diagnostic{Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
+	v.errorAt("spec.networking."+later, Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
 		Expected: "exactly one network", Hint: "take one of them out"})
 }
 
@@ -110,7 +112,7 @@ func (v *validator) all() {
 	v.certificates()
 	v.aws()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
-		v.errorAt("spec.networking.flannel", Diagnostic{Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
+		v.errorAt("spec.networking.flannel", Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
 	}
 }
 
@@ -118,7 +120,7 @@ func (v *validator) all() {
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
-		v.errorAt("spec.kubernetesVersion", Diagnostic{Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2"})
+		v.errorAt("spec.kubernetesVersion", Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2"})
 		return
 	}
 	if !n.KubernetesVersion.AtLeast(1, 24) {
@@ -141,22 +143,22 @@ func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
-			v.errorAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.errorAt("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
 		}
 		if services := sameFamily(n.ServiceClusterIPRange, p); services.IsValid() && services.Overlaps(p) {
-			v.warnAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
+			v.warnAt("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
 				Hint: "a pod may get the address of a service"})
 		}
 	}
 	for _, p := range n.ServiceClusterIPRange {
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
-			v.warnAt("spec.serviceClusterIPRange", Diagnostic{Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.warnAt("spec.serviceClusterIPRange", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: "kOps refuses this"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
-		v.errorAt("spec.podCIDR", Diagnostic{Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
+		v.errorAt("spec.podCIDR", Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
 	}
 }
 
@@ -167,7 +169,7 @@ func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(
 
 func (v *validator) topology() {
 	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
-		v.errorAt("spec.topology.nodes", Diagnostic{Summary: name + " does not support private topology",
+		v.errorAt("spec.topology.nodes", Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
 			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
 	}
 }

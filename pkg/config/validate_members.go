@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // claim is one pod range of one node.
@@ -61,7 +63,7 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
 	} else if pods := sameFamily(n.PodCIDR, prefix); pods.IsValid() && !within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-		v.reportAt(p.Origin, Diagnostic{Severity: SeverityWarning, Field: "spec.podCIDRs",
+		v.reportAt(p.Origin, Diagnostic{Severity: SeverityWarning, ID: problem.AddressRanges, Field: "spec.podCIDRs",
 			Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR"))})
 	}
 	if hop := p.Address.family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
@@ -98,5 +100,5 @@ func (v *validator) addresses(all []Peer, claims []claim) {
 }
 
 func (v *validator) memberError(p Peer, summary, expected, hint string) {
-	v.reportAt(p.Origin, Diagnostic{Severity: SeverityError, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+	v.reportAt(p.Origin, Diagnostic{Severity: SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // parse makes the document's tree, once. On failure root stays nil and the diagnostics say why.
@@ -38,6 +40,9 @@ func (d *document) read() *value {
 	b := treeBuilder{anchors: make(map[string]*value)}
 	root := b.value(body, 0)
 	d.root = root // what of a line may be shown depends on the tree
+	if len(b.wrong) > 0 && d.slipped(b.wrong[0].pos) {
+		return nil
+	}
 	for _, w := range b.wrong {
 		d.errorAt(w.pos, w.diag)
 	}
@@ -52,7 +57,7 @@ func (d *document) syntax() (file *ast.File) {
 	defer func() {
 		if r := recover(); r != nil {
 			file = nil
-			d.errorAt(pos{1, 1}, Diagnostic{Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
+			d.errorAt(pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
 		}
 	}()
 	if !d.checkSigns() {
@@ -73,7 +78,7 @@ func (d *document) syntax() (file *ast.File) {
 		if errors.As(err, &located) {
 			d.syntaxError(located.GetToken(), located.GetMessage())
 		} else {
-			d.errorAt(pos{1, 1}, Diagnostic{Summary: "not valid YAML"})
+			d.errorAt(pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML"})
 		}
 		return nil
 	}
@@ -87,25 +92,6 @@ type locatedError interface {
 	GetMessage() string
 }
 
-func (d *document) syntaxError(tk *token.Token, message string) {
-	p := d.clamp(tokenPos(tk))
-	diag := Diagnostic{Summary: "not valid YAML: " + message}
-	if d.mayBeSecret(p.line) {
-		diag.Summary = "not valid YAML" // the message may quote the text
-	}
-	for n := p.line; n >= max(1, p.line-1); n-- {
-		line := d.line(n)
-		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-		if i := strings.IndexByte(indent, '\t'); i >= 0 {
-			p = pos{n, i + 1}
-			diag.Summary = "a tab is used for indentation"
-			diag.Expected = "spaces"
-			break
-		}
-	}
-	d.errorAt(p, diag)
-}
-
 // single is the body of the only document of the file; nil, with a diagnostic, when there is none or more than one.
 func (d *document) single(file *ast.File) ast.Node {
 	var body ast.Node
@@ -114,7 +100,7 @@ func (d *document) single(file *ast.File) ast.Node {
 			continue
 		}
 		if doc.Body.Type() == ast.DirectiveType {
-			d.errorAt(tokenPos(doc.Body.GetToken()), Diagnostic{Summary: "YAML directives are not supported", Hint: "take the line out"})
+			d.errorAt(tokenPos(doc.Body.GetToken()), Diagnostic{ID: problem.YAMLUnsupported, Summary: "YAML directives are not supported", Hint: "take the line out"})
 			return nil
 		}
 		if body != nil {
@@ -122,13 +108,13 @@ func (d *document) single(file *ast.File) ast.Node {
 			if doc.Start != nil {
 				p = tokenPos(doc.Start)
 			}
-			d.errorAt(p, Diagnostic{Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
+			d.errorAt(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
 			return nil
 		}
 		body = doc.Body
 	}
 	if body == nil && !d.mayBeEmpty {
-		d.errorAt(pos{1, 1}, Diagnostic{Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec"})
+		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec"})
 	}
 	return body
 }
