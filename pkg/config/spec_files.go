@@ -352,6 +352,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
 		h.Name += ".service"
 	}
+	d.hookText(v, at, &h)
 	if why := reservedUnit(h.Name); why != "" {
 		h.Refused = d.refuse(v.get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {

@@ -94,6 +94,7 @@ func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
 		d.bad(v, at, expected, hint)
 		return Sysctl{}, false
 	}
+	d.knownSysctl(v, at, canonical, val)
 	return Sysctl{Key: canonical, Value: val, Origin: d.doc.origin(v.pos)}, true
 }
 

@@ -96,7 +96,12 @@ func (v *validator) twoNetworks(set []string) {
 }
 
 func (v *validator) all() {
+	v.cloud()
+	v.release()
+	v.windows()
 	v.ranges()
+	v.families()
+	v.ownRanges()
 	v.overlaps()
 	v.topology()
 	v.mtus()
@@ -147,7 +152,11 @@ func (v *validator) ranges() {
 				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
 		}
 		if services := sameFamily(n.ServiceClusterIPRange, p); services.IsValid() && services.Overlaps(p) {
-			v.warnAt("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
+			say := v.checked
+			if n.Networking.podsOfVPC() {
+				say = v.warnAt
+			}
+			say("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
 				Hint: "a pod may get the address of a service"})
 		}
 	}

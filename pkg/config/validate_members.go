@@ -63,7 +63,11 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
 	} else if pods := sameFamily(n.PodCIDR, prefix); pods.IsValid() && !within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-		v.reportAt(p.Origin, Diagnostic{Severity: SeverityWarning, ID: problem.AddressRanges, Field: "spec.podCIDRs",
+		severity := SeverityWarning
+		if v.loader.checks {
+			severity = SeverityError
+		}
+		v.reportAt(p.Origin, Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
 			Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR"))})
 	}
 	if hop := p.Address.family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {

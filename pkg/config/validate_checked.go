@@ -1,0 +1,147 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// What is refused here was taken by an earlier release: it is an error where documents are checked, and on a node a warning, or nothing where the
+// one key that it is about fails there by itself.
+
+// checked reports an error of a check, which is a warning on a node.
+func (v *validator) checked(at string, diag Diagnostic) {
+	if v.loader.checks {
+		v.errorAt(at, diag)
+	} else {
+		v.warnAt(at, diag)
+	}
+}
+
+// clouds are those that kOps runs in, by its names, and machines of one's own.
+var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode", "metal", "openstack", "scaleway"}
+
+// cloud refuses a word that is none: what depends on the cloud would be left out without a word.
+func (v *validator) cloud() {
+	said := v.node.CloudProvider
+	if said == "" || slices.Contains(clouds, said) || v.loader.cluster.dialect.lenient { // kOps itself judges what it takes
+		return
+	}
+	if c := v.node.Networking.Custom; c != nil && slices.Contains(c.Requires.Clouds, said) {
+		return
+	}
+	hint := "leave it out where the nodes run in none of these"
+	near := nearest(said, clouds)
+	switch {
+	case strings.HasPrefix(said, "amazon") || said == "ec2":
+		near = "aws"
+	case said == "gcp" || said == "google":
+		near = "gce"
+	}
+	if near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	v.checked("spec.cloudProvider", Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", clip(said)), Expected: oneOf(clouds), Hint: hint})
+}
+
+// families: what has an IPv4 address only reaches no service with an IPv6 address.
+func (v *validator) families() {
+	n := v.node
+	for _, p := range n.ServiceClusterIPRange {
+		if len(n.PodCIDR) > 0 && !n.PodCIDR.family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
+			v.checked("spec.serviceClusterIPRange", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
+				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
+		}
+	}
+}
+
+// ownRanges: a node's pods are the cluster's, and have addresses enough.
+func (v *validator) ownRanges() {
+	n := v.node
+	for _, p := range n.PodCIDRs {
+		if pods := sameFamily(n.PodCIDR, p); pods.IsValid() && !within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+			v.checked("spec.podCIDRs", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
+				Expected: "a part of podCIDR that no other node has"})
+		}
+		free := p.Addr().BitLen() - p.Bits()
+		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most { // network, gateway and broadcast are no pod's
+			v.checked("spec.kubelet.maxPods", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
+				Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
+		}
+	}
+}
+
+// newest is the latest release of Kubernetes that this version of the agent was held against.
+var newest = Version{Major: 1, Minor: 37}
+
+// release says that a release is not known. It may be one to come, or a slip.
+func (v *validator) release() {
+	if said := v.node.KubernetesVersion; v.loader.checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
+		v.warnAt("spec.kubernetesVersion", Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
+			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
+	}
+}
+
+// windows: one that closes when it opens is open for a whole day.
+func (v *validator) windows() {
+	for i, w := range v.node.Update.Window {
+		if w.From == w.Until && v.loader.checks {
+			v.reportAt(w.Origin, Diagnostic{Severity: SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
+				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
+		}
+	}
+}
+
+// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not start, and says what everybody on the node can read of it.
+func (d *decoder) hookText(v *value, at string, h *Hook) {
+	text := v.get("manifest")
+	if !d.checks || !h.Enabled || text == nil || text.str() == "" || path.Ext(h.Name) != ".service" {
+		return
+	}
+	diag := Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
+	unit := "[Service]\n" + text.text
+	if h.UseRawManifest {
+		unit, diag.Expected = text.text, "a whole unit: [Unit], [Service] and [Install] with their settings"
+	}
+	parsed := host.ParseUnitFile([]byte(unit))
+	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
+	switch line := noSetting(unit); {
+	case line > 0:
+		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.text, "\n"))
+		d.doc.errorAt(text.pos, diag)
+	case len(starts) == 0:
+		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
+		d.doc.errorAt(text.pos, diag)
+	}
+	for _, set := range parsed.Values("Service", "Environment") {
+		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
+		if upper := strings.ToUpper(name); isSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
+			d.doc.warnAt(text.pos, Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", clip(name), h.Name),
+				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
+		}
+	}
+}
+
+// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a section; 0: there is none.
+func noSetting(unit string) int {
+	n, section, goesOn := 0, false, false
+	for line := range strings.SplitSeq(unit, "\n") {
+		n++
+		plain := strings.TrimSpace(line)
+		was := goesOn
+		goesOn = strings.HasSuffix(plain, `\`) && !strings.HasPrefix(plain, "#")
+		key, _, set := strings.Cut(plain, "=")
+		switch {
+		case was, plain == "", plain[0] == '#', plain[0] == ';':
+		case plain[0] == '[' && strings.HasSuffix(plain, "]"):
+			section = true
+		case !set || !section || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t"):
+			return n
+		}
+	}
+	return 0
+}
