@@ -16,13 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // publishing is what the flags of publish and sign say.
 type publishing struct {
-	key, passwordFile, facts string
-	expires                  time.Duration
+	key, passwordFile string
+	expires           time.Duration
+	check             checking
 }
 
 func publishCommand(f *flags, s streams) *cobra.Command {
@@ -42,7 +44,7 @@ is told; nothing of its work is seen. Where DEST has it all, nothing is moved.`,
 	}
 	p.addKey(cmd)
 	cmd.Flags().DurationVar(&p.expires, "expires", 0, "no node takes it for new after that time, such as 720h (default: for ever)")
-	cmd.Flags().StringVar(&p.facts, "facts", "", "saved facts of a host to validate with, as of check")
+	p.check.add(cmd)
 	return cmd
 }
 
@@ -123,20 +125,18 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 			return fmt.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
 		}
 	}
-	checked, ok, err := checkAll(ctx, f, dir, p.facts)
+	checked, ok, err := p.check.all(ctx, f, dir)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		printChecked(s.err, checked)
-		return fmt.Errorf("%s has errors: nothing was published", dir)
+		p.check.print(s.err, checked)
+		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
 	of := map[string]*agent.Checked{}
 	for _, c := range checked {
 		of[c.Cluster] = c
-		for _, warning := range c.Diagnostics {
-			fmt.Fprintf(s.err, "%s/%s\n", c.Cluster, warning)
-		}
+		said(s.err, c)
 	}
 	dir, clusters, err := clustersOf(f, dir)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
@@ -23,6 +24,8 @@ type Checked struct {
 	Cluster     string             `json:"cluster"`
 	Diagnostics config.Diagnostics `json:"diagnostics"`
 	Nodes       []CheckedNode      `json:"nodes"`
+	// Findings are what the plans of the nodes would warn of or fail with, and what the store lacks for them: each once, with all that it concerns.
+	Findings []Finding `json:"findings"`
 	// Notes are what lies in the store and was not read.
 	Notes []string `json:"notes,omitempty"`
 	// Exposed are the objects of a published store with private keys of CAs that every node can read.
@@ -88,41 +91,51 @@ func (c *Checked) OK() bool {
 	if c.Diagnostics.HasErrors() {
 		return false
 	}
-	for _, n := range c.Nodes {
-		if n.Error != "" {
-			return false
-		}
-	}
-	return true
+	failed := func(f Finding) bool { return f.Severity == config.SeverityError }
+	return !slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return n.Error != "" }) && !slices.ContainsFunc(c.Findings, failed)
+}
+
+// Warns says that there is a warning, which is no error unless somebody wants it so.
+func (c *Checked) Warns() bool {
+	return len(c.Diagnostics) > 0 || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
 // Check validates a cluster off-host: every document, and for every node group
 // and node the tasks that it makes on a host with these facts. A CI job runs it
-// before a merge. It touches no host and fetches no asset.
+// before a merge. It touches no host and fetches no asset; those that lie in the store itself it reads.
+// Without facts it takes those of an ordinary node.
 func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
+	assumed := facts == nil
+	if assumed {
+		facts = PlainFacts()
+	}
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
-	out := &Checked{Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Notes: snap.Notes}
+	out := &Checked{
+		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
+	}
 	if out.Diagnostics == nil {
 		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
 	}
 	if out.Diagnostics.HasErrors() {
 		return out, nil
 	}
+	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(), findings: findings{sources: Sources(snap)}}
 	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
 		name := strings.TrimSuffix(path.Base(p), ".yaml")
 		switch path.Dir(p) {
 		case "nodegroups", "instancegroup": // ours and kOps'
-			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Group: name}, facts))
+			out.Nodes = append(out.Nodes, c.node(ctx, config.Select{Group: name}))
 		case "nodes":
-			out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{Node: name}, facts))
+			out.Nodes = append(out.Nodes, c.node(ctx, config.Select{Node: name}))
 		}
 	}
 	if len(out.Nodes) == 0 { // the cluster's document alone speaks for every node
-		out.Nodes = append(out.Nodes, checkNode(ctx, store, config.Select{}, facts))
+		out.Nodes = append(out.Nodes, c.node(ctx, config.Select{}))
 	}
+	out.Findings = append(out.Findings, sorted(c.all)...)
 	out.Exposed, err = exposed(ctx, snap)
 	return out, err
 }
@@ -151,11 +164,21 @@ func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err e
 	return names, nil
 }
 
-func checkNode(ctx context.Context, store statestore.Store, sel config.Select, facts *host.Facts) CheckedNode {
+// checker checks the nodes of one cluster.
+type checker struct {
+	store   statestore.Store
+	facts   *host.Facts
+	assumed bool // the facts are of no host
+	now     time.Time
+	findings
+}
+
+func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 	out := CheckedNode{NodeGroup: sel.Group, Node: sel.Node}
-	d, err := Load(ctx, store, sel, statestore.Revision{})
+	d, err := Load(ctx, c.store, sel, statestore.Revision{})
 	if err != nil {
 		out.Error = err.Error()
+		c.fail(out.Who(), err)
 		return out
 	}
 	out.NodeGroup, out.Network = d.Node.NodeGroup, d.Node.Networking.Name()
@@ -163,18 +186,50 @@ func checkNode(ctx context.Context, store statestore.Store, sel config.Select, f
 	if d.Node.ControlPlane() {
 		out.signs = network.Authorities(d.Node)
 	}
+	c.named(d.Snapshot, d.Node)
 	out.Notes = d.assumeKeypairs()
-	g, _, err := d.Graph(facts, model.Discovered{}, nil)
+	c.certificates(out.Who(), d, out.keysets, c.now)
+	g, notes, err := d.Graph(c.facts, model.Discovered{}, nil)
+	c.notes(out.Who(), notes, c.assumed)
 	if err != nil {
 		out.Error = err.Error()
+		c.fail(out.Who(), err)
 		return out
 	}
 	out.Tasks = g.Len()
-	out.Notes = append(out.Notes, linksMet(facts, d.Node.FollowLinks)...)
-	if was := notLive(g.Order(), facts); was != "" {
+	c.assets(ctx, out.Who(), c.store, g.Order())
+	c.otherMachines(ctx, out.Who(), d)
+	out.Notes = append(out.Notes, linksMet(c.facts, d.Node.FollowLinks)...)
+	if was := notLive(g.Order(), c.facts); was != "" {
 		out.Notes = append(out.Notes, was)
 	}
 	return out
+}
+
+// otherMachines looks at the assets of other architectures, which other nodes of a group may have.
+func (c *checker) otherMachines(ctx context.Context, who string, d *Desired) {
+	if !c.assumed {
+		return
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		said := slices.ContainsFunc(d.Node.Assets, func(a config.Asset) bool { return len(a.Arch[arch].URLs) > 0 })
+		facts := *c.facts
+		facts.Arch = arch
+		if g, _, err := d.Graph(&facts, model.Discovered{}, nil); said && arch != c.facts.Arch && err == nil {
+			c.assets(ctx, who, c.store, g.Order())
+		}
+	}
+}
+
+// Who is the node, or the group, or all of the cluster's nodes.
+func (n CheckedNode) Who() string {
+	switch {
+	case n.Node != "":
+		return "node " + n.Node
+	case n.NodeGroup != "":
+		return "node group " + n.NodeGroup
+	}
+	return "every node"
 }
 
 // mostNamed is how many tasks a note names.

@@ -20,7 +20,8 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := checkNode(t.Context(), store, config.Select{}, PlainFacts())
+	c := checker{store: store, facts: PlainFacts()}
+	n := c.node(t.Context(), config.Select{})
 	said := strings.Join(n.Notes, "\n")
 	if n.Error != "" || len(n.Notes) != 1 {
 		t.Fatalf("%s: %q", n.Error, n.Notes)

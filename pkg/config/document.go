@@ -218,3 +218,11 @@ func (d *document) excerpt(p pos) (line, caret string) {
 	}
 	return string(runes), strings.Repeat(" ", col-1) + "^"
 }
+
+// Excerpt is a line of a source as it may be shown, and the caret below it; both are empty where there is no such line.
+func Excerpt(s Source, line, column int) (text, caret string) {
+	d := newDocument(s)
+	d.mayBeEmpty = true
+	d.parse()
+	return d.excerpt(d.clamp(pos{line, column}))
+}

@@ -97,6 +97,7 @@ func (v *validator) twoNetworks(set []string) {
 
 func (v *validator) all() {
 	v.cloud()
+	v.routed()
 	v.release()
 	v.windows()
 	v.ranges()

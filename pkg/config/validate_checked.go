@@ -48,6 +48,19 @@ func (v *validator) cloud() {
 	v.checked("spec.cloudProvider", Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", clip(said)), Expected: oneOf(clouds), Hint: hint})
 }
 
+// routed refuses a network whose routes between nodes a cloud makes, where there is none: each node's pods would be by themselves.
+func (v *validator) routed() {
+	n := v.node
+	if n.Networking.Kubenet != nil && !v.loader.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.loader.checks {
+		said := "no cloudProvider is set"
+		if n.CloudProvider != "" {
+			said = fmt.Sprintf("cloudProvider is %s (%s)", n.CloudProvider, n.Origin("spec.cloudProvider"))
+		}
+		v.errorAt("spec.networking.kubenet", Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
+			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
+	}
+}
+
 // families: what has an IPv4 address only reaches no service with an IPv6 address.
 func (v *validator) families() {
 	n := v.node

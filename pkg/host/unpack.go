@@ -68,9 +68,17 @@ func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[str
 	return x.got, nil
 }
 
+// InspectArchive reads an archive as [Batch.Unpack] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
+// its hash alone, because to inflate it takes a file.
+func InspectArchive(ctx context.Context, src io.Reader, u Unpacking) error {
+	p := newPacked(ctx, src, u.Sum.hash())
+	defer p.stop()
+	return p.verdict(u, (&extraction{u: u, got: map[string]Member{}}).run(p))
+}
+
 // extraction is the tar side of an unpacking.
 type extraction struct {
-	b     *Batch
+	b     *Batch // nil: nothing is kept
 	u     Unpacking
 	got   map[string]Member
 	has   []string // regular files seen, for the message
@@ -82,7 +90,7 @@ type diskError struct{ error }
 
 func (x *extraction) run(p *packed) error {
 	plain, err := x.b.inflate(p, x.u)
-	if err != nil {
+	if err != nil || plain == nil {
 		return err
 	}
 	defer plain.stop()
@@ -141,6 +149,13 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 	}
 	if x.bytes += h.Size; h.Size < 0 || x.bytes > maxUnpacked {
 		return refuse("unpacks to more than %d MiB", maxUnpacked>>20)
+	}
+	if x.b == nil {
+		x.got[name] = Member{}
+		if _, err := io.Copy(io.Discard, content); err != nil {
+			return fmt.Errorf("read member %s: %w", name, err)
+		}
+		return nil
 	}
 	s, err := x.b.Create(path.Join(x.u.Dir, name), x.u.Spec)
 	if err != nil {

@@ -30,6 +30,9 @@ func (b *Batch) inflate(p *packed, u Unpacking) (*ahead, error) {
 		plain, err = gzip.NewReader(r)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
 		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) && b == nil:
+		_, err := io.Copy(io.Discard, r)
+		return nil, err
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
 		plain, err = b.inflateXZ(r, p, u)
 	case len(head) == sniff && string(head[257:262]) == "ustar":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -21,26 +22,29 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", in.Node.Networking.Name())
 	}
 	b := &builder{in: in, net: net.Beside(in.HandedOver), view: view(in)}
-	for _, step := range []func() error{
-		b.supported,
-		b.fits,
-		b.requires,
-		b.directories,
-		b.modules,
-		b.sysctls,
-		b.mounts,
-		b.sharedHost,
-		b.sourceDest,
-		b.plugins,
-		b.network,
-		b.certificates,
-		b.kubelet,
-		b.runtime,
-		b.userFiles,
-		b.userHooks,
+	for _, step := range []struct {
+		do func() error
+		id problem.ID
+	}{
+		{b.supported, problem.NetworkUnfit},
+		{b.fits, problem.NetworkUnfit},
+		{b.requires, problem.NetworkUnfit},
+		{b.directories, problem.Plan},
+		{b.modules, problem.KernelUnfit},
+		{b.sysctls, problem.SysctlConflict},
+		{b.mounts, problem.Plan},
+		{b.sharedHost, problem.Plan},
+		{b.sourceDest, problem.NetworkUnfit},
+		{b.plugins, problem.AssetMissing},
+		{b.network, problem.Plan},
+		{b.certificates, problem.KeypairMissing},
+		{b.kubelet, problem.Plan},
+		{b.runtime, problem.Plan},
+		{b.userFiles, problem.Plan},
+		{b.userHooks, problem.Plan},
 	} {
-		if err := step(); err != nil {
-			b.errs = append(b.errs, err)
+		if err := step.do(); err != nil {
+			b.errs = append(b.errs, step.id.Wrap(err))
 		}
 	}
 	b.problems()

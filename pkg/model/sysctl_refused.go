@@ -1,13 +1,13 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -19,7 +19,7 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	for _, k := range keys {
 		// 8: no address is answered for. The cut comes when the neighbours forget this node: https://docs.kernel.org/networking/ip-sysctl.html
 		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && host.SameSysctl(k.Key, k.Value, "8") {
-			return nil, fmt.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
+			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
 		}
 	}
 	within, reserved := find(keys, host.SourcePortRange), find(keys, host.ReservedPorts)
@@ -34,7 +34,7 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	case reserved < 0:
 		reserved = within
 	}
-	return nil, fmt.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node can connect to nothing: leave at least %d of %s",
+	return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node can connect to nothing: leave at least %d of %s",
 		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts, host.SourcePortRange)
 }
 

@@ -36,6 +36,7 @@ func (b *Built) addRoutes(in Input) {
 			if !ok {
 				b.note(Warning, origin, "no route to %s of %s: %s is in no subnet of this node's links, and bridge routes in one hop only (the nodes must share a layer 2 network)",
 					cidr, peer.Name, via)
+				b.Notes[len(b.Notes)-1].Machine = true
 				continue
 			}
 			b.Tasks = append(b.Tasks, tasks.Route{

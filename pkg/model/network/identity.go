@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -67,7 +68,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		}
 	}
 	if !ok {
-		return fmt.Errorf("install %s (%s): %s, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who issues it",
+		return problem.KeypairMissing.Errorf("install %s (%s): %s, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who issues it",
 			id.whose(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
 	}
 	if err := b.judgeKey(in, id, entry, pair); err != nil {
@@ -75,7 +76,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	}
 	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, []byte(pair.Key.Reveal())
 	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
-		return fmt.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
+		return problem.KeypairMissing.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
 			id.whose(), id.origin, id.caName, id.server, id.caName)
 	}
 	if id.network != "" { // several of the user's may share one

@@ -98,6 +98,8 @@ type Note struct {
 	Level  Level  `json:"level"`
 	Origin string `json:"origin,omitempty"`
 	Text   string `json:"text"`
+	// Machine says that it is about the node's own links, and of no use where nobody looked at them.
+	Machine bool `json:"-"`
 }
 
 func (b *Built) note(level Level, origin, format string, args ...any) {

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// checking is what the flags of check say. Publish has them too, but for the format.
+type checking struct {
+	facts, format string
+	strict        bool
+}
+
+const formatGitHub = "github"
+
+func checkCommand(f *flags, s streams) *cobra.Command {
+	var c checking
+	cmd := &cobra.Command{
+		Use:   "check DIR",
+		Short: "Validate every document, node group and node of a store, off-host",
+		Long: `check decodes every document, merges every node group and node, and builds their
+tasks as a host with the given facts would. It holds the store's certificates
+against the clock, and its assets against their hashes and members. It changes
+nothing and needs no host: run it in CI before a merge. What concerns many nodes
+it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
+		Example: `  agent facts -o json > node.json          # on a node, once
+  agent store check ./store --facts node.json
+  agent store check ./store --strict --format github`,
+		Args: oneArg("the store's directory", "agent store check ./store"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.format != "text" && c.format != formatGitHub {
+				return problem.Usage.Errorf("--format %s: expected text or github; for programs there is -o json", c.format)
+			}
+			return c.run(cmd.Context(), f, s, args[0])
+		},
+	}
+	c.add(cmd)
+	cmd.Flags().StringVar(&c.format, "format", "text", "text, or github: annotations of a workflow's files")
+	complete(cmd, "format", "text", formatGitHub)
+	return cmd
+}
+
+func (c *checking) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.facts, "facts", "", "saved facts of a host, from `agent facts -o json` (default: an ordinary node)")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "take warnings for errors")
+}
+
+func (c *checking) run(ctx context.Context, f *flags, s streams, dir string) error {
+	all, ok, err := c.all(ctx, f, dir)
+	switch {
+	case err != nil:
+		return err
+	case !f.text():
+		err = f.data(s, all)
+	case c.format == formatGitHub:
+		annotate(s.out, dir, all)
+	default:
+		c.print(s.out, all)
+	}
+	if err == nil && !ok {
+		return exit(exitError)
+	}
+	return err
+}
+
+// all checks the clusters of a directory, or the one that is named.
+func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*agent.Checked, ok bool, err error) {
+	var facts *host.Facts
+	if c.facts != "" {
+		if facts, err = readFacts(c.facts); err != nil {
+			return nil, false, err
+		}
+	}
+	dir, clusters, err := clustersOf(f, dir)
+	if err != nil {
+		return nil, false, err
+	}
+	ok = true
+	for _, cluster := range clusters {
+		store, err := statestore.Open(dir, cluster, statestore.Options{})
+		if err != nil {
+			return nil, false, err
+		}
+		one, err := agent.Check(ctx, store, facts)
+		if err != nil {
+			return nil, false, err
+		}
+		all, ok = append(all, one), ok && c.passes(one)
+	}
+	return all, ok, nil
+}
+
+func (c *checking) passes(one *agent.Checked) bool { return one.OK() && (!c.strict || !one.Warns()) }
+
+// howToHide says what becomes of private keys that every node could read.
+const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node takes a generation that names them"
+
+func (c *checking) print(out io.Writer, all []*agent.Checked) {
+	for _, one := range all {
+		said(out, one)
+		for _, n := range one.Nodes {
+			if n.Error == "" {
+				fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", one.Cluster, n.Who(), n.Network, n.Tasks)
+			}
+			for _, text := range n.Notes {
+				fmt.Fprintf(out, "%s: %s: note: %s\n", one.Cluster, n.Who(), text)
+			}
+		}
+		switch {
+		case !c.passes(one) && one.OK():
+			fmt.Fprintf(out, "%s: has warnings, which --strict takes for errors\n", one.Cluster)
+		case !one.OK():
+			fmt.Fprintf(out, "%s: has errors\n", one.Cluster)
+		case one.Warns():
+			fmt.Fprintf(out, "%s: can be published, with the warnings above\n", one.Cluster)
+		default:
+			fmt.Fprintf(out, "%s: all is well\n", one.Cluster)
+		}
+	}
+}
+
+// said prints what is wrong or odd of one cluster.
+func said(out io.Writer, one *agent.Checked) {
+	for _, d := range one.Diagnostics {
+		fmt.Fprintf(out, "%s/%s\n", one.Cluster, d)
+	}
+	for _, text := range one.Notes {
+		fmt.Fprintf(out, "%s: warning: %s %s\n", one.Cluster, text, problem.DocumentNotRead)
+	}
+	if len(one.Exposed) > 0 {
+		fmt.Fprintf(out, "%s: warning: every node can read %s: %s %s\n", one.Cluster, strings.Join(one.Exposed, ", "), howToHide, problem.KeypairExposed)
+	}
+	for _, d := range one.Findings {
+		if d.Origin.File != "" {
+			fmt.Fprintf(out, "%s/%s\n", one.Cluster, d)
+		} else {
+			fmt.Fprintf(out, "%s: %s\n", one.Cluster, d)
+		}
+	}
+}
+
+// annotate prints annotations for a workflow of GitHub, with paths as they begin with dir.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+func annotate(out io.Writer, dir string, all []*agent.Checked) {
+	for _, one := range all {
+		base := dir
+		if filepath.Base(filepath.Clean(dir)) != one.Cluster {
+			base = path.Join(dir, one.Cluster)
+		}
+		for _, d := range one.Diagnostics {
+			annotation(out, base, agent.Finding{Diagnostic: d})
+		}
+		for _, finding := range one.Findings {
+			annotation(out, base, finding)
+		}
+		for _, text := range one.Notes {
+			annotation(out, base, agent.Finding{Diagnostic: config.Diagnostic{Severity: config.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
+		}
+		for _, name := range one.Exposed {
+			annotation(out, base, agent.Finding{Diagnostic: config.Diagnostic{Severity: config.SeverityWarning, ID: problem.KeypairExposed, Origin: config.Origin{File: name},
+				Summary: "every node can read " + name, Hint: howToHide}})
+		}
+	}
+}
+
+var (
+	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func annotation(out io.Writer, base string, f agent.Finding) {
+	properties := "title=" + inProperty.Replace(string(f.ID))
+	if f.Origin.File != "" {
+		properties += ",file=" + inProperty.Replace(path.Join(base, f.Origin.File))
+	}
+	if f.Origin.Line > 0 {
+		properties += fmt.Sprintf(",line=%d,col=%d", f.Origin.Line, f.Origin.Column)
+	}
+	text := f.Summary
+	if f.Expected != "" {
+		text += "\nexpected: " + f.Expected
+	}
+	if f.Hint != "" {
+		text += "\n" + f.Hint
+	}
+	if len(f.Nodes) > 0 {
+		text += "\nof " + strings.Join(f.Nodes, ", ")
+	}
+	fmt.Fprintf(out, "::%s %s::%s\n", f.Severity, properties, inMessage.Replace(text))
+}
