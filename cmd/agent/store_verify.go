@@ -91,6 +91,9 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return err
 	}
+	if err := snapshot.Verify(ctx); err != nil {
+		return err
+	}
 	var denied []string
 	for _, object := range snapshot.Private {
 		_, err := object.Bytes()

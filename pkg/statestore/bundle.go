@@ -1,11 +1,15 @@
 package statestore
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
+
+// bundleName is what messages call the bundle, which has no name of its own.
+const bundleName = "the bundle"
 
 // privateDir holds what only the node that uses it reads, one by one.
 const privateDir = "pki/private/"
@@ -49,6 +53,6 @@ func (m *Manifest) unbundle(data []byte) (map[string][]byte, error) {
 }
 
 func (m *Manifest) badBundle(data []byte) error {
-	return fmt.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+	return problem.StoreDamaged.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
 		len(data), sum(data), m.Bundle.Size, m.Bundle.SHA256)
 }

@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Clusters lists the clusters of a directory store, sorted, for who names
@@ -18,7 +19,10 @@ import (
 func Clusters(location string) (store string, clusters []string, err error) {
 	dir, isFile := strings.CutPrefix(location, "file://")
 	if !isFile && strings.Contains(location, "://") {
-		return "", nil, errors.New("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
+		if _, err := Open(location, "a-cluster", Options{}); err != nil { // what is wrong with the URL comes first
+			return "", nil, err
+		}
+		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
 	}
 	for _, head := range clusterDocuments[:3] { // a file called config says little
 		if _, err := os.Lstat(filepath.Join(dir, head)); err != nil {
@@ -47,7 +51,7 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		}
 	}
 	if len(clusters) == 0 {
-		return "", nil, fmt.Errorf("state store %s has no cluster: put a cluster's documents into %s: %w",
+		return "", nil, problem.StoreMissing.Errorf("state store %s has no cluster: put a cluster's documents into %s: %w",
 			location, filepath.Join(dir, "<cluster>", clusterDocument), fs.ErrNotExist)
 	}
 	return location, clusters, nil

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // explain says of a failed access to a name below the cluster what to do next.
@@ -19,9 +20,9 @@ func explain(verb, name string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s %q: %w: let the agent's user read it", verb, name, err)
+		return problem.StoreAccess.Errorf("%s %q: %w: let the agent's user read it", verb, name, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s %q: %w: put it there, or mend the link or the name that leads to it", verb, name, err)
+		return problem.StoreMissing.Errorf("%s %q: %w: put it there, or mend the link or the name that leads to it", verb, name, err)
 	case errors.Is(err, syscall.ELOOP):
 		return fmt.Errorf("%s %q: %w: mend the symbolic link", verb, name, err)
 	case escapes(err):
@@ -49,11 +50,11 @@ func explainDir(dir string, err error) error {
 	info, statErr := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no directory %s: make or mount it, or set store to the right one: %w", dir, err)
+		return problem.StoreMissing.Errorf("there is no directory %s: make or mount it, or set store to the right one: %w", dir, err)
 	case errors.Is(err, syscall.ENOTDIR), statErr == nil && !info.IsDir():
-		return fmt.Errorf("%s is no directory: set store to the directory that has the cluster's directory: %w", dir, err)
+		return problem.StoreLocation.Errorf("%s is no directory: set store to the directory that has the cluster's directory: %w", dir, err)
 	}
-	return fmt.Errorf("open the directory %s: %w: let the agent's user read it", dir, err)
+	return problem.StoreAccess.Errorf("open the directory %s: %w: let the agent's user read it", dir, err)
 }
 
 // escapes tells that os.Root refused to leave its directory. The error has no exported name.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
@@ -203,7 +204,7 @@ func (o Object) verify(name string, c *content) error {
 	if !c.short && c.size == o.Size && sum == o.SHA256 {
 		return nil
 	}
-	return fmt.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+	return problem.StoreDamaged.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
 		name, c.size, sum, o.Size, o.SHA256)
 }
 

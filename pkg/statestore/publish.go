@@ -13,6 +13,7 @@ import (
 	"aead.dev/minisign"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -49,6 +50,9 @@ type Published struct {
 	Unchanged bool `json:"unchanged"`
 }
 
+// lastGeneration is the highest that is followed by another: a number that programs of all languages have, and that nobody reaches by publishing.
+const lastGeneration = 1<<53 - 1
+
 // writers is how many objects are uploaded at once.
 const writers = 8
 
@@ -62,6 +66,10 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	guard, err := guarded(ctx, to)
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
+	if old.Generation >= lastGeneration {
+		return nil, problem.GenerationJump.Errorf("publish to %s: generation %d is there, and no number follows it: find out who published it; "+
+			"publish to another place, and set store of all nodes to it", to, old.Generation)
 	}
 	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
 	m.Published = p.Now.UTC().Truncate(time.Second)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -68,7 +69,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 			left = append(left, host.Named{Name: name, Content: d.leftThere(name, m)})
 			continue
 		case errors.Is(c.err, fs.ErrNotExist):
-			return nil, fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
+			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
 		case c.err != nil:
 			return nil, c.err
 		}
@@ -82,8 +83,31 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		return nil, err
 	}
 	s.Manifest, s.Expires, s.Private = raw.data, m.Expires, left
+	s.verify = func(context.Context) error { return d.verifyBundle(m) }
 	s.readByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
 	return s, nil
+}
+
+// verifyBundle reads the bundle, which nobody reads who has the directory: nodes boot from it that read the store over a network.
+func (d *Directory) verifyBundle(m *Manifest) error {
+	if m.Bundle == nil {
+		return nil
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	c := r.read(wanted{name: bundleName, path: objectPath(*m.Bundle)}, MaxSnapshotSize)
+	switch {
+	case errors.Is(c.err, fs.ErrNotExist):
+		return d.wrap(problem.StoreDamaged.Errorf("%s of generation %d is missing: publish again: %w", bundleName, m.Generation, c.err))
+	case c.err != nil:
+		return d.wrap(c.err)
+	}
+	return m.Bundle.verify(bundleName, &c)
 }
 
 // leftThere is a private key that could not be read, for who needs it. That it is not there is transient: what copies a store may put it there after the manifest.

@@ -15,7 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -138,11 +141,37 @@ func contentOf(data []byte) *content {
 	return &content{data: data, sum: sha256.Sum256(data), stamp: stamp{size: int64(len(data))}}
 }
 
+// verifyEach reads the bundle, and by itself each object that is in it.
+func (r *Remote) verifyEach(ctx context.Context, m *Manifest) error {
+	each, ctx := errgroup.WithContext(ctx)
+	each.SetLimit(readers)
+	hold := func(name string, o Object) {
+		each.Go(func() error {
+			got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", name, m.Generation, err)
+			}
+			if err != nil {
+				return r.wrap(err)
+			}
+			return o.verify(name, contentOf(got.Body))
+		})
+	}
+	if m.Bundle != nil {
+		hold(bundleName, *m.Bundle)
+	}
+	for _, name := range m.inBundle() {
+		hold(name, m.Objects[name])
+	}
+	return each.Wait()
+}
+
 // snapshot puts together what was read.
 func (r *Remote) snapshot() (*Snapshot, error) {
 	m := r.manifest
 	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Expires: r.manifest.Expires, Origin: r.String()}
 	s.readByAll = func(ctx context.Context, name string) (bool, error) { return readByAll(ctx, r.source, m.Objects[name]) }
+	s.verify = func(ctx context.Context) error { return r.verifyEach(ctx, m) }
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
 		switch {

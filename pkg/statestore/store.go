@@ -77,8 +77,19 @@ type Snapshot struct {
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
 
+	verify    func(ctx context.Context) error                               // see [Snapshot.Verify]; nil: each object was held against its hash by itself
 	seek      func(name string) ([]byte, error)                             // reads an object that was not listed; nil: all were
 	readByAll func(ctx context.Context, name string) (open bool, err error) // see [Snapshot.ReadByAll]; nil: of a directory of documents
+}
+
+// Verify holds what a snapshot is not made of against the manifest too: the bundle, where the objects were read one by one, and each object by itself where the
+// bundle was read. Some node boots from one of them, and others need the other. Private keys and what is below files/ are read by [Snapshot.Private] and
+// [Snapshot.Files].
+func (s *Snapshot) Verify(ctx context.Context) error {
+	if s.verify == nil {
+		return nil
+	}
+	return s.verify(ctx)
 }
 
 // The bounds of a snapshot. More is an error that names the bound: a store that does not end must not take a node's memory.
