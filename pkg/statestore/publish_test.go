@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
@@ -199,5 +200,26 @@ func TestPublishIntoADirectory(t *testing.T) {
 	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), []byte("mine"))
 	if _, err := statestore.Publish(t.Context(), sink, p); err == nil || !strings.Contains(err.Error(), "read what is there: decode manifest") {
 		t.Error(err)
+	}
+}
+
+// No number follows the highest: a publication over it is refused, and changes nothing.
+func TestNoGenerationFollowsTheHighest(t *testing.T) {
+	dir := t.TempDir()
+	sink, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := publication("one")
+	if _, err := statestore.Publish(t.Context(), sink, p); err != nil {
+		t.Fatal(err)
+	}
+	forged := statestore.NewManifest(storetest.Cluster, 1<<63-1, p.Objects).Encode()
+	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), forged)
+	if _, err := statestore.Publish(t.Context(), sink, publication("two")); problem.Find(err) != problem.GenerationJump {
+		t.Errorf("published over generation %d: %v", int64(1<<63-1), err)
+	}
+	if have, err := os.ReadFile(filepath.Join(dir, storetest.Cluster, "manifest")); err != nil || string(have) != string(forged) {
+		t.Errorf("the manifest has changed: %v", err)
 	}
 }
