@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -83,11 +83,11 @@ func readPassword(file string) (secret.Text, error) {
 	}
 	data, err := readFile(file)
 	if err != nil {
-		return secret.Text{}, fmt.Errorf("read the key's password: %w", err)
+		return secret.Text{}, problem.KeyWrong.Errorf("read the key's password: %w", err)
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	if len(line) == 0 {
-		return secret.Text{}, fmt.Errorf("%s has no password in its first line: write it there", file)
+		return secret.Text{}, problem.KeyWrong.Errorf("%s has no password in its first line: write it there", file)
 	}
 	return secret.Of(line), nil
 }
@@ -96,13 +96,13 @@ func readPassword(file string) (secret.Text, error) {
 func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 	text, err := readFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the key that signs: %w: `agent store keygen` makes one", err)
+		return nil, problem.KeyWrong.Errorf("read the key that signs: %w: `agent store keygen` makes one", err)
 	}
 	text = bytes.TrimSpace(text)
 	if !minisign.IsEncrypted(text) {
 		key := new(minisign.PrivateKey)
 		if err := key.UnmarshalText(text); err != nil {
-			return nil, fmt.Errorf("%s is no private key of minisign: name the .key file that `agent store keygen` made", file)
+			return nil, problem.KeyWrong.Errorf("%s is no private key of minisign: name the .key file that `agent store keygen` made", file)
 		}
 		return key, nil
 	}
@@ -111,11 +111,11 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 		return nil, err
 	}
 	if password.IsZero() {
-		return nil, fmt.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
+		return nil, problem.KeyWrong.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
 	}
 	key, err := minisign.DecryptKey(password.Reveal(), text)
 	if err != nil {
-		return nil, errors.New("the password does not open " + file + ": give the one that it was made with")
+		return nil, problem.KeyWrong.Errorf("the password does not open %s: give the one that it was made with", file)
 	}
 	return &key, nil
 }

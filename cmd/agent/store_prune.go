@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
@@ -34,7 +35,7 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 		Args:    oneArg("where it is published", "agent store prune s3://bucket/prefix --cluster demo.example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if p.Older < pruneLeast {
-				return fmt.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was just replaced", p.Older)
+				return problem.Usage.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was just replaced", p.Older)
 			}
 			return prune(cmd.Context(), f, s, args[0], p)
 		},
@@ -63,12 +64,12 @@ func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.P
 		}
 		prunable, ok := to.(objectstore.Prunable)
 		if !ok {
-			return fmt.Errorf("prune %s: only a directory and s3:// can be: remove the ConfigMaps and Secrets that its manifest does not name", to)
+			return problem.StorePrune.Errorf("prune %s: only a directory and s3:// can be: remove the ConfigMaps and Secrets that its manifest does not name", to)
 		}
 		p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
 		done, err := statestore.Prune(ctx, prunable, p)
 		if err != nil {
-			return err
+			return problem.StorePrune.Wrap(err)
 		}
 		something = something || len(done.Objects)+len(done.Generations) > 0
 		if err := f.printPruned(s, done); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -65,7 +64,7 @@ first: you vouch for it.`,
 				return err
 			}
 			if key == nil {
-				return errors.New("sign needs a key: give --key; `agent store keygen` makes one")
+				return problem.Usage.Errorf("sign needs a key: give --key; `agent store keygen` makes one")
 			}
 			options, err := f.publisherOptions()
 			if err != nil {
@@ -110,7 +109,7 @@ func (p *publishing) private() (*minisign.PrivateKey, error) {
 
 func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest string) error {
 	if p.expires < 0 || p.expires > 0 && p.expires < time.Minute {
-		return fmt.Errorf("--expires %s: expected a minute or more, such as 720h", p.expires)
+		return problem.Usage.Errorf("--expires %s: expected a minute or more, such as 720h", p.expires)
 	}
 	key, err := p.private()
 	if err != nil {
@@ -122,7 +121,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	}
 	if from, err := filepath.Abs(dir); err == nil {
 		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, f.cluster)) {
-			return fmt.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
+			return problem.Usage.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
 		}
 	}
 	checked, ok, err := p.check.all(ctx, f, dir)
@@ -162,7 +161,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 			Key: key, Lasts: p.expires, Now: time.Now(),
 		})
 		if err != nil {
-			return err
+			return problem.StorePublish.Wrap(err)
 		}
 		if len(done.Exposed) > 0 {
 			fmt.Fprintf(s.err, "agent: warning: %s: every node can read %s, which an earlier generation published: %s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)

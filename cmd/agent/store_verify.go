@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -75,7 +76,7 @@ func publicKey(text string) (trust.Key, error) {
 	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
 		data, err := readFile(text)
 		if err != nil {
-			return trust.Key{}, fmt.Errorf("read a public key: %w", err)
+			return trust.Key{}, problem.KeyWrong.Errorf("read a public key: %w", err)
 		}
 		return trust.ParseKey(string(data), text)
 	}
@@ -89,10 +90,10 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	}
 	snapshot, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
-		return err
+		return problem.Store.Wrap(err)
 	}
 	if err := snapshot.Verify(ctx); err != nil {
-		return err
+		return problem.Store.Wrap(err)
 	}
 	var denied []string
 	for _, object := range snapshot.Private {

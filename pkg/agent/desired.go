@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -54,7 +55,7 @@ func Given(name string, list []tasks.Task) *Desired {
 func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*Desired, error) {
 	snap, err := store.Fetch(ctx, last)
 	if err != nil {
-		return nil, fmt.Errorf("fetch the configuration: %w", err)
+		return nil, problem.Store.Errorf("fetch the configuration: %w", err)
 	}
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Policy is what a node trusts. Every condition that stands in it must hold; the zero Policy trusts nothing.
@@ -56,10 +57,10 @@ type Seen struct {
 func ParseKey(text, origin string) (Key, error) {
 	k := Key{Origin: origin}
 	if err := k.Public.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
-		return Key{}, fmt.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes one", origin, err)
+		return Key{}, problem.KeyWrong.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes one", origin, err)
 	}
 	if weak(text) {
-		return Key{}, fmt.Errorf("%s: signatures of this key can be made without its private key (its point has a small order, as a key of zeros): `agent store keygen` makes another", origin)
+		return Key{}, problem.KeyWrong.Errorf("%s: signatures of this key can be made without its private key (its point has a small order, as a key of zeros): `agent store keygen` makes another", origin)
 	}
 	return k, nil
 }
@@ -91,7 +92,7 @@ func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	switch {
 	case len(p.Keys) > 0:
-		return graph.Permanent(fmt.Errorf("its documents lie there plain, and %s takes only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
+		return graph.Permanent(problem.SignatureMissing.Errorf("its documents lie there plain, and %s takes only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
 	case p.Pin.Digest != "":
 		if err := p.pinned(statement); err != nil {
 			return graph.Permanent(err)
@@ -119,7 +120,7 @@ func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
 // vouched holds a statement to the pin and to the keys.
 func (p Policy) vouched(statement []byte, signatures []string) error {
 	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
-		return fmt.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned", Digest(statement))
+		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned", Digest(statement))
 	}
 	if err := p.pinned(statement); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (p Policy) vouched(statement []byte, signatures []string) error {
 
 func (p Policy) pinned(statement []byte) error {
 	if got := Digest(statement); p.Pin.Digest != "" && got != p.Pin.Digest {
-		return fmt.Errorf("its manifest has sha256 %s, and %s pins %s: if you published another one, set the pin to it; else somebody changed the store: publish the pinned one again",
+		return problem.PinDiffers.Errorf("its manifest has sha256 %s, and %s pins %s: if you published another one, set the pin to it; else somebody changed the store: publish the pinned one again",
 			got, p.Pin.Origin, p.Pin.Digest)
 	}
 	return nil
@@ -141,7 +142,7 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 		return nil
 	}
 	if len(signatures) == 0 {
-		return fmt.Errorf("its manifest, which has sha256 %s, is not signed, and %s: sign it with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
+		return problem.SignatureMissing.Errorf("its manifest, which has sha256 %s, is not signed, and %s: sign it with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
 	}
 	var by []string
 	var broken error
@@ -158,13 +159,13 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 			if minisign.Verify(k.Public, statement, []byte(text)) {
 				return nil
 			}
-			broken = fmt.Errorf("its manifest, which has sha256 %s, is not what key %s (%s) signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
+			broken = problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is not what key %s (%s) signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
 		}
 	}
 	if broken != nil {
 		return broken
 	}
-	return fmt.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish with a key of those, or add this one to trustedKeys if it is yours",
+	return problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish with a key of those, or add this one to trustedKeys if it is yours",
 		Digest(statement), strings.Join(by, " and "), p.trusted())
 }
 
@@ -181,7 +182,7 @@ func (p Policy) trusted() string {
 func (p Policy) fresh(statement []byte, store string) error {
 	var s stated
 	if err := json.Unmarshal(statement, &s); err != nil {
-		return fmt.Errorf("decode manifest: %w: publish again", err)
+		return problem.StoreManifest.Errorf("decode manifest: %w: publish again", err)
 	}
 	if err := p.Expired(s.Expires); err != nil {
 		return err
@@ -192,10 +193,10 @@ func (p Policy) fresh(statement []byte, store string) error {
 	seen, digest := p.Seen(store), Digest(statement)
 	switch {
 	case s.Generation < seen.Generation:
-		return fmt.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
+		return problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
 			s.Generation, digest, seen.Generation, seen.Digest)
 	case s.Generation == seen.Generation && seen.Digest != "" && digest != seen.Digest:
-		return fmt.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
+		return problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
 			s.Generation, digest, seen.Digest)
 	}
 	return nil
@@ -213,5 +214,5 @@ func (p Policy) Expired(at time.Time) error {
 	if at.IsZero() || now.Before(at) {
 		return nil
 	}
-	return fmt.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	return problem.GenerationExpired.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 }
