@@ -25,10 +25,17 @@ var strict = dialect{
 	kinds:      map[string]string{KindCluster: KindCluster, KindNodeGroup: KindNodeGroup, KindNode: KindNode},
 }
 
+// kopsEarlyGroup is what kOps called its API group before it was [kopsGroup]. It reads both still.
+// https://github.com/kubernetes/kops/blob/master/pkg/kopscodecs/codecs.go
+const (
+	kopsEarlyGroup = "kops/"
+	kopsGroup      = "kops.k8s.io/"
+)
+
 // kops is the API version that kOps has always served to users; the spellings are those of its releases 1.4 to 1.37.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
 var kops = dialect{
-	apiVersion: "kops.k8s.io/v1alpha2",
+	apiVersion: kopsGroup + "v1alpha2",
 	kinds:      map[string]string{"Cluster": KindCluster, "InstanceGroup": KindNodeGroup},
 	spelling: map[string]string{
 		"spec.topology.masters":      "controlPlane",
@@ -44,7 +51,7 @@ var kops = dialect{
 // of that name.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha3/networking.go
 var kopsThree = dialect{
-	apiVersion: "kops.k8s.io/v1alpha3",
+	apiVersion: kopsGroup + "v1alpha3",
 	kinds:      kops.kinds,
 	spelling:   map[string]string{"spec.kubelet.configureCBR0": "configureCbr0"},
 	lenient:    true,

@@ -44,7 +44,11 @@ func (d *document) header(want string) bool {
 		return true
 	}
 	version, kind := d.root.get("apiVersion"), d.root.get("kind")
-	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == version.str() })
+	written := version.str()
+	if rest, early := strings.CutPrefix(written, kopsEarlyGroup); early {
+		written = kopsGroup + rest
+	}
+	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == written })
 	if i < 0 {
 		var known []string
 		for _, x := range dialects {

@@ -1,5 +1,7 @@
 package config
 
+import "net/netip"
+
 // Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only recorded here.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
 type Kindnet struct {
@@ -16,8 +18,8 @@ type Kindnet struct {
 
 // KindnetMasquerade says what leaves with the node's address.
 type KindnetMasquerade struct {
-	Enabled            *bool `json:"enabled,omitempty"`            // whether anything does
-	NonMasqueradeCIDRs CIDRs `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
+	Enabled            *bool          `json:"enabled,omitempty"`            // whether anything does
+	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
 }
 
 func (d *decoder) kindnet(k *Kindnet) []field {
@@ -34,7 +36,7 @@ func (d *decoder) kindnet(k *Kindnet) []field {
 			m := allocate(&k.Masquerade)
 			return []field{
 				{name: "enabled", set: d.optionalBool(&m.Enabled)},
-				{name: "nonMasqueradeCIDRs", set: d.cidrList(&m.NonMasqueradeCIDRs)},
+				{name: "nonMasqueradeCIDRs", set: d.ranges(&m.NonMasqueradeCIDRs)},
 			}
 		})},
 	}

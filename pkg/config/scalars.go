@@ -138,13 +138,32 @@ func (d *decoder) port(to *int) set { return d.number(to, 1, 65535) }
 // version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
 func (d *decoder) version(to *Version) set {
 	return func(v *value, at string) {
-		parsed, err := ParseVersion(v.text)
+		text, hint := v.text, ""
+		if named := versionIn(text); named != "" {
+			hint = "write the version that the URL names: " + named
+			if d.doc.dialect.lenient {
+				text = named
+			}
+		}
+		parsed, err := ParseVersion(text)
 		if (v.kind != kindString && v.kind != kindFloat) || err != nil {
-			d.bad(v, at, "a Kubernetes version such as 1.31.2", "")
+			d.bad(v, at, "a Kubernetes version such as 1.31.2", hint)
 			return
 		}
 		*to = parsed
 	}
+}
+
+// versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a build of CI; "" when it
+// names none. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
+func versionIn(text string) string {
+	_, rest, is := strings.Cut(text, "://")
+	for part := range strings.SplitSeq(rest, "/") {
+		if v, err := ParseVersion(part); is && strings.HasPrefix(part, "v") && err == nil {
+			return v.String()
+		}
+	}
+	return ""
 }
 
 func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {

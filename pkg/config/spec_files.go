@@ -334,6 +334,13 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		return h, false
 	}
 	h.Manifest = secret.New(manifest)
+	if d.doc.dialect.lenient {
+		otherwise(&h.Name, d.kopsHookName(at))
+		if h.Enabled && v.kind == kindMap && v.get("manifest") == nil {
+			d.doc.warnAt(v.pos, Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
+			return h, false
+		}
+	}
 	needed := []string{"name", "manifest"}
 	if !h.Enabled {
 		needed = needed[:1]
@@ -341,7 +348,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 			d.newer(v.pos, at, "a hook that is off and has no manifest")
 		}
 	}
-	if !d.required(v, at, needed[:1]...) {
+	if h.Name == "" && !d.required(v, at, needed[0]) {
 		return h, false
 	}
 	if len(needed) > 1 && v.get("manifest") == nil {
@@ -359,6 +366,16 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		h.Refused = d.refuse(v.get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, meant(roles, n.Role)
+}
+
+// kopsHookName is what nodeup calls a hook without a name. https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
+func (d *decoder) kopsHookName(at string) string {
+	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
+	name := "kops-hook-" + number
+	if kind, _ := kindOf(d.doc.path); kind == KindNodeGroup {
+		name += "-ig"
+	}
+	return name
 }
 
 // validUnit accepts the name of a systemd unit. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html

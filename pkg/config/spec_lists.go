@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/problem"
@@ -63,14 +64,40 @@ func (d *decoder) sysctls(n *Node) set {
 		seen := make(keys)
 		put := merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
 		d.list(func(v *value, item string) {
+			if d.doc.dialect.lenient && d.passedBySysctl(v, item) {
+				return
+			}
 			s, ok := d.sysctl(v, item)
-			if !ok || !d.unique(seen, s.Key, v.pos, item) {
+			_, twice := seen[s.Key]
+			later := twice && d.doc.dialect.lenient
+			if !ok || !later && !d.unique(seen, s.Key, v.pos, item) {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
+			if later {
+				n.SysctlParameters[slices.IndexFunc(n.SysctlParameters, func(x Sysctl) bool { return x.Key == s.Key })] = s
+				return
+			}
 			put(s)
 		})(v, at)
 	}
+}
+
+// passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is into a file of sysctl.d: so an
+// entry may be a comment or empty (nodeup's own list begins so), and a pattern of names. Of two that set one key the later counts.
+func (d *decoder) passedBySysctl(v *value, at string) bool {
+	key, _, _ := strings.Cut(v.str(), "=")
+	switch key = strings.TrimSpace(key); {
+	case v.kind != kindString:
+		return false
+	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.str() == "":
+		return true
+	case !strings.ContainsAny(key, "*?[]"):
+		return false
+	}
+	d.doc.warnAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.show(v, at)), Field: at,
+		Hint: "name the interface"})
+	return true
 }
 
 func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
@@ -85,6 +112,9 @@ func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
 	}
 	key, val, has := strings.Cut(v.text, "=")
 	key, val = strings.TrimSpace(key), strings.TrimSpace(val)
+	if d.doc.dialect.lenient {
+		key = strings.TrimPrefix(key, "-") // systemd-sysctl's: whether it could be set is reported in any case
+	}
 	if !has || val == "" || !printable(strings.ReplaceAll(val, "\t", " ")) {
 		d.bad(v, at, expected, "")
 		return Sysctl{}, false

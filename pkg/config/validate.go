@@ -162,6 +162,9 @@ func (v *validator) ranges() {
 		}
 	}
 	for _, p := range n.ServiceClusterIPRange {
+		if n.Networking.podsOfVPC() {
+			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
+		}
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
 			v.warnAt("spec.serviceClusterIPRange", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: "kOps refuses this"})
