@@ -3,6 +3,7 @@ package statestore_test
 import (
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func TestPublishedIsNotTakenForKops(t *testing.T) {
 func TestDirectoryOfKops(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"cluster.spec", "config", "instancegroup/nodes", "igconfig/master/m/nodeupconfig.yaml", "addons/bootstrap-channel.yaml", "secrets/admin",
-		"backups/etcd/x", "manifests/etcd/main.yaml", "pki/ssh/public/admin/1", "pki/issued/calico-client/1.crt"} {
+		"backups/etcd/x", "clusteraddons/default", "kops-version.txt", "openid/v1/jwks", "igconfig/node/n/nodeupscript.sh", "manifests/etcd/main.yaml", "pki/ssh/public/admin/1", "pki/issued/calico-client/1.crt"} {
 		put(t, filepath.Join(dir, storetest.Cluster, name), []byte("x"))
 	}
 	store, err := statestore.NewDirectory(dir, storetest.Cluster)
@@ -123,6 +124,14 @@ func TestDirectoryOfKops(t *testing.T) {
 	want := []string{"cluster.spec", "config", "igconfig/master/m/nodeupconfig.yaml", "instancegroup/nodes", "pki/issued/calico-client/1.crt"}
 	if got := names(s); !slices.Equal(got, want) || len(s.Notes) > 0 {
 		t.Errorf("read %q with notes %q, want %q", got, s.Notes, want)
+	}
+	for _, name := range []string{"cluster.spec", "instancegroup/nodes", "igconfig/master/m/nodeupconfig.yaml", "igconfig/node/n/nodeupscript.sh"} {
+		if err := os.Remove(filepath.Join(dir, storetest.Cluster, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err = store.Fetch(t.Context(), statestore.Revision{}); err != nil || s.Objects["config"] == nil {
+		t.Errorf("a cluster without groups, of which kOps keeps its config alone: %v", err)
 	}
 	put(t, filepath.Join(dir, storetest.Cluster, "cluster.yaml"), []byte("ours"))
 	if s, err = store.Fetch(t.Context(), statestore.Revision{}); err != nil || len(names(s)) != 2 {

@@ -13,13 +13,14 @@ var kopsLayout = append(slices.Clone(config.KopsClusters), config.KopsGroup("*")
 // clusterDocuments are the names of the cluster's document, of which one must be there, in the order in which they are looked for.
 var clusterDocuments = append([]string{clusterDocument}, config.KopsClusters...)
 
-// kopsApart are the other names of a store of kOps: its control plane's.
-var kopsApart = []string{"addons", "backups", "manifests", "secrets", "pki/ssh"}
+// kopsApart are the other names of a store of kOps: its control plane's, its own, and those that concern no node's network.
+// https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/clientset.go
+var kopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nodeupscript.sh", "kops-version.txt", "manifests", "openid", "pki/ssh", "secrets"}
 
 func isKopsObject(name string) bool { return matches(kopsLayout, name) }
 
-// isKopsStore tells by the names in a cluster's directory that kOps keeps it. A file called config says little alone.
+// isKopsStore tells by the names in a cluster's directory that kOps keeps it.
 func isKopsStore(names []string) bool {
 	has := func(name string) bool { return slices.Contains(names, name) }
-	return !has(clusterDocument) && (has("cluster-completed.spec") || has("cluster.spec") || has("config") && has("instancegroup"))
+	return !has(clusterDocument) && slices.ContainsFunc(config.KopsClusters, has)
 }

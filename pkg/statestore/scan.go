@@ -153,7 +153,7 @@ func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string
 		return l.walk(ctx, root, cluster, name)
 	case l.takes(name):
 		return l.add(name, e)
-	case l.kops && slices.Contains(kopsApart, name):
+	case l.kops && matches(kopsApart, name):
 	case !slices.Contains(apart, name):
 		l.notes = append(l.notes, noteIgnored(name, e.mode.IsDir()))
 	}
