@@ -258,6 +258,7 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	var name string
 	switch kind {
 	case KindCluster:
+		n.kops.cluster = doc.dialect.lenient
 		d.document(&n.Cluster, "", d.clusterSpec(n))
 	case KindNodeGroup:
 		d.document(&name, fileName, d.groupSpec(n))

@@ -78,6 +78,7 @@ type Node struct {
 	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
 	origins origins
+	kops    kopsSays
 }
 
 // Prune says what becomes of things of ours that no document wants any more.
@@ -102,6 +103,15 @@ const (
 
 // ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }
+
+// Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup nor kubelet, and has no pods.
+func (n *Node) Apart() bool { return n.Role == RoleBastion && n.kops.role }
+
+// OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
+func (n *Node) OfKops() bool { return n.kops.cluster }
+
+// kopsSays is which documents are in kOps' own API version.
+type kopsSays struct{ cluster, role bool }
 
 // Topology is kOps' spec.topology: "public" or "private"; "" when not said.
 type Topology struct {

@@ -64,7 +64,10 @@ func (d *decoder) cloud(to *string) set {
 func (d *decoder) groupSpec(n *Node) []field {
 	var unread int // [loader.size] counts all groups
 	return append(d.commonSpec(n),
-		field{name: "role", set: d.role(&n.Role)},
+		field{name: "role", set: func(v *value, at string) {
+			n.kops.role = d.doc.dialect.lenient
+			d.role(&n.Role)(v, at)
+		}},
 		field{name: "minSize", set: d.number(&unread, 0, 100_000), about: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
 		field{name: "maxSize", set: d.number(&unread, 0, 100_000), about: "how many nodes the whole group may have"},
 	)

@@ -22,6 +22,10 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", in.Node.Networking.Name())
 	}
 	b := &builder{in: in, net: net.Beside(in.HandedOver), view: view(in)}
+	if in.Node.Apart() {
+		b.note(network.Info, in.Node.Origin("spec.role").String(), "this is a bastion of kOps, which runs neither nodeup nor kubelet: nothing is made on it")
+		return nil, b.notes, nil
+	}
 	for _, step := range []struct {
 		do func() error
 		id problem.ID
@@ -61,7 +65,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 // that was handed over; nil: for none. It is for the ledger.
 func Prepares(in Input) *network.Preparation {
 	net, ok := network.Of(in.Node)
-	if !ok || in.HandedOver != nil {
+	if !ok || in.HandedOver != nil || in.Node.Apart() {
 		return in.HandedOver
 	}
 	return net.Prepares(view(in))

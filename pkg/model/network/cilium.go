@@ -166,6 +166,12 @@ func (b *Built) addCiliumEtcd(in Input) error {
 	if !in.Node.Networking.Cilium.EtcdManaged {
 		return nil
 	}
+	if _, has := in.Keypairs[ciliumKeypair]; !has && in.Node.OfKops() && in.Node.CertificateOf(ciliumKeypair) == nil {
+		b.note(Warning, in.Origin("spec.networking.cilium.etcdManaged"), "Cilium's etcd demands a client certificate, and the store has no keypair %s: kOps keeps none. Its nodeup has one issued at boot, "+
+			"and puts it into %s. All else is made here. Without nodeup no pod of Cilium starts: put the keypair into pki/, signed by %s, or say in spec.certificates who issues it, "+
+			"in a document nodegroups/NAME.yaml of netwright's own", ciliumKeypair, ciliumPKI, ciliumCA)
+		return nil
+	}
 	return b.addIdentity(in, identity{network: "cilium", origin: in.Origin("spec.networking.cilium.etcdManaged"), because: "its etcd demands one", why: "its etcd demands client certificates",
 		server: "etcd", keypair: ciliumKeypair, caName: ciliumCA, ca: in.caOr(ciliumCA), dir: ciliumPKI, commonName: "cilium",
 		CA: tasks.CertFile{Name: "etcd-ca.crt", Mode: 0o600}, Cert: tasks.CertFile{Name: "etcd-client-cilium.crt", Mode: 0o644}, Key: tasks.CertFile{Name: "etcd-client-cilium.key", Mode: 0o400}})

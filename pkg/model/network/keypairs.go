@@ -14,6 +14,9 @@ func Keypairs(n *config.Node) (all []string) {
 			all = append(all, name)
 		}
 	}
+	if n.Apart() {
+		return nil
+	}
 	if c := n.Networking.Calico; c != nil && c.Etcd != nil && c.Etcd.TLS {
 		add(c.Etcd.Certificates.Keypair)
 	}
