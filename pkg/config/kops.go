@@ -87,6 +87,13 @@ func (l *loader) nodeupOf(group, role string) *document {
 	return nil
 }
 
+// nodeup reads a NodeupConfig.
+func (d *decoder) nodeup(n *Node) {
+	var plugins kopsPlugins
+	d.mapping(d.doc.root, "spec", append(d.nodeupSpec(n), d.kopsPluginFields(&plugins)...))
+	d.setKopsPlugins(&plugins, n)
+}
+
 // nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
 func (d *decoder) nodeupSpec(n *Node) []field {
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}

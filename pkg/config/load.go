@@ -265,7 +265,7 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	case KindNode:
 		d.document(&name, fileName, d.nodeSpec(n))
 	case kindNodeup:
-		d.mapping(doc.root, "spec", d.nodeupSpec(n))
+		d.nodeup(n)
 	}
 	return doc.errors == before
 }

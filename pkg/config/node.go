@@ -110,8 +110,11 @@ func (n *Node) Apart() bool { return n.Role == RoleBastion && n.kops.role }
 // OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
 func (n *Node) OfKops() bool { return n.kops.cluster }
 
-// kopsSays is which documents are in kOps' own API version.
-type kopsSays struct{ cluster, role bool }
+// OwnPlugins tells that kOps leaves the reference plugins on this node to somebody else.
+func (n *Node) OwnPlugins() bool { return n.kops.ownPlugins }
+
+// kopsSays is which documents are in kOps' own API version, and what only kOps' own say.
+type kopsSays struct{ cluster, role, ownPlugins bool }
 
 // Topology is kOps' spec.topology: "public" or "private"; "" when not said.
 type Topology struct {

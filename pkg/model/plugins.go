@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -21,6 +22,10 @@ func (b *builder) plugins() error {
 	var names []string
 	for _, p := range b.net.Plugins {
 		if p.If != nil && !p.If(b.view) {
+			continue
+		}
+		if p.Asset == network.CNIPlugins && b.in.Node.OwnPlugins() {
+			b.note(network.Info, "", "kOps does not install the CNI plugins on this node: those in %s stay as they are", b.view.BinDir)
 			continue
 		}
 		w, seen := wanted[p.Asset]
@@ -138,10 +143,10 @@ func older(version, minimum string) bool {
 	return err == nil && err2 == nil && v.Before(least)
 }
 
-// mirrored puts the mirror in the place of scheme and host. What lies in the store, or on a disk, stays.
+// mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or at the mirror already, stays.
 func mirrored(raw, mirror string) string {
 	u, err := url.Parse(raw)
-	if err != nil || mirror == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") || u.Scheme != "http" && u.Scheme != "https" {
 		return raw
 	}
 	out := strings.TrimSuffix(mirror, "/") + u.EscapedPath()

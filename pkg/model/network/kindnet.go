@@ -14,7 +14,8 @@ func kindnet() Network {
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
 		Conf:      Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
 		Kubelet:   "cni",
-		Plugins:   nil, // its init container copies cni-kindnet, which needs nothing else
+		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls loopback for each pod.
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.8.0", Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
 			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},
