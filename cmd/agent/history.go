@@ -40,8 +40,11 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if that costs the node its gateway and its store\n",
 					h.Watched, h.WatchedUntil.Format(time.RFC3339))
 			}
+			if h.Applied != nil {
+				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number, h.Applied.At.Format(time.RFC3339))
+			}
 			if h.Held != nil {
-				fmt.Fprintf(s.out, "held at %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
+				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
 			}
 			return nil
 		},
@@ -52,6 +55,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 func historyText(w io.Writer, h *agent.History) {
 	if len(h.Revisions)+len(h.Undone) == 0 {
 		fmt.Fprintln(w, "nothing was applied yet")
+		deedsText(w, h.Deeds)
 		return
 	}
 	row := func(mark, number string, at time.Time, generation int64, digest, network string, tasks int, by string) {
@@ -85,6 +89,7 @@ func historyText(w io.Writer, h *agent.History) {
 	}
 	undone(time.Unix(1<<40, 0))
 	proofsText(w, h.Revisions)
+	deedsText(w, h.Deeds)
 	repairedText(w, h.Repaired)
 	bootsText(w, h)
 }
@@ -97,6 +102,26 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number, &report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
 			head = ""
 		}
+	}
+}
+
+// deedsText lists what was done without a new revision.
+func deedsText(w io.Writer, list []ledger.Deed) {
+	if len(list) > 0 {
+		fmt.Fprintf(w, "\n  %-14s%-22s%-10s%-12s%s\n", "DONE", "TIME", "REVISION", "GENERATION", "BY")
+	}
+	number := func(n int64) string {
+		if n == 0 {
+			return "-"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for _, d := range list {
+		by := d.By
+		if d.Text != "" {
+			by += "; " + d.Text
+		}
+		fmt.Fprintf(w, "  %-14s%-22s%-10s%-12s%s\n", d.Act, d.Time.UTC().Format(time.RFC3339), number(int64(d.Revision)), number(d.Generation), by)
 	}
 }
 

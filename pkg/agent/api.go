@@ -89,8 +89,11 @@ func (a *API) met(facts *host.Facts) {
 // errNoPass says that nobody knows yet whose credentials are kubelet's.
 var errNoPass = fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %w", fs.ErrNotExist)
 
+// errNoKubelet is that of a node on which no pass has found credentials of kubelet's.
+var errNoKubelet = fmt.Errorf("kubelet's credentials are not known yet: %w", fs.ErrNotExist)
+
 // Own does something to the node's own Node, as the first identity that may: kubelet, as the last pass found its kubeconfig, or the agent itself. Nobody holds a
-// pass up with it. It is [io/fs.ErrNotExist] while there is no kubeconfig.
+// pass up with it. It is [io/fs.ErrNotExist] while there is no kubeconfig of kubelet's, and the agent's own is of no use: then it may come.
 func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	a.mu.Lock()
 	own := a.own
@@ -99,13 +102,14 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 		return errNoPass
 	}
 	var errs []error
-	var none error
+	none, kubelets := errNoKubelet, false
 	for _, path := range own {
 		c, err := a.client(path)
 		if errors.Is(err, fs.ErrNotExist) { // it says nothing of what the others meet
 			none = err
 			continue
 		}
+		kubelets = kubelets || path != a.Kubeconfig
 		if err == nil {
 			err = do(c)
 		}
@@ -114,8 +118,8 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(errs) == 0 {
-		return none
+	if !kubelets { // they are on their way: what the others may not, these may
+		errs = append(errs, none)
 	}
 	return errors.Join(errs...)
 }

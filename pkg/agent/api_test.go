@@ -32,4 +32,12 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 	if err := a.Own(t.Context(), do); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("with a broken one of kubelet's: %v", err)
 	}
+	facts.Kubelet.Kubeconfig = filepath.Join(dir, "not yet")
+	a.met(facts)
+	if err := os.WriteFile(a.Kubeconfig, []byte("a: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Own(t.Context(), do); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("with an own that does not help, and kubelet's on its way: %v", err)
+	}
 }

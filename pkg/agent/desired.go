@@ -59,7 +59,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
-		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Diagnostics: diags})
+		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision, Published: snap.Published, Diagnostics: diags})
 	}
 	d := &Desired{Snapshot: snap, Node: node, sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {
@@ -102,6 +102,8 @@ func Sources(snap *statestore.Snapshot) []config.Source {
 // DocumentError is documents that cannot be used. Its text is every diagnostic.
 type DocumentError struct {
 	Store       string
+	Revision    statestore.Revision
+	Published   time.Time
 	Diagnostics config.Diagnostics
 }
 

@@ -15,7 +15,7 @@ import (
 
 // heldSet is a set of tasks that comes from a revision and not from the store.
 type heldSet struct {
-	by       string // "held at 3 by root"
+	by       string // "held at revision 3 by root"
 	network  string
 	declared string // see ledger.Network.Declared
 	recorded []tasks.Task
@@ -43,7 +43,7 @@ func (p Pass) target(d *Desired, led *ledger.Ledger, v host.View) (*Desired, err
 	if d != nil {
 		out.Node.Drift = d.Node.Drift
 	}
-	out.held.by = fmt.Sprintf("held at %d by %s", pin.Revision, pin.By)
+	out.held.by = fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By)
 	return out, nil
 }
 
@@ -123,7 +123,7 @@ func (d *Desired) network() string {
 	return d.Node.Networking.Name()
 }
 
-// heldBy is "held at 3 by root", or "".
+// heldBy is "held at revision 3 by root", or "".
 func (d *Desired) heldBy() string {
 	if d.held == nil {
 		return ""

@@ -262,10 +262,10 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		}
 	}
 	check("after the rollback")
-	if p.Held != "held at 1 by ada" {
+	if p.Held != "held at revision 1 by ada" {
 		t.Errorf("the plan says %q", p.Held)
 	}
-	if p := mustConverge(t, root, two...); p.Held != "held at 1 by ada" || p.Summary.Changes() != 0 {
+	if p := mustConverge(t, root, two...); p.Held != "held at revision 1 by ada" || p.Summary.Changes() != 0 {
 		t.Errorf("the next run was not held: %q, %d changes", p.Held, p.Summary.Changes())
 	}
 	check("after another run")
@@ -275,7 +275,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	if _, err := person.Converge(t.Context(), nil); err != nil {
 		t.Errorf("without a store: %v", err)
 	}
-	if was, err := person.Resume(t.Context()); err != nil || was != "held at 1 by ada" {
+	if was, err := person.Resume(t.Context()); err != nil || was != "held at revision 1 by ada" {
 		t.Errorf("resume: %q, %v", was, err)
 	}
 	mustConverge(t, root, two...)

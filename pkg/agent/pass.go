@@ -174,7 +174,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 }
 
 func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, error) {
-	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil && p.TakeNow != "" {
 			return nil, &PausedError{*z}
 		} else if z != nil {
@@ -192,7 +192,10 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 			if newest != nil {
 				newest.lookAgain = d.lookAgain
 			}
+			before := led.Head().Current
+			next, _ := led.NextRevision(h) // that they cannot be listed is said where one is made
 			plan, err = p.converge(ctx, d, h, led)
+			p.noteForward(ctx, h, led, before, next, plan)
 		}
 		if d != nil && d.undone != nil {
 			err = errors.Join(err, d.undone)
@@ -207,7 +210,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 			return plan, errors.Join(err, failed, pauses)
 		}
 		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
-	})
+	}))
 }
 
 // locked does something to the host as the only one that does.

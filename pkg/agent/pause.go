@@ -29,7 +29,11 @@ func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*repor
 		now := ledger.ClockOf(h, time.Now().UTC())
 		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot, Up: now.Up}
 		out = pausedAs(z, now)
-		return nil, ledger.SavePause(ctx, h, z)
+		if err := ledger.SavePause(ctx, h, z); err != nil {
+			return nil, err
+		}
+		p.note(ctx, h, ledger.Deed{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
+		return nil, nil
 	})
 	return out, err
 }

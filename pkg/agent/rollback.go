@@ -30,7 +30,11 @@ type History struct {
 	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
 	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
-	Damage       []string      `json:"damage,omitempty"`
+	// Deeds are what was done to which configuration the node follows, oldest first: it made no revision.
+	Deeds []ledger.Deed `json:"deeds,omitempty"`
+	// Applied is the configuration that is applied; nil: none is known.
+	Applied *report.Generation `json:"applied,omitempty"`
+	Damage  []string           `json:"damage,omitempty"`
 }
 
 // History reads the revisions that are kept. It writes nothing.
@@ -60,6 +64,14 @@ func (p Pass) History() (*History, error) {
 	if h.Boots, err = ledger.ReadBoots(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
+	if h.Deeds, err = ledger.ReadDeeds(files); err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	done, err := ledger.ReadApplied(files)
+	if err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	h.Applied = appliedOf(done)
 	a, _ := checkpoint.ReadAwaiting(files) // a damaged one is said at the boot
 	h.AwaitingBoot = a.Names()
 	return h, nil
@@ -68,7 +80,7 @@ func (p Pass) History() (*History, error) {
 // Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one before the current. The pin comes last: a pass that is aborted, or
 // killed, leaves the node as free as it was, and what was not done is not done later. Tasks that fail do not abort it.
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
-	return p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil {
 			return nil, &PausedError{*z}
 		}
@@ -93,8 +105,11 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if aborted(err) {
 			return plan, err
 		}
-		return plan, errors.Join(err, led.SaveHold(ctx, h))
-	})
+		if err = errors.Join(err, led.SaveHold(ctx, h)); !aborted(err) {
+			p.note(ctx, h, ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation})
+		}
+		return plan, err
+	}))
 }
 
 // aborted says that a pass was not made, or not to its end: more went wrong than single tasks. Whoever asked for it has asked for nothing.
@@ -151,7 +166,7 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
 }
 
-// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how it was: "held at 3 by root", "paused until …"; "" if neither.
+// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how it was: "held at revision 3 by root", "paused until …"; "" if neither.
 func (p Pass) Resume(ctx context.Context) (was string, err error) {
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		var how []string
@@ -160,7 +175,7 @@ func (p Pass) Resume(ctx context.Context) (was string, err error) {
 		}
 		pin := led.Head().Held
 		if pin != nil {
-			how = append(how, fmt.Sprintf("held at %d by %s", pin.Revision, pin.By))
+			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
 			led.Hold(nil)
 			if err := led.SaveHold(ctx, h); err != nil { // it needs room, and to end a pause needs none
 				return nil, err
@@ -170,7 +185,13 @@ func (p Pass) Resume(ctx context.Context) (was string, err error) {
 			led.Hold(pin)
 			return nil, errors.Join(err, led.SaveHold(ctx, h))
 		}
-		was = strings.Join(how, ", and ")
+		if was = strings.Join(how, ", and "); was != "" {
+			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
+			if pin != nil {
+				deed.Revision = pin.Revision
+			}
+			p.note(ctx, h, deed)
+		}
 		return nil, nil
 	})
 	return was, err

@@ -61,10 +61,10 @@ func TestTurnsForOthers(t *testing.T) {
 		t.Errorf("another store: %v", err)
 	}
 
-	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Held != "held at 1 by alice" {
+	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Held != "held at revision 1 by alice" {
 		t.Errorf("rollback: %+v %v", last.Plan, err)
 	}
-	if said := b.manager.last(t).text; !strings.Contains(said, "held at 1 by alice") {
+	if said := b.manager.last(t).text; !strings.Contains(said, "held at revision 1 by alice") {
 		t.Errorf("the service manager was told %q", said)
 	}
 	if err := os.Rename(b.store, b.store+".gone"); err != nil {
@@ -73,7 +73,7 @@ func TestTurnsForOthers(t *testing.T) {
 	if last, err = ask(control.Request{Command: control.Once}); err != nil || last.Plan == nil || last.Plan.Summary.Changes() != 0 {
 		t.Errorf("once while held and without a store: %+v %v", last.Plan, err)
 	}
-	if last, err = ask(control.Request{Command: control.Resume}); err != nil || last.Text != "held at 1 by alice" {
+	if last, err = ask(control.Request{Command: control.Resume}); err != nil || last.Text != "held at revision 1 by alice" {
 		t.Errorf("resume: %+v %v", last, err)
 	}
 	if last, err = ask(control.Request{Command: control.Once}); err == nil || last.Plan == nil || !strings.Contains(err.Error(), "fetch the configuration") {

@@ -88,15 +88,9 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 		}
 	}
 	if d := l.desired; d != nil {
-		now.Generation, now.Digest = d.Snapshot.Generation, d.Snapshot.Digest
-		if p := out.plan; p != nil && p.Waiting != nil { // what is in force is another one
-			now.Generation, now.Digest = p.Generation, p.Digest
-		}
-		if now.Digest != was.Digest {
-			now.Since = time.Now()
-		}
 		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires
 	}
+	l.generations(&now, out)
 	return now
 }
 

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "add the fields that are new to the form
 
 // kept are the types that JSON of stands in a file below [Dir], by package; what they hold is followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
-	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Pause", "Learnt", "LastGood", "Boot", "debt"},
+	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Applied", "Deed", "Pause", "Learnt", "LastGood", "Boot", "debt"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
 	"host":       {"Link", "Route", "Table", "intent"}, // the first three are baselines
 	"checkpoint": {"Journal", "Verdict", "Awaiting", "watch"},

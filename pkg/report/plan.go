@@ -27,6 +27,8 @@ type Plan struct {
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
+	// Applied is the last configuration with which a pass ended right; nil: none did, or that was not asked.
+	Applied *Generation `json:"applied,omitempty"`
 	// LastGood is when these documents were taken from the store, which cannot be used now.
 	LastGood *time.Time `json:"lastGood,omitempty"`
 	// Waiting is a configuration that is not taken yet: in a dry run the one that the plan is of, else a newer one.
@@ -37,7 +39,7 @@ type Plan struct {
 	Awaits *Awaits `json:"awaits,omitempty"`
 	// Off are the switches that keep the daemon from starting, each with what to do to turn it on again: in a dry run.
 	Off []string `json:"off,omitempty"`
-	// Held says that the node does not follow the store: "held at 3 by root".
+	// Held says that the node does not follow the store: "held at revision 3 by root".
 	Held string `json:"held,omitempty"`
 	// AwaitingBoot are files and units that act at the next boot, and that no boot has proved yet.
 	AwaitingBoot []string `json:"awaitingBoot,omitempty"`

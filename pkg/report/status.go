@@ -25,7 +25,7 @@ type Status struct {
 	Prepared      bool          `json:"prepared"` // all that kubelet needs was right once since the agent began
 	Configuration Configuration `json:"configuration"`
 	Waiting       *Waiting      `json:"waiting,omitempty"` // a newer configuration that is not applied yet
-	Held          string        `json:"held,omitempty"`    // "held at 3 by root": the node does not follow the store
+	Held          string        `json:"held,omitempty"`    // "held at revision 3 by root": the node does not follow the store
 	Paused        *Paused       `json:"paused,omitempty"`
 	Awaits        *Awaits       `json:"awaits,omitempty"`
 	AwaitingBoot  []string      `json:"awaitingBoot,omitempty"` // files and units that act at the next boot, and that none has proved
@@ -72,19 +72,61 @@ type Agent struct {
 	Started time.Time `json:"started"`
 }
 
-// Configuration is the documents that are in force.
+// Generation is one configuration, as a store has published it.
+type Generation struct {
+	Number int64     `json:"generation"` // 0 of a directory of plain documents
+	Digest string    `json:"digest,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+}
+
+// number is for who knows whether there is one.
+func (g *Generation) number() int64 {
+	if g == nil {
+		return 0
+	}
+	return g.Number
+}
+
+// Is says that it is the same configuration as another. Each may be nil.
+func (g *Generation) Is(o *Generation) bool {
+	if g == nil || o == nil {
+		return g == o
+	}
+	return g.Number == o.Number && g.Digest == o.Digest
+}
+
+// Configuration is what the node is made by. Three generations of it are told: the newest that the store has, that which the node is to have
+// now, and that which it has.
 type Configuration struct {
-	Store      string    `json:"store"` // never with credentials
-	Generation int64     `json:"generation"`
-	Digest     string    `json:"digest,omitempty"`
-	Checked    time.Time `json:"checked,omitzero"` // when the store last said that there is nothing newer
-	Since      time.Time `json:"since,omitzero"`   // when this daemon began to work towards them
+	Store string `json:"store"` // never with credentials
+	// Generation and Digest are those of Applied, for who knows only one.
+	Generation int64  `json:"generation"`
+	Digest     string `json:"digest,omitempty"`
+	// Published is the newest that the store has, as far as it was believed; At is when it was published.
+	Published *Generation `json:"published,omitempty"`
+	// Wanted is what the daemon works towards: another one than Published while that waits, or the node is held at a revision.
+	Wanted *Generation `json:"wanted,omitempty"`
+	// Applied is the last one with which a pass ended right; At is when the first did. What a generation changes of this node is made then, or awaits what others bring.
+	Applied *Generation `json:"applied,omitempty"`
+	Checked time.Time   `json:"checked,omitzero"` // when the store last said that there is nothing newer
+	Since   time.Time   `json:"since,omitzero"`   // when this daemon began to work towards what is applied
 	// LastGood is when they were taken from a store that could not be used since the daemon began.
 	LastGood time.Time `json:"lastGood,omitzero"`
 	Expires  time.Time `json:"expires,omitzero"`
 	Error    string    `json:"error,omitempty"` // why there are no newer ones
 	// Silent is since when the store was not read, once that is several intervals.
 	Silent time.Time `json:"silent,omitzero"`
+}
+
+// Text names the generation that is applied, and the one that is wanted where that is another.
+func (c Configuration) Text() string {
+	switch {
+	case c.Wanted == nil || c.Wanted.Is(c.Applied):
+		return fmt.Sprintf("generation %d", c.Generation)
+	case c.Applied == nil:
+		return fmt.Sprintf("no generation is applied, %d is wanted", c.Wanted.Number)
+	}
+	return fmt.Sprintf("generation %d, %d is wanted", c.Applied.Number, c.Wanted.Number)
 }
 
 // Known is when it was last known that they are the newest; zero if that was never.

@@ -128,8 +128,8 @@ func (s *Status) Line() string {
 	if tasks > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d right", right, tasks))
 	}
-	if s.Configuration.Digest != "" {
-		parts = append(parts, fmt.Sprintf("generation %d", s.Configuration.Generation))
+	if s.Configuration.Digest != "" || s.Configuration.Wanted != nil {
+		parts = append(parts, s.Configuration.Text())
 	}
 	return clean(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "))
 }

@@ -43,7 +43,7 @@ func wrongStatus() *report.Status {
 	s.Configuration.Error = "state store s3://conf/demo.example.com: get manifest: connection refused: is the store up?"
 	s.Configuration.Expires = noon.Add(30 * time.Hour)
 	s.Waiting = &report.Waiting{Generation: 8, Digest: strings.Repeat("fedcba9876543210", 4), Class: "restart", Reason: "spec.update.window has no time before 02:00", Until: noon.Add(14 * time.Hour)}
-	s.Held, s.Paused = "held at 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
+	s.Held, s.Paused = "held at revision 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
 	s.Awaits = &report.Awaits{Generation: 7, Until: noon.Add(90 * time.Second), By: "ada", Revision: 4}
 	s.AwaitingBoot, s.AwaitingBootSince = []string{"/etc/netplan/50-a.yaml", "/etc/hosts"}, before(72*time.Hour)
 	s.Proof = &report.Proof{At: before(2 * time.Hour), Generation: 6, By: []string{"neighbour", "ping", "store"}, Unproved: []string{"dns", "inbound", "pods"}}

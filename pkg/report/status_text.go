@@ -83,10 +83,16 @@ func (t *statusText) head(s *Status) {
 }
 
 func (t *statusText) configuration(c Configuration) {
-	if c.Digest == "" {
-		t.say("", dim, "no configuration yet, from "+c.Store)
-	} else {
+	switch {
+	case c.Digest != "":
 		t.say("", dim, fmt.Sprintf("generation %d, %.12s, from %s, %s", c.Generation, c.Digest, c.Store, t.checked(c)))
+	case c.Wanted != nil:
+		t.say("", dim, fmt.Sprintf("no generation is applied yet, from %s, %s", c.Store, t.checked(c)))
+	default:
+		t.say("", dim, "no configuration yet, from "+c.Store)
+	}
+	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
+		t.say("  ", yellow, fmt.Sprintf("published is generation %d, wanted %d, applied %d", c.Published.number(), c.Wanted.number(), c.Applied.number()))
 	}
 	if !c.LastGood.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon began, and this was taken from it %s ago", t.ago(c.LastGood)))
@@ -111,6 +117,9 @@ func (t *statusText) checked(c Configuration) string {
 	}
 	if c.Error != "" { // nobody knows what there is now
 		return "last known to be the newest " + t.ago(c.Checked) + " ago"
+	}
+	if c.Published != nil && !c.Published.Is(c.Applied) { // what is applied is not the newest
+		return "which was asked " + t.ago(c.Checked) + " ago"
 	}
 	return "the newest " + t.ago(c.Checked) + " ago"
 }

@@ -82,7 +82,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	if err != nil {
 		return nil, err
 	}
-	s.Manifest, s.Expires, s.Private = raw.data, m.Expires, left
+	s.Manifest, s.Published, s.Expires, s.Private = raw.data, m.Published, m.Expires, left
 	s.verify = func(context.Context) error { return d.verifyBundle(m) }
 	s.readByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
 	return s, nil

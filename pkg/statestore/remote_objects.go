@@ -169,7 +169,7 @@ func (r *Remote) verifyEach(ctx context.Context, m *Manifest) error {
 // snapshot puts together what was read.
 func (r *Remote) snapshot() (*Snapshot, error) {
 	m := r.manifest
-	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Expires: r.manifest.Expires, Origin: r.String()}
+	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Published: m.Published, Expires: m.Expires, Origin: r.String()}
 	s.readByAll = func(ctx context.Context, name string) (bool, error) { return readByAll(ctx, r.source, m.Objects[name]) }
 	s.verify = func(ctx context.Context) error { return r.verifyEach(ctx, m) }
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {

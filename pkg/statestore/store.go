@@ -71,7 +71,9 @@ type Snapshot struct {
 	Private []host.Named
 	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
 	Manifest []byte
-	Expires  time.Time // zero: never
+	// Published is when it was published; zero: nobody says.
+	Published time.Time
+	Expires   time.Time // zero: never
 	// Origin says where it came from, for messages.
 	Origin string
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.

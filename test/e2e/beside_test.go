@@ -207,10 +207,10 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		n.Must(ctx, "test", "!", "-e", "/sys/class/net/cbr0")
 		n.Must(ctx, "netwright", "rollback")
 		checkBridgeNode(t, n)
-		until(t, n, "the daemon says that it is held", "systemctl show -p StatusText netwright-agent | grep -q 'held at 1 by root'")
+		until(t, n, "the daemon says that it is held", "systemctl show -p StatusText netwright-agent | grep -q 'held at revision 1 by root'")
 		n.Must(ctx, "netwright", "--once") // and stays so
 		checkBridgeNode(t, n)
-		if out := n.Must(ctx, "netwright", "resume"); out != "the node was held at 1 by root; from now on the daemon follows the store again\n" {
+		if out := n.Must(ctx, "netwright", "resume"); out != "the node was held at revision 1 by root; from now on the daemon follows the store again\n" {
 			t.Errorf("resume says %q", out)
 		}
 		until(t, n, "the daemon follows the store by itself", "test ! -e /sys/class/net/cbr0")

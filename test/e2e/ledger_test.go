@@ -81,14 +81,14 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	n.Must(ctx, "netwright", "rollback")
 	checkBridgeNode(t, n)
 	n.Shell(ctx, "mv /srv/away /srv/netwright")
-	if p := plan(ctx, t, n, 0); p.Held != "held at 1 by root" {
+	if p := plan(ctx, t, n, 0); p.Held != "held at revision 1 by root" {
 		t.Errorf("the plan says %q", p.Held)
 	}
-	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "held at 1 by root") {
+	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "held at revision 1 by root") {
 		t.Errorf("history:\n%s", out)
 	}
 	n.Must(ctx, "systemctl", "start", "netwright-agent")
-	if out := n.Must(ctx, "systemctl", "show", "-p", "StatusText", "netwright-agent"); !strings.Contains(out, "held at 1 by root") {
+	if out := n.Must(ctx, "systemctl", "show", "-p", "StatusText", "netwright-agent"); !strings.Contains(out, "held at revision 1 by root") {
 		t.Errorf("the daemon does not say that it is held: %s", out)
 	}
 	n.Must(ctx, "systemctl", "stop", "netwright-agent")

@@ -70,7 +70,7 @@ func (b *bench) restarted(t testing.TB) string {
 
 // held: the node says that it is held at the first revision.
 func (b *bench) held(t testing.TB) string {
-	if out := b.shell(t, "netwright history"); !strings.Contains(out, "held at 1 by") {
+	if out := b.shell(t, "netwright history"); !strings.Contains(out, "held at revision 1 by") {
 		return "not held: " + out
 	}
 	return ""

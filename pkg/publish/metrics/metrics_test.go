@@ -27,7 +27,7 @@ func full() *report.Status {
 		At: at, State: report.NodeContested, Node: "node-1", Cluster: "k8s.example.com", NodeGroup: "nodes", Network: "bridge", Prepared: true,
 		Configuration: report.Configuration{Generation: 12, Digest: "ab", Checked: at.Add(-time.Minute), Expires: at.Add(24 * time.Hour)},
 		Waiting:       &report.Waiting{Generation: 13, Class: "restart"},
-		Held:          "held at 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
+		Held:          "held at revision 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
 		Awaits: &report.Awaits{Generation: 13}, AwaitingBoot: []string{"/etc/hosts"}, AwaitingBootSince: at.Add(-48 * time.Hour),
 		Proof:   &report.Proof{At: at, Generation: 12, By: []string{"neighbour", "store"}, Unproved: []string{"dns", "inbound"}},
 		Watched: &report.Watched{Generation: 12, Until: at.Add(time.Minute)},

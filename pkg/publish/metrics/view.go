@@ -87,7 +87,15 @@ func ofTasks() []metric {
 // ofConfiguration are those of the documents, and of what keeps the node from them.
 func ofConfiguration() []metric {
 	return []metric{
-		{"configuration_generation", "The generation in force.", gauge, nil, func(s *report.Status, put put) { put(float64(s.Configuration.Generation)) }},
+		{"configuration_generation", "The generation that is applied: 0 until one is.", gauge, nil, func(s *report.Status, put put) { put(float64(s.Configuration.Generation)) }},
+		{"configuration_published_generation", "The newest generation that the store has.", gauge, nil, func(s *report.Status, put put) { generation(put, s.Configuration.Published) }},
+		{"configuration_wanted_generation", "The generation that the agent works towards.", gauge, nil, func(s *report.Status, put put) { generation(put, s.Configuration.Wanted) }},
+		{"configuration_applied_generation", "The generation with which a pass ended right last.", gauge, nil, func(s *report.Status, put put) { generation(put, s.Configuration.Applied) }},
+		{"configuration_published_timestamp_seconds", "When the newest generation was published: the age of the configuration is time() less this.", gauge, nil, func(s *report.Status, put put) {
+			if p := s.Configuration.Published; p != nil {
+				moment(put, p.At)
+			}
+		}},
 		{"configuration_known_timestamp_seconds", "When it was last known that no newer configuration exists: its age is time() less this.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Known()) }},
 		{"configuration_last_good", "1 if the store could not be used since the agent began, which goes on from what it kept.", gauge, nil, func(s *report.Status, put put) {
 			put(one(!s.Configuration.LastGood.IsZero() && s.Configuration.Checked.IsZero()))
@@ -126,6 +134,13 @@ func ofCertificates() []metric {
 				put(one(c.Problem != ""), c.Name, strconv.FormatBool(c.CA))
 			}
 		}},
+	}
+}
+
+// generation puts one that is known.
+func generation(put put, g *report.Generation) {
+	if g != nil {
+		put(float64(g.Number))
 	}
 }
 
