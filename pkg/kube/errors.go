@@ -43,6 +43,14 @@ func (w what) rule() string {
 	return fmt.Sprintf(`%s with {apiGroups: [%q], resources: [%q]%s, verbs: [%q]}`, where, w.group, w.resource, names, w.verb)
 }
 
+// allow is what to do where the server forbids it. What a node writes of itself, an account that several nodes share could write of every other.
+func (w what) allow(kubeconfig string) string {
+	if w.verb == "patch" && strings.HasPrefix(w.resource, "nodes") {
+		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to it, least of all one that several nodes share", kubeconfig)
+	}
+	return fmt.Sprintf("bind the user of %s to %s", kubeconfig, w.rule())
+}
+
 // ErrConflict is a write to an object that somebody else changed meanwhile: read it again.
 var ErrConflict = errors.New("somebody else changed it meanwhile")
 
@@ -67,7 +75,7 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%s: %w", at, ErrConflict)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: %w: the server says %q: bind the user of %s to %s", at, fs.ErrPermission, reason(err), c.kubeconfig, w.rule())
+		return fmt.Errorf("%s: %w: the server says %q: %s", at, fs.ErrPermission, reason(err), w.allow(c.kubeconfig))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: %w: the server does not know the credentials in %s: renew its token or certificate", at, fs.ErrPermission, c.kubeconfig)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):

@@ -31,6 +31,9 @@ const (
 	AnswersAnnotation = "netwright.dev/inbound-answers"
 )
 
+// AppliedAnnotation says on a Node which generation is applied there, as a number.
+const AppliedAnnotation = "netwright.dev/applied-generation"
+
 // cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away takes the matter over: then nothing is undone.
 const cordonAnnotation = "netwright.dev/cordoned"
 
@@ -120,6 +123,16 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 		return fmt.Errorf("write the annotation %s of Node %s: %w", key, name, err)
 	}
 	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+}
+
+// Registered is what tells one Node from another one of the same name that is registered later. It costs an answer of the Node's metadata, from
+// the server's cache.
+func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
+	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	var into metav1.PartialObjectMetadata
+	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"}, metav1.ParameterCodec).SetHeader("Accept", metadata)
+	err = c.do(ctx, what{verb: "get", resource: "nodes", name: name}, request, &into)
+	return string(into.UID), err
 }
 
 // nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.

@@ -93,6 +93,53 @@ func TestTheNodeIsTold(t *testing.T) {
 	}
 }
 
+// The gate of a rollout is true when kubectl's wait returns, and a Node that is deleted and registered anew is told all of it again.
+func TestTheGateOfARollout(t *testing.T) {
+	t.Parallel()
+	s := kubeapi.Start(t, kubeapi.Options{})
+	c := open(t, s, s.Kubeconfig(s.Here, s.Kubelet("node-1")))
+	n := &nodestatus.Node{Log: zap.NewNop(), As: func(ctx context.Context, do func(context.Context, nodestatus.Client) error) error { return do(ctx, c) }}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan struct{})
+	go func() { n.Run(ctx); close(ended) }()
+	defer func() { cancel(errors.New("enough")); <-ended }()
+	s.Apply(node("node-1", "{}"))
+
+	status := func(applied, wanted int64) *report.Status {
+		return &report.Status{Node: "node-1", State: report.NodeConverged, Kinds: []report.KindStatus{{Kind: "file", Tasks: 3}}, Configuration: report.Configuration{
+			Generation: applied, Applied: &report.Generation{Number: applied, Digest: "ab"}, Wanted: &report.Generation{Number: wanted, Digest: "cd"},
+		}}
+	}
+	applied := func() string {
+		var n corev1.Node
+		s.Get("/api/v1/nodes/node-1", &n)
+		return n.Annotations[kube.AppliedAnnotation]
+	}
+	until := func(is string) {
+		t.Helper()
+		for applied() != is {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	n.Observe(status(7, 7), nil)
+	until("7")
+	if got := condition(conditions(s, "node-1")); got == nil || got.Status != "True" {
+		t.Errorf("the annotation comes before the condition: %+v", got)
+	}
+	n.Observe(status(7, 8), nil) // the condition is True, and 8 is not applied
+	await(t, s, "node-1", func(c corev1.NodeCondition) bool { return c.Status == "True" })
+	if got := applied(); got != "7" {
+		t.Errorf("%q is applied before 8 is", got)
+	}
+	n.Observe(status(8, 8), nil)
+	until("8")
+
+	s.Must("DELETE", "/api/v1/nodes/node-1", "")
+	s.Apply(node("node-1", "{}"))
+	await(t, s, "node-1", func(c corev1.NodeCondition) bool { return c.Status == "True" })
+	until("8")
+}
+
 // NodeRestriction keeps a kubelet's credential to its own Node, and an account of our own needs a rule.
 func TestAnothersConditionIsRefused(t *testing.T) {
 	t.Parallel()

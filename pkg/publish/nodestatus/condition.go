@@ -73,7 +73,7 @@ func conditionOf(s *report.Status) *kube.Condition {
 	if s.Held != "" {
 		v.text = s.Held + "; " + v.text
 	}
-	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(fmt.Sprintf("generation %d: %s", s.Configuration.Generation, v.text))}
+	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(s.Configuration.Text() + ": " + v.text)}
 }
 
 // short is a text on one line of bounded length.

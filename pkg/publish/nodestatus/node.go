@@ -23,6 +23,8 @@ import (
 type Client interface {
 	Condition(ctx context.Context, node, kind string) (*kube.Condition, error)
 	SetCondition(ctx context.Context, node string, c kube.Condition) error
+	Annotate(ctx context.Context, node, key, value string) error
+	Registered(ctx context.Context, node string) (uid string, err error)
 	CreateEvent(ctx context.Context, node string, e kube.Event) (name string, err error)
 	RepeatEvent(ctx context.Context, name string, e kube.Event) error
 }
@@ -38,6 +40,8 @@ type Node struct {
 
 	name      string
 	condition condition
+	applied   applied
+	node      registration
 	events    events
 
 	failures int
@@ -47,16 +51,18 @@ type Node struct {
 
 // Times.
 const (
-	spacing    = 10 * time.Second // between two changes of the condition
-	urgent     = 2 * time.Second  // at most until another status or reason is told: a fleet does not tell it at one moment
-	unhurried  = time.Minute      // at most until a new generation of the same status is
-	texts      = 30 * time.Minute // between two that differ in their text alone
-	heartbeat  = time.Hour        // between two signs of life, give or take a tenth
-	retryFirst = 5 * time.Second  // after a failure, doubled each time …
-	retryMax   = 5 * time.Minute  // … up to this,
-	retryNone  = time.Minute      // this where there is no Node or kubeconfig yet,
-	retryNever = 30 * time.Minute // and this where another attempt does not help
-	farewell   = 3 * time.Second  // for the last word of a daemon that ends
+	spacing   = 10 * time.Second // between two changes of the condition
+	urgent    = 2 * time.Second  // at most until another status or reason is told: a fleet does not tell it at one moment
+	unhurried = time.Minute      // at most until a new generation of the same status is
+	texts     = 30 * time.Minute // between two that differ in their text alone
+	heartbeat = time.Hour        // between two signs of life, give or take a tenth
+	// reRegistered is how long a Node that was registered anew knows nothing of us, at most: kubelet itself reads its Node every ten seconds.
+	reRegistered = time.Minute
+	retryFirst   = 5 * time.Second  // after a failure, doubled each time …
+	retryMax     = 5 * time.Minute  // … up to this,
+	retryNone    = time.Minute      // this where there is no Node or kubeconfig yet,
+	retryNever   = 30 * time.Minute // and this where another attempt does not help
+	farewell     = 3 * time.Second  // for the last word of a daemon that ends
 )
 
 var errDue = errors.New("it is time to tell the API")
@@ -81,13 +87,14 @@ func (n *Node) Run(ctx context.Context) {
 func (n *Node) take(news publish.News, now time.Time) {
 	n.name = news.Status.Node
 	n.condition.want(news.Status, now)
+	n.applied.want(news.Status, now)
 	n.events.add(news.Events, now)
 }
 
 // due is when there is something to do.
 func (n *Node) due(now time.Time) time.Time {
 	at := now.Add(2 * heartbeat) // there may be nothing
-	for _, one := range []time.Time{n.condition.due(), n.events.due(n.condition.known())} {
+	for _, one := range []time.Time{n.condition.due(), n.applied.due(&n.condition), n.node.due(&n.condition), n.events.due(n.condition.known())} {
 		if !one.IsZero() && one.Before(at) {
 			at = one
 		}
@@ -104,12 +111,7 @@ func (n *Node) tell(ctx context.Context) {
 	if n.due(now).After(now) {
 		return
 	}
-	var err error
-	if at := n.condition.due(); !at.IsZero() && !at.After(now) {
-		err = n.As(ctx, func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) })
-	} else {
-		err = n.As(ctx, func(ctx context.Context, c Client) error { return n.events.put(ctx, c, n.name, now) })
-	}
+	err := n.As(ctx, func(ctx context.Context, c Client) error { return n.put(ctx, c, now) })
 	if ctx.Err() != nil {
 		return
 	}
@@ -126,6 +128,29 @@ func (n *Node) tell(ctx context.Context) {
 		n.said = true
 		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it", zap.Error(err))
 	}
+}
+
+// put does the first that is due.
+func (n *Node) put(ctx context.Context, to Client, now time.Time) error {
+	is := func(at time.Time) bool { return !at.IsZero() && !at.After(now) }
+	switch {
+	case is(n.node.due(&n.condition)):
+		another, err := n.node.look(ctx, to, n.name, now)
+		if another {
+			n.again(now)
+		}
+		return err
+	case is(n.condition.due()):
+		if n.condition.told == nil { // what is read later may be another one already
+			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
+				return err
+			}
+		}
+		return n.condition.put(ctx, to, n.name, now)
+	case is(n.applied.due(&n.condition)):
+		return n.applied.put(ctx, to, n.name)
+	}
+	return n.events.put(ctx, to, n.name, now)
 }
 
 // pause is how long the API is left alone after failures: as long as it asks for, within reason ([kube.RetryAfter]), and longer, each node for another time.

@@ -27,9 +27,15 @@ type api struct {
 	events  map[string]kube.Event
 	asked   int
 	patched int
+
+	uid         string
+	annotations map[string]string
+	annotated   int
 }
 
-func newAPI() *api { return &api{node: map[string]kube.Condition{}, events: map[string]kube.Event{}} }
+func newAPI() *api {
+	return &api{node: map[string]kube.Condition{}, events: map[string]kube.Event{}, uid: "1", annotations: map[string]string{}}
+}
 
 func (a *api) as(ctx context.Context, do func(context.Context, Client) error) error {
 	return do(ctx, a)
@@ -69,6 +75,36 @@ func (a *api) SetCondition(_ context.Context, _ string, c kube.Condition) error 
 	a.node[c.Type] = c
 	a.patched++
 	return nil
+}
+
+func (a *api) Annotate(_ context.Context, _, key, value string) error {
+	if err := a.request(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.annotations[key] = value
+	a.annotated++
+	return nil
+}
+
+func (a *api) Registered(context.Context, string) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.uid, a.err
+}
+
+// registers takes the Node away and makes another one.
+func (a *api) registers(uid string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.uid, a.node, a.annotations = uid, map[string]kube.Condition{}, map[string]string{}
+}
+
+func (a *api) applied() (value string, times int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.annotations[kube.AppliedAnnotation], a.annotated
 }
 
 func (a *api) CreateEvent(_ context.Context, node string, e kube.Event) (string, error) {
@@ -338,7 +374,7 @@ func TestJudge(t *testing.T) {
 		"a pass fails as a whole": {report.Status{Kinds: kinds, Last: &report.LastPass{Error: "two tasks own a key"}}, "False Failing generation 0: two tasks own a key"},
 		"drift in a pause":        {report.Status{State: report.NodePaused, Kinds: kinds, Keys: []report.KeyStatus{drifted}, Paused: &report.Paused{Until: at}}, "False Drifted generation 0: file:/x: content differs"},
 		"a pause":                 {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused generation 0: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
-		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Held: "held at 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting generation 0: held at 3 by root; generation 4 waits: auto is reload"},
+		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Held: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting generation 0: held at revision 3 by root; generation 4 waits: auto is reload"},
 		"a switch is held back":   {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting generation 0: something is held back: agent status on the node says what"},
 		"fate is shared":          {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged generation 0: all is as wanted"},
 	} {

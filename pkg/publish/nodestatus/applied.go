@@ -1,0 +1,90 @@
+package nodestatus
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// applied is the generation that is applied, as the Node's annotation has it. It comes behind the condition of that generation: who has waited for the one reads the other rightly.
+type applied struct {
+	wanted string // "": none is known
+	told   string
+	at     time.Time // when the wanted one is to be told, unless told already
+}
+
+// want takes note of what is to be told, and decides when: a fleet does not tell it at one moment.
+func (a *applied) want(s *report.Status, now time.Time) {
+	g := s.Configuration.Applied
+	if g == nil || s.State == report.NodeStarting {
+		return
+	}
+	wanted := strconv.FormatInt(g.Number, 10)
+	if wanted == a.wanted {
+		return
+	}
+	a.wanted, a.at = wanted, now.Add(rand.N(unhurried))
+}
+
+// due is when it is to be told; zero: it is, or the condition comes first.
+func (a *applied) due(c *condition) time.Time {
+	if a.wanted == "" || a.wanted == a.told || !c.fresh() {
+		return time.Time{}
+	}
+	return a.at
+}
+
+// put tells it: one request a generation.
+func (a *applied) put(ctx context.Context, to Client, node string) error {
+	if err := to.Annotate(ctx, node, kube.AppliedAnnotation, a.wanted); err != nil {
+		return err
+	}
+	a.told = a.wanted
+	return nil
+}
+
+// fresh says that the API has the condition of the status that is known, but for its text.
+func (c *condition) fresh() bool {
+	return c.told != nil && c.told.Status == c.wanted.Status && c.told.Reason == c.wanted.Reason && c.toldOf == c.generation
+}
+
+// registration is which Node was told. One that is deleted and registered anew knows nothing of what the one before was told.
+type registration struct {
+	uid string    // "": not known
+	at  time.Time // when to look again
+}
+
+// due is when it is looked whether the Node is the one that was told; zero: none was.
+func (r *registration) due(c *condition) time.Time {
+	if c.told == nil {
+		return time.Time{}
+	}
+	return r.at
+}
+
+// look reads which Node it is, and tells whether another one was told before.
+func (r *registration) look(ctx context.Context, to Client, node string, now time.Time) (another bool, err error) {
+	uid, err := to.Registered(ctx, node)
+	if errors.Is(err, fs.ErrNotExist) { // it was deleted: the next one is another
+		r.uid = ""
+		return true, err
+	}
+	if err != nil {
+		return false, err
+	}
+	another = r.uid != "" && r.uid != uid
+	r.uid, r.at = uid, now.Add(time.Duration(float64(reRegistered)*(0.9+0.2*rand.Float64())))
+	return another, nil
+}
+
+// again has a Node told all that another one was told.
+func (n *Node) again(now time.Time) {
+	n.condition.told, n.condition.at = nil, now.Add(rand.N(urgent))
+	n.applied.told, n.applied.at = "", now.Add(rand.N(urgent))
+}

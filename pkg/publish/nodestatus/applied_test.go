@@ -1,0 +1,65 @@
+package nodestatus
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+func appliedStatus(state report.NodeState, applied int64) *report.Status {
+	s := status(state, applied)
+	s.Configuration.Applied = &report.Generation{Number: applied, Digest: "ab"}
+	return s
+}
+
+// What is applied is told once a generation, behind the condition of it, and not before a pass has ended with it.
+func TestTheAppliedGenerationIsAnAnnotation(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		starting := appliedStatus(report.NodeStarting, 3)
+		n.Observe(starting, nil)
+		wait(5 * time.Minute)
+		if value, _ := a.applied(); value != "" {
+			t.Errorf("a daemon that has not looked says %q", value)
+		}
+		n.Observe(appliedStatus(report.NodeConverged, 3), nil)
+		wait(3 * time.Minute)
+		if value, times := a.applied(); value != "3" || times != 1 || a.now().Status != kube.True {
+			t.Errorf("%q after %d requests, condition %+v", value, times, a.now())
+		}
+		waits := appliedStatus(report.NodeConverged, 3) // generation 4 is published, and waits
+		waits.Waiting = &report.Waiting{Generation: 4, Reason: "freeze"}
+		n.Observe(waits, nil)
+		wait(10 * time.Minute)
+		if value, times := a.applied(); value != "3" || times != 1 {
+			t.Errorf("while 4 waits: %q after %d requests", value, times)
+		}
+		for range 10 {
+			n.Observe(appliedStatus(report.NodeConverged, 4), nil)
+			wait(time.Minute)
+		}
+		if value, times := a.applied(); value != "4" || times != 2 {
+			t.Errorf("%q after %d requests, want one each generation", value, times)
+		}
+	})
+}
+
+// A Node that is deleted and registered anew is told again: what is lost is looked for, and not only what changes.
+func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
+	a := newAPI()
+	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
+		n.Observe(appliedStatus(report.NodeConverged, 3), nil)
+		wait(3 * time.Minute)
+		for _, uid := range []string{"2", "3"} {
+			a.registers(uid)
+			wait(2 * time.Minute)
+			if value, _ := a.applied(); a.now().Status != kube.True || value != "3" {
+				t.Errorf("Node %s: %+v, %q applied", uid, a.now(), value)
+			}
+		}
+	})
+}
