@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/publish"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// waiter waits until a node is as somebody wants it.
+type waiter struct {
+	generation int64 // 0: whichever is in force
+	timeout    time.Duration
+}
+
+func waitCommand(f *flags, s streams) *cobra.Command {
+	var w waiter
+	cmd := &cobra.Command{
+		Use:   "wait",
+		Short: "Wait until a generation is applied on this node and all is right",
+		Long: `wait returns when this node has applied the generation, or a newer one, and all is right:
+nothing fails, waits, or is held back. Without --generation it waits until all is right.
+It goes on from daemon to daemon.
+
+Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 error.`,
+		Example: `  agent wait --generation 12 --timeout 10m`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case cmd.Flags().Changed("generation") && w.generation < 1:
+				return fmt.Errorf("--generation %d: expected a number from 1, as `agent store publish` prints it", w.generation)
+			case w.timeout <= 0:
+				return fmt.Errorf("--timeout %s: expected a time such as 10m", w.timeout)
+			}
+			return w.wait(cmd.Context(), &statusReader{f: f, s: s, opt: host.Options{Root: f.root}})
+		},
+	}
+	cmd.Flags().Int64Var(&w.generation, "generation", 0, "wait for this generation, or a newer one")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 10*time.Minute, "wait so long at most")
+	return cmd
+}
+
+// errTimeout is the end of who waits.
+var errTimeout = errors.New("the time to wait is over")
+
+// wait reads what daemons tell until it is so.
+func (w *waiter) wait(ctx context.Context, st *statusReader) error {
+	ctx, stop := context.WithTimeoutCause(ctx, w.timeout, errTimeout)
+	defer stop()
+	var view report.StatusView
+	for ctx.Err() == nil {
+		now, feed, err := st.look(ctx)
+		if err == nil {
+			view = now
+		} else if ctx.Err() == nil {
+			return err
+		}
+		for feed != nil && !w.reached(view) {
+			var news publish.News
+			if news, err = feed.Next(ctx); err != nil {
+				break
+			}
+			view.Status = news.Status
+		}
+		leave(feed)
+		if w.reached(view) {
+			fmt.Fprintln(st.s.out, view.Line())
+			return nil
+		}
+		if sleep(ctx, watchPause) != nil {
+			break
+		}
+	}
+	if !errors.Is(context.Cause(ctx), errTimeout) {
+		return fmt.Errorf("wait: %w", context.Cause(ctx))
+	}
+	return w.late(st.s, view)
+}
+
+// reached says that it is so.
+func (w *waiter) reached(v report.StatusView) bool {
+	if v.Verdict() != report.Right {
+		return false
+	}
+	c := v.Configuration
+	return c.Applied != nil && c.Applied.Is(c.Wanted) && c.Applied.Number >= w.generation
+}
+
+// late says what is missing.
+func (w *waiter) late(s streams, v report.StatusView) error {
+	if !v.Daemon.Running || v.Status == nil {
+		fmt.Fprintf(s.err, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
+		return exit(exitNobody)
+	}
+	what := "it is not right yet"
+	if c := v.Configuration; w.generation > 0 && (c.Applied == nil || c.Applied.Number < w.generation) {
+		what = fmt.Sprintf("generation %d is not applied", w.generation)
+	}
+	fmt.Fprintf(s.err, "agent: not within %s: %s: %s\n", w.timeout, what, v.Line())
+	return exit(exitWaiting)
+}
