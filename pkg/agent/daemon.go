@@ -68,6 +68,7 @@ type life struct {
 	away      bool      // that is for want of an answer, and not for what the store has
 	unwritten bool      // the last pass could not write down what it was to change
 	over      bool      // somebody asked the daemon to end
+	pinned    bool      // the store has another configuration than the pin names, and the node has that
 	standing  standing
 	looks     looks
 	fetch     *aside // nil: nothing is fetched
@@ -257,7 +258,7 @@ func (l *life) alive() bool {
 // documents that cannot be used, do not stop the repair of what is already known.
 func (l *life) once(ctx context.Context, pass Pass, got *looked) (out outcome) {
 	if got != nil {
-		out.load = l.take(ctx, pass, got)
+		out.load = l.unlessPinned(l.take(ctx, pass, got))
 		if ctx.Err() != nil {
 			return out
 		}

@@ -115,6 +115,13 @@ func (p Pass) Seen(store string) trust.Seen {
 	if err != nil || good == nil || good.Store != store {
 		return trust.Seen{} // that it is damaged is said where it would have been used
 	}
+	if p.Trust != nil && len(p.Trust.Keys) > 0 {
+		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
+			if _, err := p.Trust.CheckKept(raw); err != nil {
+				return trust.Seen{} // a key signed it that is listed no more: whoever has that key says nothing of how far the store has come
+			}
+		}
+	}
 	return trust.Seen{Generation: good.Generation, Digest: good.Digest}
 }
 

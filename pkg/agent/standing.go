@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // ended tells what became of a pass.
@@ -86,6 +87,7 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 			now.Error = oneLine(out.load)
 			now.Silent = l.silentSince(was)
 		}
+		now.Untrusted, now.Pinned = errors.Is(out.load, trust.ErrUntrusted), l.pinned
 	}
 	if d := l.desired; d != nil {
 		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires

@@ -30,12 +30,13 @@ const (
 	EventPaused     EventKind = "paused"
 	EventResumed    EventKind = "resumed"
 	EventConfigured EventKind = "configured" // a configuration is in force that was not
+	EventUntrusted  EventKind = "untrusted"  // the store has what no trusted key signed
 )
 
 // Warns says that somebody should look at it.
 func (k EventKind) Warns() bool {
 	switch k {
-	case EventFailed, EventContested, EventDrifted, EventRolledBack:
+	case EventFailed, EventContested, EventDrifted, EventRolledBack, EventUntrusted:
 		return true
 	}
 	return false
@@ -136,6 +137,10 @@ func (e *events) node(before, after *Status) {
 		e.add(EventRolledBack, "", text)
 	}
 	if now, was := after.Configuration.Error, before.Configuration.Error; now != "" && now != was {
-		e.add(EventFailed, "", now)
+		kind := EventFailed
+		if after.Configuration.Untrusted {
+			kind = EventUntrusted
+		}
+		e.add(kind, "", now)
 	}
 }

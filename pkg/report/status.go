@@ -116,6 +116,10 @@ type Configuration struct {
 	Error    string    `json:"error,omitempty"` // why there are no newer ones
 	// Silent is since when the store was not read, once that is several intervals.
 	Silent time.Time `json:"silent,omitzero"`
+	// Untrusted says that the error is of who may have changed the store: a signature that is wrong, a generation that goes back.
+	Untrusted bool `json:"untrusted,omitempty"`
+	// Pinned says that the store has another one than the pin of the agent's file names, which the node has.
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // Text names the generation that is applied, and the one that is wanted where that is another.

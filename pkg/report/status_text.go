@@ -97,11 +97,17 @@ func (t *statusText) configuration(c Configuration) {
 	if !c.LastGood.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon began, and this was taken from it %s ago", t.ago(c.LastGood)))
 	}
-	if c.Error != "" {
+	if c.Untrusted {
+		t.say("  ", red, "what the store has is not trusted: "+c.Error)
+	} else if c.Error != "" {
 		t.say("  ", yellow, "nothing newer can be had: "+c.Error)
 	}
 	if !c.Silent.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: what is in force is kept right, and READY; nothing that is published since comes here", t.ago(c.Silent)))
+	}
+	if c.Pinned {
+		t.say("  ", yellow, "pinned: the store has another configuration, which this node does not take")
+		t.do("    ", "set pin in the agent's file to that one, or take pin out, to go on")
 	}
 	if !c.Expires.IsZero() && c.Expires.Sub(t.now) < expiresSoon {
 		t.say("  ", yellow, fmt.Sprintf("it expires at %s: publish it again (agent store publish)", stamp(c.Expires)))

@@ -111,8 +111,16 @@ var cases = []struct {
 			netwright_prepared` + one + `1x60`,
 		"its store answers": `netwright_prepared` + one + `0x60`,
 	}},
+	{alert: "NetwrightConfigurationUntrusted", at: 2 * time.Minute, fires: `netwright_configuration_untrusted` + one + `1x10`, says: "store of node-1 has is not trusted", quiet: map[string]string{
+		"the store is away": "netwright_configuration_error" + one + "1x10",
+		"trusted":           `netwright_configuration_untrusted` + one + `0x10`,
+	}},
+	{alert: "NetwrightConfigurationFrozen", at: 31*day + 2*time.Hour, fires: `netwright_configuration_published_timestamp_seconds` + one + `60x50000`, says: "Nothing was published for node-1 for 31d", quiet: map[string]string{
+		"last week":    `netwright_configuration_published_timestamp_seconds` + one + `2100000x50000`,
+		"nobody knows": `netwright_prepared` + one + `1x50000`,
+	}},
 	{alert: "NetwrightConfigurationExpires", at: 10 * time.Minute, fires: `netwright_configuration_expiry_timestamp_seconds` + one + `172800x60`, says: "expires in 1d 23h", quiet: map[string]string{
-		"in four days": `netwright_configuration_expiry_timestamp_seconds` + one + `345600x60`, "never": `netwright_prepared` + one + `1x60`,
+		"in eight days": `netwright_configuration_expiry_timestamp_seconds` + one + `691200x60`, "never": `netwright_prepared` + one + `1x60`,
 	}},
 	{alert: "NetwrightConfigurationWaiting", at: day + time.Minute, fires: `netwright_configuration_waiting{instance="node-1", class="restart"} 1x2000`, says: "(restart)", quiet: map[string]string{
 		"until the night": `netwright_configuration_waiting{instance="node-1", class="restart"} 1x600 0x2000`,
@@ -121,8 +129,8 @@ var cases = []struct {
 		"all at one": generations(12, 12),
 		"of another cluster": `netwright_node_info{instance="node-1", cluster="one"} 1x2000
 			netwright_node_info{instance="node-2", cluster="two"} 1x2000
-			netwright_configuration_generation{instance="node-1"} 1x2000
-			netwright_configuration_generation{instance="node-2"} 2x2000`,
+			netwright_configuration_applied_generation{instance="node-1"} 1x2000
+			netwright_configuration_applied_generation{instance="node-2"} 2x2000`,
 	}},
 	{alert: "NetwrightHeld", at: day + time.Minute, fires: `netwright_held` + one + `1x2000`, quiet: map[string]string{"for an hour": `netwright_held` + one + `1x60 0x2000`}},
 	{alert: "NetwrightPaused", at: 4*time.Hour + time.Minute, fires: `netwright_paused` + one + `1x300`, quiet: map[string]string{"for an hour": `netwright_paused` + one + `1x60 0x300`}},

@@ -115,8 +115,8 @@ func passes(short, long int) string {
 func generations(one, two int) string {
 	return fmt.Sprintf(`netwright_node_info{instance="node-1", cluster="demo"} 1x2000
 		netwright_node_info{instance="node-2", cluster="demo"} 1x2000
-		netwright_configuration_generation{instance="node-1"} %dx2000
-		netwright_configuration_generation{instance="node-2"} %dx2000`, one, two)
+		netwright_configuration_applied_generation{instance="node-1"} %dx2000
+		netwright_configuration_applied_generation{instance="node-2"} %dx2000`, one, two)
 }
 
 // requests are those that end in a way, and those that read something.

@@ -64,6 +64,7 @@ var eventLabels = map[report.EventKind]string{
 	report.EventChanged: "changed", report.EventRepaired: "repaired", report.EventFailed: "failed", report.EventWaiting: "waiting",
 	report.EventContested: "contested", report.EventDrifted: "drifted", report.EventRight: "right_again", report.EventRolledBack: "rolled_back",
 	report.EventPaused: "paused", report.EventResumed: "resumed", report.EventConfigured: "configured",
+	report.EventUntrusted: "untrusted",
 }
 
 // Observe takes a status, and what happened. It does not block. One goroutine calls it.

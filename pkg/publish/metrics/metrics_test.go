@@ -25,7 +25,7 @@ var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func full() *report.Status {
 	return &report.Status{
 		At: at, State: report.NodeContested, Node: "node-1", Cluster: "k8s.example.com", NodeGroup: "nodes", Network: "bridge", Prepared: true,
-		Configuration: report.Configuration{Generation: 12, Digest: "ab", Checked: at.Add(-time.Minute), Expires: at.Add(24 * time.Hour)},
+		Configuration: report.Configuration{Generation: 12, Digest: "ab", Published: &report.Generation{Number: 14, At: at.Add(-time.Hour)}, Wanted: &report.Generation{Number: 13}, Applied: &report.Generation{Number: 12}, Checked: at.Add(-time.Minute), Expires: at.Add(24 * time.Hour)},
 		Waiting:       &report.Waiting{Generation: 13, Class: "restart"},
 		Held:          "held at revision 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
 		Awaits: &report.Awaits{Generation: 13}, AwaitingBoot: []string{"/etc/hosts"}, AwaitingBootSince: at.Add(-48 * time.Hour),

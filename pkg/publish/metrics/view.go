@@ -102,6 +102,8 @@ func ofConfiguration() []metric {
 		}},
 		{"configuration_error", "1 if the store, or what it has, cannot be used.", gauge, nil, func(s *report.Status, put put) { put(one(s.Configuration.Error != "")) }},
 		{"store_silent", "1 if the store was not read for several intervals: the node goes on with what it has.", gauge, nil, func(s *report.Status, put put) { put(one(!s.Configuration.Silent.IsZero())) }},
+		{"configuration_untrusted", "1 if what the store has is not signed by a trusted key, or goes back.", gauge, nil, func(s *report.Status, put put) { put(one(s.Configuration.Untrusted)) }},
+		{"configuration_pinned", "1 if the store has another configuration than the pin names, which the node has.", gauge, nil, func(s *report.Status, put put) { put(one(s.Configuration.Pinned)) }},
 		{"configuration_expiry_timestamp_seconds", "When the configuration in force expires, if it says so.", gauge, nil, func(s *report.Status, put put) { moment(put, s.Configuration.Expires) }},
 		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge, []string{"class"}, waiting},
 		{"held", "1 if the node does not follow the store.", gauge, nil, func(s *report.Status, put put) { put(one(s.Held != "")) }},

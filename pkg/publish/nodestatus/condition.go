@@ -54,6 +54,8 @@ func judge(s *report.Status) verdict {
 		return verdict{kube.True, "Paused", "nothing is changed: " + s.Paused.String()}
 	case s.Waiting != nil:
 		return verdict{kube.True, "ConfigurationWaiting", fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)}
+	case s.Configuration.Untrusted:
+		return verdict{kube.True, "ConfigurationUntrusted", "all is as wanted, and what the store has is not trusted: " + s.Configuration.Error}
 	case !s.Configuration.Silent.IsZero():
 		return verdict{kube.True, "StoreSilent", fmt.Sprintf("all is as wanted; the store was not read since %s: %s", s.Configuration.Silent.UTC().Format(time.RFC3339), s.Configuration.Error)}
 	case s.Configuration.Error != "":

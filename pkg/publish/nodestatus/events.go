@@ -17,6 +17,7 @@ var reasons = map[report.EventKind]string{
 	report.EventContested:  "NetworkContested",
 	report.EventDrifted:    "NetworkDrifted",
 	report.EventFailed:     "NetworkFailing",
+	report.EventUntrusted:  "ConfigurationUntrusted",
 	report.EventWaiting:    "NetworkWaiting",
 	report.EventRolledBack: "NetworkRolledBack",
 	report.EventPaused:     "NetworkPaused",

@@ -117,15 +117,39 @@ func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
 	return statement, nil
 }
 
+// Why a manifest is refused, for who tells it: neither is an outage of the store.
+var (
+	// ErrUntrusted is of one that no trusted key signed as it is, or that is older than what was taken.
+	ErrUntrusted = errors.New("the manifest is not trusted")
+	// ErrPinned is of one that is another than the pin names.
+	ErrPinned = errors.New("the manifest is not the pinned one")
+)
+
+// refusal is an error of a kind that its text does not name.
+type refusal struct {
+	error
+	kind error
+}
+
+func (r *refusal) Unwrap() []error { return []error{r.error, r.kind} }
+
+// of makes an error one of a kind.
+func of(kind, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refusal{err, kind}
+}
+
 // vouched holds a statement to the pin and to the keys.
 func (p Policy) vouched(statement []byte, signatures []string) error {
 	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
 		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned", Digest(statement))
 	}
 	if err := p.pinned(statement); err != nil {
-		return err
+		return of(ErrPinned, err)
 	}
-	return p.signed(statement, signatures)
+	return of(ErrUntrusted, p.signed(statement, signatures))
 }
 
 func (p Policy) pinned(statement []byte) error {
@@ -193,11 +217,11 @@ func (p Policy) fresh(statement []byte, store string) error {
 	seen, digest := p.Seen(store), Digest(statement)
 	switch {
 	case s.Generation < seen.Generation:
-		return problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
-			s.Generation, digest, seen.Generation, seen.Digest)
+		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
+			s.Generation, digest, seen.Generation, seen.Digest))
 	case s.Generation == seen.Generation && seen.Digest != "" && digest != seen.Digest:
-		return problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
-			s.Generation, digest, seen.Digest)
+		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
+			s.Generation, digest, seen.Digest))
 	}
 	return nil
 }
