@@ -19,6 +19,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
+// defaultExpires is how long a publication can be taken for new, where nobody says otherwise: who keeps a later one from a node is found out then.
+const defaultExpires = 30 * 24 * time.Hour
+
 // publishing is what the flags of publish and sign say.
 type publishing struct {
 	key, passwordFile string
@@ -34,7 +37,8 @@ func publishCommand(f *flags, s streams) *cobra.Command {
 		Long: `publish does what check does, and then uploads every object under its hash and moves
 the manifest, which names them, last: nodes see the state of before or of after.
 DEST is a directory, an s3:// URL, or k8s://NAMESPACE by the kubeconfig of kubectl. Of two publishers at once one loses, and
-is told; nothing of its work is seen. Where DEST has it all, nothing is moved.`,
+is told; nothing of its work is seen. Where DEST has it all, nothing is moved, until half of
+its time is over.`,
 		Example: `  agent store publish ./store s3://bucket/prefix --key netwright.key --expires 720h`,
 		Args:    twoArgs("the store's directory and where to publish it", "agent store publish ./store s3://bucket/prefix"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +46,7 @@ is told; nothing of its work is seen. Where DEST has it all, nothing is moved.`,
 		},
 	}
 	p.addKey(cmd)
-	cmd.Flags().DurationVar(&p.expires, "expires", 0, "no node takes it for new after that time, such as 720h (default: for ever)")
+	cmd.Flags().DurationVar(&p.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
 	p.check.add(cmd)
 	return cmd
 }
@@ -235,7 +239,7 @@ func (f *flags) printPublished(s streams, p *statestore.Published, done string) 
 		fmt.Fprintf(s.out, "  signed by key %s\n", p.SignedBy)
 	}
 	if !p.Expires.IsZero() {
-		fmt.Fprintf(s.out, "  expires at %s\n", p.Expires.Format(time.RFC3339))
+		fmt.Fprintf(s.out, "  expires at %s: publish again before, whether or not anything changes; nodes that have it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	if p.Key != nil {
 		out.SignedBy = trust.ID(p.Key.ID())
 	}
-	if same(old, m) && signedBy(raw.Body, p.Key) {
-		out.Unchanged, out.Generation, out.Digest = true, old.Generation, trust.Digest(previous)
+	if same(old, m) && lasts(old, m) && signedBy(raw.Body, p.Key) {
+		out.Unchanged, out.Generation, out.Digest, out.Expires = true, old.Generation, trust.Digest(previous), old.Expires
 		return out, nil
 	}
 	statement := m.Encode()
@@ -206,9 +206,18 @@ func exposed(ctx context.Context, in objectstore.Source, old, now *Manifest, p P
 	return names, nil
 }
 
-// same tells that a publication would change nothing for a reader.
+// same tells that a publication has for a reader what is there.
 func same(old, now *Manifest) bool {
-	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Expires.IsZero() && now.Expires.IsZero() && old.Generation > 0
+	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Generation > 0
+}
+
+// lasts tells that what is there ends when it is to end: never, or not later than it would, and after more than half of that time.
+func lasts(old, now *Manifest) bool {
+	if old.Expires.IsZero() || now.Expires.IsZero() {
+		return old.Expires.IsZero() && now.Expires.IsZero()
+	}
+	half := now.Published.Add(now.Expires.Sub(now.Published) / 2)
+	return !old.Expires.After(now.Expires) && old.Expires.After(half)
 }
 
 // signedBy tells that a manifest has the key's signature, where there is a key.
