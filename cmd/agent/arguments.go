@@ -18,8 +18,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return noSuchCommand(cmd, args)
 }
 
+// elsewhere are commands of other tools, by what does the same here.
+var elsewhere = map[string]string{"plan": "agent --dry-run", "diff": "agent --dry-run", "apply": "agent --once", "trace": "agent verify --traffic"}
+
 // noSuchCommand is the error of a command that is not below cmd, with those that are near.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if same := elsewhere[args[0]]; same != "" && !cmd.HasParent() {
+		return fmt.Errorf("there is no command %q: it is `%s` here", cmd.CommandPath()+" "+args[0], same)
+	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -190,8 +192,14 @@ func similar(g *graph.Graph[tasks.Task], key graph.Key) string {
 		}
 	}
 	if len(same) > 0 {
-		sort.Strings(same)
-		return "keys like it:\n  " + strings.Join(same, "\n  ")
+		slices.SortStableFunc(same, func(a, b string) int {
+			return cmp.Or(cmp.Compare(distance(a, string(key)), distance(b, string(key))), strings.Compare(a, b))
+		})
+		more := ""
+		if len(same) > mostLike {
+			same, more = same[:mostLike], fmt.Sprintf("\n  and %d more: `agent --dry-run` and shell completion list keys", len(same)-mostLike)
+		}
+		return "keys like it, the nearest first:\n  " + strings.Join(same, "\n  ") + more
 	}
 	names := make([]string, 0, len(kinds))
 	for k := range kinds {
@@ -199,4 +207,28 @@ func similar(g *graph.Graph[tasks.Task], key graph.Key) string {
 	}
 	sort.Strings(names)
 	return "a key is kind:name; the kinds here are " + strings.Join(names, ", ")
+}
+
+// mostLike is how many keys are named that somebody may have meant.
+const mostLike = 8
+
+// distance is how many letters must be put in, taken out or changed to make one word of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
@@ -80,6 +81,11 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		if errors.As(err, &value) {
+			flag := value.GetFlag()
+			return problem.Usage.Errorf("--%s %q: expected %s: `%s --help` lists the flags", flag.Name, value.GetValue(), flagTakes(flag.Value.Type()), c.CommandPath())
+		}
 		return problem.Usage.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
 	})
 	p := cmd.PersistentFlags()
@@ -110,6 +116,19 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.AddCommand(buildTools()...)
 	refuseUnknown(cmd)
 	return cmd
+}
+
+// flagTakes says what a flag of a type takes.
+func flagTakes(kind string) string {
+	switch kind {
+	case "bool":
+		return "nothing, true or false"
+	case "duration":
+		return "a time such as 30s, 5m or 1h"
+	case "int", "int64", "uint", "uint64":
+		return "a whole number"
+	}
+	return "a " + kind
 }
 
 // commands are all others.

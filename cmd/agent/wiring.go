@@ -55,6 +55,9 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	if err := f.readConf(); err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(f.root); f.root != "/" && f.root != "" && (err != nil || !info.IsDir()) {
+		return nil, fmt.Errorf("--root %s: expected the directory where an image is mounted, and there is none", f.root)
+	}
 	if f.store == "" {
 		return nil, fmt.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
 	}

@@ -270,6 +270,8 @@ func explainUnit(err error) error {
 		return fmt.Errorf("%w: %w", e, ErrNotExist)
 	}
 	switch e.Name {
+	case "org.freedesktop.systemd1.BadUnitSetting":
+		return fmt.Errorf("%w: `systemd-analyze verify` with the unit's name says which line", e)
 	case "org.freedesktop.systemd1.UnitMasked":
 		return fmt.Errorf("%w: unmask it first, `systemctl unmask`", e)
 	case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired":

@@ -67,7 +67,7 @@ func Revisions(r Reader) ([]Revision, error) {
 func ReadRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read revision %d: it is not kept: `agent history` lists those that are: %w", number, err)
+		return nil, fmt.Errorf("read revision %d: it is not kept (%w): `agent history` lists those that are", number, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)

@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -69,14 +70,26 @@ func load(t *testing.T, o *rules.ManagerOptions) map[string]*rules.Group {
 	return groups
 }
 
+// runbooks is where an alert says what to do, with its own name at the end.
+const runbooks = "https://github.com/netwright/netwright/blob/main/docs/metrics.md#"
+
 // names are the alerts that there are.
 func names(t *testing.T) (all []string) {
 	t.Helper()
+	raw, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
 	for _, g := range load(t, &rules.ManagerOptions{}) {
 		for _, alert := range g.AlertingRules() {
 			all = append(all, alert.Name())
 			if alert.Labels().Get("severity") == "" || alert.Annotations().Get("summary") == "" || alert.Annotations().Get("description") == "" {
 				t.Errorf("%s has no severity, summary or description", alert.Name())
+			}
+			section := strings.ToLower(alert.Name())
+			if url := alert.Annotations().Get("runbook_url"); url != runbooks+section || strings.Count(page, `<a id="`+section+`"></a>`) != 1 {
+				t.Errorf("%s: its runbook_url is %q, want %s, and docs/metrics.md must have that place once", alert.Name(), url, runbooks+section)
 			}
 		}
 	}

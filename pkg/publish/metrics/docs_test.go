@@ -9,7 +9,7 @@ import (
 
 var (
 	rowOfMetric = regexp.MustCompile("(?m)^\\| `(netwright_[a-z_]+)` \\|")
-	rowOfAlert  = regexp.MustCompile("(?m)^\\| `(Netwright[A-Za-z]+)` \\|")
+	rowOfAlert  = regexp.MustCompile("(?m)^\\| (?:<a id=\"[a-z]+\"></a>)?`(Netwright[A-Za-z]+)` \\|")
 	nameOfAlert = regexp.MustCompile(`(?m)^  - alert: (\w+)$`)
 	nameInAlert = regexp.MustCompile(`\b(netwright_[a-z_]+?)(?:_bucket|_sum|_count)?\b`)
 	helpOf      = regexp.MustCompile(`(?m)^# HELP (netwright_[a-z_]+) `)
