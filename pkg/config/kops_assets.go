@@ -22,8 +22,14 @@ type kopsPlugins struct {
 // kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
 func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
 	return []field{
-		{name: "InstallCNIAssets", set: d.optionalBool(&p.install)},
-		{name: "Assets", set: func(v *value, at string) { p.assets, p.at = v, at }},
+		{name: "InstallCNIAssets", set: func(v *value, at string) {
+			delete(d.origins, at) // no field of ours
+			d.optionalBool(&p.install)(v, at)
+		}},
+		{name: "Assets", set: func(v *value, at string) {
+			delete(d.origins, at)
+			p.assets, p.at = v, at
+		}},
 	}
 }
 
