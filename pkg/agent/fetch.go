@@ -86,6 +86,14 @@ func (a *aside) ended() <-chan struct{} {
 	return a.came
 }
 
+// tell has the loop make a pass with what is there.
+func (a *aside) tell() {
+	select {
+	case a.came <- struct{}{}:
+	default: // it is to make one already
+	}
+}
+
 // ofThisMachine says that a URL is read as fast as a disk.
 func (a *aside) ofThisMachine(url string) bool {
 	return strings.HasPrefix(url, "file://") || a.local && !strings.Contains(url, "://")
@@ -149,10 +157,7 @@ func (a *aside) download(url string) (*download, error) {
 		defer stop()
 		d.end(d.fetch(ctx, a.inner))
 		if d.awaited() {
-			select {
-			case a.came <- struct{}{}:
-			default:
-			}
+			a.tell()
 		}
 	})
 	return d, nil
