@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// gate is a server of assets that answers when the test lets it: so a pass is in the middle of its changes for as long as the test wants.
+// gate is a server of assets that answers when the test lets it: so a command waits for what is being fetched for as long as the test wants.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{}
