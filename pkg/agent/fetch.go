@@ -41,10 +41,10 @@ type aside struct {
 	local bool        // the store is a directory of this machine
 	early func() bool // before READY
 
-	ctx  context.Context // of the daemon
-	stop context.CancelCauseFunc
-	all  sync.WaitGroup
-	came chan struct{} // has something when a download has ended that a pass did not wait for
+	bounded func() (context.Context, context.CancelFunc) // in the daemon's life
+	stop    context.CancelCauseFunc
+	all     sync.WaitGroup
+	came    chan struct{} // has something when a download has ended that a pass did not wait for
 
 	mu        sync.Mutex
 	downloads map[string]*download // by URL
@@ -57,7 +57,10 @@ func newAside(ctx context.Context, l *life) *aside {
 		inner: l.Pass.Assets, host: l.Pass.Host, local: !strings.Contains(l.Store.String(), "://"),
 		early: func() bool { return !l.notify.ready.Load() }, came: make(chan struct{}, 1), downloads: map[string]*download{},
 	}
-	a.ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	a.bounded = func() (context.Context, context.CancelFunc) {
+		return context.WithTimeoutCause(ctx, archiveLimit, errFetchLate)
+	}
 	return a
 }
 
@@ -83,6 +86,14 @@ func (a *aside) ended() <-chan struct{} {
 	return a.came
 }
 
+// tell has the loop make a pass with what is there.
+func (a *aside) tell() {
+	select {
+	case a.came <- struct{}{}:
+	default: // it is to make one already
+	}
+}
+
 // ofThisMachine says that a URL is read as fast as a disk.
 func (a *aside) ofThisMachine(url string) bool {
 	return strings.HasPrefix(url, "file://") || a.local && !strings.Contains(url, "://")
@@ -101,7 +112,7 @@ func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	if a.early() {
 		patience = fetchEarly
 	}
-	r := &reading{ctx: ctx, of: a, d: d, patience: time.NewTimer(patience)}
+	r := &reading{ended: ctx.Done(), why: func() error { return context.Cause(ctx) }, of: a, d: d, patience: time.NewTimer(patience)}
 	if err := r.opened(); err != nil {
 		return nil, 0, errors.Join(err, r.Close())
 	}
@@ -140,16 +151,13 @@ func (a *aside) download(url string) (*download, error) {
 		return nil, err
 	}
 	d := &download{url: url, spool: spool, more: make(chan struct{})}
-	ctx, stop := context.WithTimeoutCause(a.ctx, archiveLimit, errFetchLate)
+	ctx, stop := a.bounded()
 	d.stop, a.downloads[url] = stop, d
 	a.all.Go(func() {
 		defer stop()
 		d.end(d.fetch(ctx, a.inner))
 		if d.awaited() {
-			select {
-			case a.came <- struct{}{}:
-			default:
-			}
+			a.tell()
 		}
 	})
 	return d, nil
@@ -246,99 +254,6 @@ func (d *download) end(err error) {
 	if d.dropped {
 		d.spool.Close() // of a file that is gone nothing is lost
 	}
-}
-
-// reading is a pass that reads a download.
-type reading struct {
-	ctx      context.Context
-	of       *aside
-	d        *download
-	off      int64
-	patience *time.Timer
-	waits    bool // it has read what there is, and the pass waits for the rest
-	failed   bool
-}
-
-// opened waits until the server has begun to answer.
-func (r *reading) opened() error {
-	for {
-		r.d.mu.Lock()
-		open, over, err, more := r.d.open, r.d.over, r.d.err, r.d.more
-		r.d.mu.Unlock()
-		switch {
-		case open:
-			return nil
-		case over:
-			return r.fail(err)
-		}
-		if err := r.wait(more); err != nil {
-			return err
-		}
-	}
-}
-
-// Read implements [io.Reader].
-func (r *reading) Read(p []byte) (int, error) {
-	for {
-		r.d.mu.Lock()
-		size, over, err, more := r.d.size, r.d.over, r.d.err, r.d.more
-		r.d.mu.Unlock()
-		switch {
-		case r.off < size:
-			n, err := r.d.spool.ReadAt(p[:min(int64(len(p)), size-r.off)], r.off)
-			r.off += int64(n)
-			return n, err
-		case over && err == nil:
-			return 0, io.EOF
-		case over:
-			return 0, r.fail(err)
-		}
-		if err := r.wait(more); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// fail is the error of a download. After READY a pass does not try again: the next one does.
-func (r *reading) fail(err error) error {
-	r.failed = true
-	if r.of.early() {
-		return err
-	}
-	return graph.Permanent(err)
-}
-
-// wait waits for more, and for no longer than a pass may.
-func (r *reading) wait(more <-chan struct{}) error {
-	select {
-	case <-more:
-		return nil
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
-	case <-r.patience.C:
-	}
-	r.d.mu.Lock()
-	defer r.d.mu.Unlock()
-	if r.d.over {
-		return nil
-	}
-	r.waits, r.d.left = true, true
-	return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(r.d.url)}}
-}
-
-// Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
-// once, after READY.
-func (r *reading) Close() error {
-	r.patience.Stop()
-	if r.waits || r.failed && !r.of.early() {
-		return nil
-	}
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	if r.of.downloads[r.d.url] == r.d {
-		r.of.drop(r.d.url)
-	}
-	return nil
 }
 
 // had is nil when all that an archive needs is here; else why not.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/certs"
@@ -23,8 +24,13 @@ func (d *Desired) renew(newer map[string]model.Keypair) {
 	}
 }
 
-// keepRenewed does not go back behind a certificate that the node has. For a configuration that is kept, and does not know of it.
+// keepRenewed does not go back behind a certificate that the node has. For a configuration that is kept, and does not know of it. Where no certificate
+// comes from the store the ledger is not decoded: that takes longer than a pass without changes.
 func (d *Desired) keepRenewed(r ledger.Reader, led *ledger.Ledger) {
+	installs := func(p model.Keypair) bool { return !p.Key.IsZero() }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(d.Keypairs)), installs) {
+		return
+	}
 	have := map[string]model.Keypair{}
 	for _, e := range led.Entries() {
 		if e.Task == nil || e.Task.Kind != tasks.KindCertificates || e.Released || e.Pending {

@@ -147,8 +147,14 @@ func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	if !w.got.lost {
 		defer l.believe(w.got.pass)
 	}
+	defer func() {
+		if !held && len(l.held) > 0 { // they waited for the same
+			l.fetch.tell()
+		}
+	}()
 	if job.Gone() {
-		return false // nothing of it was begun
+		l.next = time.Now() // what waited for it is the daemon's own now
+		return false
 	}
 	pass, clock := l.heardBy(ctx, w.got.pass, w)
 	out := l.once(ctx, pass, w.got)

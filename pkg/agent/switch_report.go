@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -22,9 +23,10 @@ func (s *switching) step() []report.Step {
 	if s == nil || !s.waits {
 		return nil
 	}
+	var fetching *fetchingError
 	return []report.Step{{
 		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: gateName(graph.AfterKubelet), Origin: s.meta("").From,
-		Message: s.held.Error(),
+		Message: s.held.Error(), Fetching: errors.As(s.held, &fetching),
 	}}
 }
 

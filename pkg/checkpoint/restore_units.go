@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -53,13 +54,15 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 // actLimit is how long a unit of the network may take to read its files again. It goes on with that by itself.
 const actLimit = 5 * time.Second
 
+var errActLate = fmt.Errorf("it did not read its files again within %s", actLimit)
+
 // act has a unit read its files again. One of the network is done with that before the kernel's state is brought back: it sets a link up anew
 // that leaves a bridge, and does so by the files that it knows. By those of the change systemd-networkd then gives the link up.
 func act(ctx context.Context, do func(ctx context.Context, unit string, wait bool) error, unit string) error {
 	if !tasks.NetworkUnit(unit) {
 		return do(ctx, unit, false)
 	}
-	bounded, cancel := context.WithTimeout(ctx, actLimit)
+	bounded, cancel := context.WithTimeoutCause(ctx, actLimit, errActLate)
 	defer cancel()
 	if err := do(bounded, unit, true); bounded.Err() == nil {
 		return err

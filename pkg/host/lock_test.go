@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/netwright/netwright/test/rerun"
 )
@@ -24,11 +25,15 @@ func TestHoldsLock(t *testing.T) {
 	if root == "" {
 		t.Skip("runs only as the child of the other tests")
 	}
-	if _, err := lock(t.Context(), root); err != nil {
+	unlock, err := lock(t.Context(), root)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer unlock() // else the file is garbage, and closed
 	fmt.Println("held")
-	select {}
+	for { // a process without a timer would be called deadlocked
+		time.Sleep(time.Hour)
+	}
 }
 
 func lock(ctx context.Context, root string) (func(), error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// gate is a server of assets that answers when the test lets it: so a pass is in the middle of its changes for as long as the test wants.
+// gate is a server of assets that answers when the test lets it: so a command waits for what is being fetched for as long as the test wants.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{}
@@ -60,13 +60,13 @@ func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	return fabric, g, s, spec
 }
 
-// blocked takes the plugins away, with what was kept of them, and starts a command that the gate then holds up in the middle of its changes. Its output and its exit code are
-// in /run/NAME.
+// blocked takes the plugins away, with what was kept of them, and starts a command that then waits for the gate: the daemon fetches them beside its passes. Its output and its
+// exit code are in /run/NAME.
 func blocked(t *testing.T, n *node.Node, name string, command ...string) {
 	t.Helper()
 	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps /var/lib/netwright/assets/members")
 	started(t, n, name, command...)
-	until(t, n, name+" has shown what it changes", "grep -q /opt/cni/bin /run/"+name)
+	until(t, n, name+" waits for the plugins", "grep -q 'what it needs is being fetched: it goes on when that is there' /run/"+name)
 	until(t, n, name+" is the daemon's", "journalctl -b -u netwright-agent -o cat | grep -q 'asked.*"+command[0]+" by root (pid '$(cat /run/"+name+".pid)")
 }
 
@@ -131,7 +131,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 		open := g.shut()
 		blocked(t, n, "first", "once")
 		started(t, n, "second", "once")
-		until(t, n, "the second hears of the first", "grep -q 'the daemon is at once by root (pid '$(cat /run/first.pid)'), since .*; this comes next' /run/second")
+		until(t, n, "the second waits for the same", "grep -q 'what it needs is being fetched: it goes on when that is there' /run/second")
 		n.Must(ctx, "test", "!", "-e", "/run/second.code")
 		open()
 		if said := ended(t, n, "first", "0"); !strings.Contains(said, "/opt/cni/bin") {

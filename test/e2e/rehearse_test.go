@@ -52,7 +52,8 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	n.Boot(ctx)
 	until(t, n, "the boot has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && test ! -e /etc/late")
 	idle(t, n)
-	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat -u netwright-undo"); !strings.Contains(log, "Permission denied") || strings.Count(log, "the change was undone") != 1 {
+	// Of a process that has ended the journal does not always know the unit: --unit misses the line of the one that could not be started.
+	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat | grep -e 'netwright-undo.service: ' -e 'the change was undone'"); !strings.Contains(log, "skipping: Permission denied") || strings.Count(log, "the change was undone {") != 1 {
 		t.Errorf("who undid it at the boot:\n%s", log)
 	}
 }

@@ -161,7 +161,9 @@ func (n *Node) PowerOff(ctx context.Context) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("not off after %s", bootTime))
 	defer cancel()
-	if _, err := n.enter(ctx, "systemctl", "poweroff"); err != nil {
+	_, err := n.enter(ctx, "systemctl", "poweroff")
+	var exit *exec.ExitError
+	if signalled := errors.As(err, &exit) && !exit.Exited(); err != nil && !signalled { // that is the node, which ends it with all else
 		n.t.Fatalf("shutting node %s down: %v", n.name, err)
 	}
 	select {

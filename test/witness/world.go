@@ -27,8 +27,11 @@ type Sysctl struct{ Key, Value string }
 // links of a node that documents speak of. That of its pods is not among them, see doc.go.
 var links = []string{"host0", "lo"}
 
+// ofTheMachine is a switch of the whole machine that each namespace may turn on, and none off again.
+const ofTheMachine = "net.netfilter.nf_hooks_lwtunnel"
+
 // NewWorld reads the keys in a network namespace that lives as long as the test. Nothing of this
-// machine is written: a key that is not the namespace's own is read-only there.
+// machine is written: a key that is not the namespace's own is read-only there, but [ofTheMachine].
 func NewWorld(t testing.TB) World {
 	t.Helper()
 	ns := netns.New(t)
@@ -41,7 +44,7 @@ func NewWorld(t testing.TB) World {
 				return err
 			}
 			key, value, ok := numeric(path, entry)
-			if ok && !strings.HasSuffix(key, ".forwarding") { // pods', as their link is
+			if ok && key != ofTheMachine && !strings.HasSuffix(key, ".forwarding") { // pods', as their link is
 				w.Sysctls = append(w.Sysctls, Sysctl{key, value})
 			}
 			return nil

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"io"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// reading is a pass that reads a download.
+type reading struct {
+	ended    <-chan struct{} // the pass has ended
+	why      func() error
+	of       *aside
+	d        *download
+	off      int64
+	patience *time.Timer
+	waits    bool // it has read what there is, and the pass waits for the rest
+	failed   bool
+}
+
+// opened waits until the server has begun to answer.
+func (r *reading) opened() error {
+	for {
+		r.d.mu.Lock()
+		open, over, err, more := r.d.open, r.d.over, r.d.err, r.d.more
+		r.d.mu.Unlock()
+		switch {
+		case open:
+			return nil
+		case over:
+			return r.fail(err)
+		}
+		if err := r.wait(more); err != nil {
+			return err
+		}
+	}
+}
+
+// Read implements [io.Reader].
+func (r *reading) Read(p []byte) (int, error) {
+	for {
+		r.d.mu.Lock()
+		size, over, err, more := r.d.size, r.d.over, r.d.err, r.d.more
+		r.d.mu.Unlock()
+		switch {
+		case r.off < size:
+			n, err := r.d.spool.ReadAt(p[:min(int64(len(p)), size-r.off)], r.off)
+			r.off += int64(n)
+			return n, err
+		case over && err == nil:
+			return 0, io.EOF
+		case over:
+			return 0, r.fail(err)
+		}
+		if err := r.wait(more); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// fail is the error of a download. After READY a pass does not try again: the next one does.
+func (r *reading) fail(err error) error {
+	r.failed = true
+	if r.of.early() {
+		return err
+	}
+	return graph.Permanent(err)
+}
+
+// wait waits for more, and for no longer than a pass may.
+func (r *reading) wait(more <-chan struct{}) error {
+	select {
+	case <-more:
+		return nil
+	case <-r.ended:
+		return r.why()
+	case <-r.patience.C:
+	}
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	if r.d.over {
+		return nil
+	}
+	r.waits, r.d.left = true, true
+	return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(r.d.url)}}
+}
+
+// Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
+// once, after READY.
+func (r *reading) Close() error {
+	r.patience.Stop()
+	if r.waits || r.failed && !r.of.early() {
+		return nil
+	}
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.of.downloads[r.d.url] == r.d {
+		r.of.drop(r.d.url)
+	}
+	return nil
+}
