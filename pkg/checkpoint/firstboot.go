@@ -227,7 +227,7 @@ func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 		unit := manager + ".service"
 		errs = append(errs, h.RestartUnit(ctx, unit, true))
 		if a.Reach.hadLink(manager) {
-			errs = append(errs, h.ForgetFailure(ctx, unit), h.StartUnit(ctx, unit, true))
+			errs = append(errs, h.StartUnit(ctx, unit, true))
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {

@@ -68,6 +68,7 @@ func bootForTest(t testing.TB) *node.Node {
 			"/etc/systemd/system/sleeper.service.d/10-a.conf": "[Service]\nEnvironment=EXTRA=1\n",
 			"/etc/systemd/system/once.service":                service("Type=oneshot", "RemainAfterExit=yes", "ExecStart=true"),
 			"/etc/systemd/system/fails.service":               service("Type=oneshot", "ExecStart=false"),
+			"/etc/systemd/system/seldom.service":              "[Unit]\nStartLimitIntervalSec=1min\nStartLimitBurst=1\n" + service("ExecStart=sleep 1000"),
 			"/etc/systemd/system/flaps.service":               "[Unit]\nStartLimitIntervalSec=0\n" + service("ExecStart=sh -c 'exit 5'", "Restart=on-failure", "RestartSec=1ms"),
 			"/etc/systemd/system/needs-fails.service":         "[Unit]\nRequires=fails.service\nAfter=fails.service\n" + service("ExecStart=sleep 1000"),
 			"/etc/systemd/system/static.service":              "[Service]\nExecStart=sleep 1000\n",

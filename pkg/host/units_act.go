@@ -11,18 +11,12 @@ import (
 
 // StartUnit starts a unit, or queues that and returns when wait is false. A
 // unit that runs is success. [ErrNotExist] if systemd has no such unit,
-// [ErrNotHere] where no systemd runs. It may be retried.
+// [ErrNotHere] where no systemd runs. It may be retried. That the unit failed,
+// and how often it was started, is forgotten before: else systemd may refuse
+// (StartLimitBurst=). So it is in [Host.RestartUnit] and [Host.ReloadUnit],
+// where systemd would stop the unit, and refuse to start it.
 func (h *Host) StartUnit(ctx context.Context, name string, wait bool) error {
 	return h.unitJob(ctx, "start", "StartUnit", name, wait)
-}
-
-// ForgetFailure makes systemd forget that a unit failed, and how often: else it may refuse to start it. A unit that is not there is success.
-func (h *Host) ForgetFailure(ctx context.Context, name string) error {
-	err := h.manage(ctx, "reset unit "+name, func(b *bus) *dbus.Call { return b.manager(ctx, "ResetFailedUnit", name) })
-	if errors.Is(err, ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // StopUnit stops a unit. A unit that is not there is success.
@@ -51,6 +45,9 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 	if err != nil {
 		return fmt.Errorf("%s unit %s: %w", verb, name, err)
 	}
+	if err := h.forgetStarts(ctx, b, method, name); err != nil {
+		return fmt.Errorf("%s unit %s: %w", verb, name, err)
+	}
 	result := "done"
 	if wait {
 		result, err = b.job(ctx, method, name, "replace")
@@ -71,6 +68,27 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 	}
 	if log := h.opt.Log; log != nil {
 		log.Debug("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
+	}
+	return nil
+}
+
+// forgetStarts has systemd not count the starts before this job, if the job may start the unit: none but a start does so to one that failed.
+func (h *Host) forgetStarts(ctx context.Context, b *bus, method, name string) error {
+	if method == "StopUnit" {
+		return nil
+	}
+	if method != "StartUnit" {
+		if s, err := h.Unit(ctx, name); err != nil || s.Active == "failed" {
+			return err
+		}
+	}
+	return b.forgetFailure(ctx, name)
+}
+
+// forgetFailure makes systemd forget that a unit failed, and how often it was started. A unit that is not there is success.
+func (b *bus) forgetFailure(ctx context.Context, name string) error {
+	if err := b.manager(ctx, "ResetFailedUnit", name).Err; err != nil && !isNoUnit(err) {
+		return explainUnit(err)
 	}
 	return nil
 }

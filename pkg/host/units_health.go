@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
@@ -21,10 +20,14 @@ func (h *Host) BringUpUnit(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("start unit %s again: %w", name, err)
 	}
-	for _, call := range []*dbus.Call{b.manager(ctx, "ResetFailedUnit", name), b.manager(ctx, "RestartUnit", name, "replace")} {
-		if err := call.Err; err != nil && !(isNoUnit(err) && call.Method == managerIface+"ResetFailedUnit") {
-			return fmt.Errorf("start unit %s again: %w", name, explainUnit(err))
+	err = b.forgetFailure(ctx, name)
+	if err == nil {
+		if err = b.manager(ctx, "RestartUnit", name, "replace").Err; err != nil {
+			err = explainUnit(err)
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("start unit %s again: %w", name, err)
 	}
 	if log := h.opt.Log; log != nil {
 		log.Info("unit start again", zap.String("unit", name))

@@ -87,6 +87,20 @@ func testUnitJobs(t *testing.T) {
 			t.Errorf("sleeper is %s, want %s", got, step.want)
 		}
 	}
+	for range 3 { // systemd starts it once a minute by itself
+		for _, do := range []func(context.Context, string, bool) error{h.StartUnit, h.RestartUnit, h.ReloadUnit, h.StopUnit} {
+			if err := do(ctx, "seldom.service", true); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := h.StartUnit(ctx, "fails.service", true); err == nil {
+		t.Error("a unit that fails was started")
+	}
+	must(t, h.RestartUnit(ctx, "fails.service", true))
+	if got := show(t, "fails.service", "ActiveState"); got != "failed" {
+		t.Errorf("after a restart of what does not run, it is %s: that it failed is forgotten", got)
+	}
 	// Many at once, some waited for: no result is lost or mixed up.
 	var wg sync.WaitGroup
 	for range 20 {

@@ -193,7 +193,6 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.DaemonReload(ctx) }},
 		{wrong["enabled"] && !*t.Enabled, func() error { return h.DisableUnit(ctx, t.Name) }},
 		{wrong["masked"] && *t.Masked, func() error { return h.MaskUnit(ctx, t.Name, true) }},
-		{wrong["active"] && *t.Active && t.Within > 0 && have.Active == "failed", func() error { return h.ForgetFailure(ctx, t.Name) }},
 		{wrong["active"] && *t.Active, func() error { return h.StartUnit(ctx, t.Name, !t.NoBlock) }},
 	}
 	for _, step := range steps {
