@@ -56,7 +56,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(f.root); f.root != "/" && f.root != "" && (err != nil || !info.IsDir()) {
-		return nil, fmt.Errorf("--root %s: expected the directory where an image is mounted, and there is none", f.root)
+		return nil, fmt.Errorf("--root %s: there is no such directory: --root takes the directory that an image is mounted on", f.root)
 	}
 	if f.store == "" {
 		return nil, fmt.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
