@@ -37,10 +37,16 @@ func ReadDeeds(r Reader) (list []Deed, err error) {
 	return list, err
 }
 
-// NoteDeed remembers a deed, durably.
+// NoteDeed remembers a deed, durably. One that was done last already leads to nothing new, and is not remembered again: a command that was killed is run again.
 func NoteDeed(ctx context.Context, w Host, d Deed) error {
 	list, _ := ReadDeeds(w) // a damaged one is as good as none
 	d.Time = d.Time.UTC().Truncate(time.Second)
+	if n := len(list); n > 0 {
+		last := list[n-1]
+		if last.Time = d.Time; last == d {
+			return nil
+		}
+	}
 	list = append(list, d)
 	list = list[max(0, len(list)-keptDeeds):]
 	return saveState(ctx, w, deedsFile, list)
