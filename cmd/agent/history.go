@@ -40,7 +40,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if that costs the node its gateway and its store\n",
 					h.Watched, h.WatchedUntil.Format(time.RFC3339))
 			}
-			if h.Applied != nil {
+			if h.Applied != nil && h.Applied.Number > 0 { // documents that were not published have no number
 				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number, h.Applied.At.Format(time.RFC3339))
 			}
 			if h.Held != nil {
