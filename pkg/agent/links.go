@@ -22,7 +22,7 @@ func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 		if err := v.Way(wayOf(t, it.Key, file)); err != nil {
 			return graph.Permanent(err)
 		}
-		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" {
+		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" || it.Key.Kind() == tasks.KindMount { // systemd covers what is there
 			continue
 		}
 		if err := v.Writable(file, newBytes(c, it)); err != nil {

@@ -130,7 +130,7 @@ func (r *run) removed(v host.View) graph.Report[tasks.Task] {
 func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
 	for _, rep := range reports {
 		rep = allowed(rep)
-		if err := failure(rep); err != nil {
+		if err := failure(made(rep)); err != nil {
 			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
 		}
 		for i := range rep.Results {
@@ -144,6 +144,15 @@ func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits
 	return nil, false
 }
 
+// made is a run without what a switch does not make: the conf in force, which the network that comes may bring itself. One of somebody else that is broken
+// is in force once ours is gone, and until that one is there.
+func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
+	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
+		return res.Node.Owns()[0].Kind() == tasks.KindConf
+	})
+	return rep
+}
+
 // errUnfinished is why a switch is undone that did not come to its end.
 var errUnfinished = errors.New("the switch of networks did not come to its end")
 
@@ -154,7 +163,7 @@ func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
 	}
 	for _, rep := range reports {
 		rep = allowed(rep)
-		if err := failure(rep); err != nil {
+		if err := failure(made(rep)); err != nil {
 			return fmt.Errorf("%w: %w", errUnfinished, err)
 		}
 		for i := range rep.Results {

@@ -92,12 +92,12 @@ func (n aged) well(when string) {
 	}
 }
 
-// cut makes a change that cuts the node off, by a release, and kills it as soon as that is made.
-func (n aged) cut(release string) {
+// cut makes a change that cuts the node off, and kills it as soon as that is made.
+func (n aged) cut() {
 	n.t.Helper()
 	ctx := n.t.Context()
 	n.Write(documents, strings.Replace(n.good, "bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: ["+serverAddress+"/30]}]}", 1), 0o644)
-	n.Shell(ctx, "cd /srv; /opt/"+release+" store publish netwright published")
+	n.Shell(ctx, "cd /srv; /opt/earlier store publish netwright published") // the later one refuses it
 	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+serverAddress+"/30 | grep -q 10.77.0.99; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(n.t, n.Node, "the change is made", "test -e /run/acted")
@@ -122,7 +122,7 @@ func (n aged) keep() {
 	}
 	copied("/var/lib/netwright", "right")
 	copied(published, "published")
-	n.cut("earlier")
+	n.cut()
 	copied("/var/lib/netwright", "armed")
 	n.publish("earlier", wants(65))
 	n.once()
@@ -207,7 +207,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	// A change that the earlier release made, and did not live to confirm.
 	n.become("earlier")
 	before, claimed = n.Snapshot(), n.claims()
-	n.cut("earlier")
+	n.cut()
 	n.become("later")
 	n.publish("later", wants(66))
 	n.once()
@@ -262,7 +262,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	// A change that this release made and did not live to confirm, and one that awaits its confirmation.
 	n.become("later")
 	n.once()
-	n.cut("later")
+	n.cut()
 	n.become("earlier")
 	n.publish("earlier", wants(67))
 	n.once()

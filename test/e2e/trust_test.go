@@ -22,7 +22,7 @@ func TestNobodyElseRulesTheNode(t *testing.T) {
 	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 1000, within: 10s}}\n") // the same keys drift at each attack
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	n.Shell(ctx, `cd /srv; netwright store keygen --out listed; netwright store keygen --out stolen
-netwright store publish netwright published --key listed.key --expires 720h
+netwright store publish netwright published --key listed.key --expires 24h
 cp -r netwright/`+cluster+`/assets published/`+cluster+`/assets
 cp published/`+cluster+`/manifest first
 netwright store publish netwright published --key listed.key --expires 720h
