@@ -19,6 +19,7 @@ func TestAUnitFileOfOthersComesBack(t *testing.T) {
 	const unit, theirs = "/etc/systemd/system/sys-fs-bpf.mount", "[Mount]\nWhat=bpffs\nWhere=/sys/fs/bpf\nType=bpf\nOptions=mode=0700\n[Install]\nWantedBy=multi-user.target\n"
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{unit: theirs}}))
 	n.Must(ctx, "chmod", "0640", unit)
+	n.Shell(ctx, "d=$(findmnt -no TARGET -T /sys/fs); mount -o remount,bind,rw $d; mkdir -p /sys/fs/bpf") // as on a machine
 	looks := func() string { return n.Shell(ctx, "stat -c '%a %U' "+unit+"; cat "+unit) }
 	before := looks()
 	for range 2 {
