@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -90,10 +91,56 @@ func misspelt(s string) string {
 	}
 	_, notAddress := netip.ParseAddr(meant)
 	_, notRange := netip.ParsePrefix(meant)
-	if meant == s || notAddress != nil && notRange != nil {
+	if meant != s && (notAddress == nil || notRange == nil) {
+		return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused", meant)
+	}
+	if why := misspeltAddress(address); why != "" {
+		return why
+	}
+	return misspeltLength(address, length)
+}
+
+// misspeltAddress says what keeps a text from being an address; "" where nothing simple does.
+func misspeltAddress(s string) string {
+	if _, err := netip.ParseAddr(s); err == nil {
 		return ""
 	}
-	return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused", meant)
+	parts := strings.Split(s, ".")
+	switch {
+	case strings.ContainsAny(s, " ;"):
+		return "take the blanks out; two ranges have a comma between them"
+	case strings.HasPrefix(s, "["):
+		return "take the brackets out"
+	case strings.Contains(s, ":"):
+		return "an IPv6 address has up to eight groups of hex digits, and :: once"
+	case strings.Trim(s, "0123456789.") != "":
+		return "" // a word, and no address
+	case len(parts) != 4:
+		return fmt.Sprintf("an IPv4 address has four numbers, and this has %d", len(parts))
+	}
+	for _, part := range parts {
+		if n, err := strconv.Atoi(part); err != nil || n > 255 {
+			return fmt.Sprintf("%q is no number from 0 to 255", clip(part))
+		}
+	}
+	return ""
+}
+
+// misspeltLength says what keeps a text from being the length of an address's range.
+func misspeltLength(address, length string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || length == "" {
+		return ""
+	}
+	if mask, err := netip.ParseAddr(length); err == nil && mask.Is4() {
+		if ones, bits := net.IPMask(mask.AsSlice()).Size(); bits > 0 {
+			return fmt.Sprintf("did you mean %s/%d?", address, ones)
+		}
+	}
+	if n, err := strconv.Atoi(length); err == nil && n >= 0 && n <= a.BitLen() {
+		return fmt.Sprintf("did you mean %s/%d?", address, n)
+	}
+	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
 }
 
 func (d *decoder) oneOfEachFamily(v *value, at string, all CIDRs) bool {
@@ -141,7 +188,11 @@ func (d *decoder) ports(to *PortRange) set {
 		f, err1 := strconv.ParseUint(first, 10, 16)
 		l, err2 := strconv.ParseUint(last, 10, 16)
 		if v.kind != kindString || err1 != nil || err2 != nil || f == 0 || f > l {
-			d.bad(v, at, "a range of ports such as 30000-32767", "")
+			hint := ""
+			if err1 == nil && err2 == nil && f > l {
+				hint = fmt.Sprintf("did you mean %d-%d?", l, f)
+			}
+			d.bad(v, at, "a range of ports such as 30000-32767", hint)
 			return
 		}
 		*to = PortRange{First: uint16(f), Last: uint16(l)}

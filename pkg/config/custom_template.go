@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // ConfVariables are what a conf's template may hold as ${Name}, each with a value that it may take.
@@ -103,18 +105,18 @@ func (v *validator) custom() {
 		return
 	}
 	if c.Title == "" {
-		v.errorAt(customAt, Diagnostic{Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
+		v.errorAt(customAt, Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
 	}
 	conf := &c.Conf
 	switch {
 	case conf.Writer == "":
-		v.errorAt(customAt+".conf", Diagnostic{Summary: customAt + ".conf.writer is missing", Expected: "one of DaemonSet, containerd, netwright, user"})
+		v.errorAt(customAt+".conf", Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.writer is missing", Expected: "one of DaemonSet, containerd, netwright, user"})
 		return
 	case conf.File == "" && (conf.Writer == "netwright" || conf.Writer == "DaemonSet"):
-		v.errorAt(customAt+".conf", Diagnostic{Summary: customAt + ".conf.file is missing", Expected: "the conf's name, such as 10-acme.conflist"})
+		v.errorAt(customAt+".conf", Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.file is missing", Expected: "the conf's name, such as 10-acme.conflist"})
 		return
 	case conf.Template == "" && (conf.Writer == "netwright" || conf.Writer == "containerd"):
-		v.errorAt(customAt+".conf", Diagnostic{Summary: fmt.Sprintf("%s.conf.template is missing: the writer is %s", customAt, conf.Writer), Expected: "the conf as it is to be written"})
+		v.errorAt(customAt+".conf", Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.conf.template is missing: the writer is %s", customAt, conf.Writer), Expected: "the conf as it is to be written"})
 		return
 	case conf.Template != "" && (conf.Writer == "DaemonSet" || conf.Writer == "user"):
 		v.errorAt(customAt+".conf.template", Diagnostic{Summary: "a template is set, and the conf is written by " + conf.Writer, Hint: "take it out, or set writer: netwright"})

@@ -134,6 +134,7 @@ func (d *decoder) unknownField(e *entry, at string, fields []field) {
 	} else if elsewhere := homeOf(e.key); elsewhere != "" && at != "" {
 		diag.Hint = elsewhere
 	}
+	diag.Hint = also(diag.Hint, e.key)
 	d.doc.errorAt(e.pos, diag)
 }
 
@@ -153,16 +154,41 @@ func oneOf(names []string) string {
 func (d *decoder) wrongKind(v *value, path, expected string) {
 	diag := Diagnostic{ID: problem.FieldType, Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
 	switch {
+	case expected == "a list" && v.kind == kindMap:
+		diag.Hint = "begin each entry with a dash: - value"
+	case expected == "a mapping":
+		diag.Hint = toMap(path, v)
 	case expected == "a list" && v.kind == kindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
 	case strings.HasPrefix(expected, "a string") && v.kind <= kindFloat && v.kind != kindNull:
 		diag.Hint = fmt.Sprintf("put it in quotes: %q", d.shownText(v, path))
 	}
+	if v.kind == kindString {
+		diag.Hint = also(diag.Hint, v.text)
+	}
 	d.doc.errorAt(v.pos, diag)
+}
+
+// toMap says how to make a mapping of what was written in its place.
+func toMap(path string, v *value) string {
+	const empty = "its fields go below it, further in; without any it is {}"
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	switch {
+	case v.kind == kindString && path == "spec.networking" && validName(strings.ToLower(v.text)) == "":
+		return fmt.Sprintf("write it as %s: {%s: {}}", name, clip(v.text))
+	case v.kind == kindString && gluedField.MatchString(v.text):
+		return "a blank is missing after the colon"
+	case v.kind == kindList:
+		return "it is one mapping, and no list: take the dashes or brackets out"
+	}
+	return empty
 }
 
 // bad reports a value of the right kind that is wrong.
 func (d *decoder) bad(v *value, path, expected, hint string) {
+	if v.kind == kindString && !strings.Contains(expected, "${") { // of which the field takes some
+		hint = also(hint, v.text)
+	}
 	d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected, Hint: hint})
 }
 

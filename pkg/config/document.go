@@ -67,7 +67,7 @@ func (d *document) prepare() bool {
 		if r, size := utf8.DecodeRuneInString(d.text[i:]); r == utf8.RuneError && size == 1 {
 			summary = fmt.Sprintf("the document is not UTF-8: byte 0x%02x", d.text[i])
 		}
-		d.errorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8", Hint: "binary content goes in as base64 (isBase64: true)"})
+		d.errorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8", Hint: "type the character anew, or take it out; binary content goes in as base64 (isBase64: true)"})
 		return false
 	}
 	return d.checkBlankLines()

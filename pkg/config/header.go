@@ -36,7 +36,8 @@ func (d *document) header(want string) bool {
 		return false
 	}
 	if d.root.kind != kindMap {
-		d.errorAt(d.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec"})
+		d.errorAt(d.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
+			Hint: "begin it with apiVersion: " + strict.apiVersion})
 		return false
 	}
 	if want == kindNodeup {
@@ -88,6 +89,14 @@ func (d *document) wrongHeader(name string, v *value, allowed []string) {
 	switch {
 	case v == nil:
 		diag.Summary = name + " is missing"
+		for i := range d.root.entries { // what is there in its place
+			if e := &d.root.entries[i]; !slices.Contains(headerFields, e.key) && nearest(e.key, headerFields) == name {
+				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, clip(e.key)), also(fmt.Sprintf("did you mean %q?", name), e.key)
+				diag.ID = problem.FieldUnknown
+				d.errorAt(e.pos, diag)
+				return
+			}
+		}
 	case v.kind != kindString:
 		diag.Summary = name + " is " + v.kind.String()
 	default:
@@ -95,9 +104,13 @@ func (d *document) wrongHeader(name string, v *value, allowed []string) {
 		if near := nearest(v.text, allowed); near != "" {
 			diag.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
+		diag.Hint = also(diag.Hint, v.text)
 	}
 	d.errorAt(kindPos(d.root, v), diag)
 }
+
+// headerFields are all fields that a document has at its top.
+var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
 
 // document reads the whole document onto n: metadata into name, spec by the given fields.
 func (d *decoder) document(name *string, fileName string, spec []field) {

@@ -70,6 +70,9 @@ func (d *decoder) boolean(to *bool) set {
 			if v.kind == kindString && (v.text == "true" || v.text == "false") {
 				hint = "take the quotes off"
 			}
+			if v.kind == kindInt && (v.text == "1" || v.text == "0") {
+				hint = fmt.Sprintf("write %t", v.text == "1")
+			}
 			d.bad(v, at, "true or false", hint)
 			return
 		}
@@ -106,6 +109,8 @@ func (d *decoder) number(to *int, low, high int) set {
 		switch {
 		case v.kind == kindString && err == nil && v.quoted:
 			d.bad(v, at, expected, "take the quotes off")
+		case v.kind == kindString && strings.Trim(v.text, "0123456789") == "" || v.kind == kindInt && (err != nil || strconv.Itoa(n) != v.text):
+			d.bad(v, at, expected, "write it in decimal, with digits alone")
 		case v.kind != kindInt || err != nil || strconv.Itoa(n) != v.text || n < low || n > high:
 			d.bad(v, at, expected, "")
 		default:
@@ -170,7 +175,11 @@ func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
 	return func(v *value, at string) {
 		parsed, err := time.ParseDuration(v.text)
 		if v.kind != kindString || err != nil || parsed < low || parsed > high {
-			d.bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), "")
+			hint := ""
+			if v.kind == kindInt {
+				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.text)
+			}
+			d.bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
 			return
 		}
 		*to = parsed

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // The fields of the three kinds. A cluster says what holds for all; a node group and a node say again, for theirs, whatever may
 // differ between nodes.
 
@@ -212,6 +214,13 @@ func homeOf(key string) string {
 		return key + " belongs under spec.networking.switch"
 	case "mtu":
 		return "mtu belongs under the network: spec.networking.bridge.mtu"
+	case "nodeIP":
+		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who starts kubelet"
+	case "proxyMode":
+		return "kube-proxy's own settings stay with who starts it"
+	}
+	if slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key }) {
+		return key + " belongs under spec.networking: indent it further"
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ func (d *decoder) unique(seen keys, key string, where pos, at string) bool {
 	first, twice := seen[key]
 	if twice {
 		d.doc.errorAt(where, Diagnostic{ID: problem.FieldTwice, Summary: fmt.Sprintf("%q is in this list twice", clip(key)), Field: at,
-			Hint: fmt.Sprintf("it is first on line %d", first.line)})
+			Hint: fmt.Sprintf("it is first on line %d: take one of them out", first.line)})
 		return false
 	}
 	seen[key] = where
@@ -31,7 +31,7 @@ func (d *decoder) required(v *value, at string, names ...string) bool {
 	ok := true
 	for _, name := range names {
 		if v.index(name) < 0 {
-			d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name})
+			d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name, Hint: "add the field " + name + " here"})
 			ok = false
 		}
 	}

@@ -23,9 +23,9 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 		case token.MappingEndType, token.SequenceEndType:
 			flow = flow[:max(0, len(flow)-1)]
 		case token.MappingKeyType:
-			summary = "complex mapping keys (?) are not supported"
+			summary, hint = "complex mapping keys (?) are not supported", "write it as key: value; a text that begins with ? goes in quotes"
 		case token.TagType:
-			summary = "YAML tags (!) are not supported"
+			summary, hint = "YAML tags (!) are not supported", "take the tag out; a text that begins with ! goes in quotes"
 		case token.SequenceEntryType, token.MappingValueType:
 			if len(flow) == 0 {
 				if !block.add(tk) {

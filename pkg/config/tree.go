@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -48,6 +49,9 @@ func (b *treeBuilder) value(n ast.Node, depth int) *value {
 	case *ast.StringNode:
 		v := scalar(kindString, n.Value)
 		v.quoted = n.Token.Type != token.StringType
+		if before := n.Token.Prev; !v.quoted && before != nil && strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.line {
+			v.pos = pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1} // of a text of several lines the library tells the end
+		}
 		return v
 	case *ast.LiteralNode:
 		v := scalar(kindString, n.Value.Value)
@@ -112,7 +116,7 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 				summary = fmt.Sprintf("field %q is set twice", clip(keyToken.Value))
 			}
 			b.fail(at, Diagnostic{ID: problem.FieldTwice, Summary: summary,
-				Hint: fmt.Sprintf("it is set first on line %d", v.entries[first].pos.line)})
+				Hint: fmt.Sprintf("it is set first on line %d: take one of them out", v.entries[first].pos.line)})
 			continue
 		}
 		v.entries = append(v.entries, entry{key: keyToken.Value, width: tokenWidth(keyToken), pos: at, value: child})

@@ -114,7 +114,8 @@ func (d *document) single(file *ast.File) ast.Node {
 		body = doc.Body
 	}
 	if body == nil && !d.mayBeEmpty {
-		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec"})
+		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec",
+			Hint: "write the document, or remove the file"})
 	}
 	return body
 }

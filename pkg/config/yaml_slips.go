@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,19 +18,12 @@ func (d *document) syntaxError(tk *token.Token, message string) {
 	if d.slipped(p) {
 		return
 	}
-	diag := Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: " + message}
-	if strings.Contains(message, "-quoted text") {
-		diag.Hint = "close the quote on this line; a text that holds a quote goes into quotes of the other kind"
-	}
-	if d.mayBeSecret(p.line) {
-		diag.Summary = "not valid YAML" // the message may quote the text
-	}
-	d.errorAt(p, diag)
+	d.errorAt(p, d.inWords(p.line, message))
 }
 
 // slipped reports a slip of the pen in a document that is not valid at p, in place of what it led to.
 func (d *document) slipped(p pos) bool {
-	for _, look := range []func(pos) (pos, Diagnostic){d.conflict, d.template, d.blanks, d.indentation} {
+	for _, look := range []func(pos) (pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike, d.indentation, d.outdent} {
 		if at, diag := look(p); diag.Summary != "" {
 			d.errorAt(at, diag)
 			return true
@@ -38,27 +32,65 @@ func (d *document) slipped(p pos) bool {
 	return false
 }
 
-// conflict finds the first marker of git's.
-func (d *document) conflict(pos) (pos, Diagnostic) {
+var (
+	conflictMarker = regexp.MustCompile(`^\s*(<{7}|>{7}|\|{7})(\s|$)`)
+	conflictMiddle = regexp.MustCompile(`^\s*={7}$`)
+	patchLine      = regexp.MustCompile(`^\+\s+\S`)
+	templateSign   = regexp.MustCompile(`\{\{|\{%|<%`)
+)
+
+// conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands where the document is wrong.
+func (d *document) conflict(p pos) (pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(d.text, "\n") {
 		n++
-		if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
-			return pos{n, 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
+		if conflictMarker.MatchString(line) || n == p.line && conflictMiddle.MatchString(line) {
+			return pos{n, indentOf(line) + 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
 		}
 	}
 	return pos{}, Diagnostic{}
 }
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // template finds the first brackets of a template that are in no quotes and no comment.
 func (d *document) template(pos) (pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(d.text, "\n") {
 		n++
-		before, _, is := strings.Cut(line, "{{")
-		if is && strings.Count(before, `"`)%2 == 0 && strings.Count(before, "'")%2 == 0 && !strings.Contains(before, "#") {
+		found := templateSign.FindStringIndex(line)
+		if found == nil {
+			continue
+		}
+		before := line[:found[0]]
+		if strings.Count(before, `"`)%2 == 0 && strings.Count(before, "'")%2 == 0 && !strings.Contains(before, "#") {
 			return pos{n, utf8.RuneCountInString(before) + 1}, Diagnostic{ID: problem.YAMLTemplate, Summary: "this is a template, and not yet a document",
-				Hint: "render it first: agents put nothing between {{ and }}"}
+				Hint: "render it first: agents put nothing between " + line[found[0]:found[1]] + " and what closes it"}
+		}
+	}
+	return pos{}, Diagnostic{}
+}
+
+// patch finds a line that a patch adds, at or soon after the place.
+func (d *document) patch(p pos) (pos, Diagnostic) {
+	for n := p.line; n <= p.line+3; n++ {
+		if patchLine.MatchString(d.line(n)) {
+			return pos{n, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "this line begins as one of a patch does",
+				Hint: "apply the patch, and put the file that comes of it into the store"}
+		}
+	}
+	return pos{}, Diagnostic{}
+}
+
+// lookalike finds a character that is taken for one of YAML's signs, outside of quotes and comments, in the line or the one before it.
+func (d *document) lookalike(p pos) (pos, Diagnostic) {
+	for n := p.line; n >= max(1, p.line-1); n-- {
+		line := d.line(n)
+		for i, r := range line {
+			if like := asciiLike(r); like != "" && !strings.ContainsAny(line[:i], `"'#`) {
+				return pos{n, utf8.RuneCountInString(line[:i]) + 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: fmt.Sprintf("%U %s", r, like),
+					Hint: "type the character of ASCII in its place"}
+			}
 		}
 	}
 	return pos{}, Diagnostic{}
@@ -103,6 +135,32 @@ func (d *document) indentation(p pos) (pos, Diagnostic) {
 	return pos{}, Diagnostic{}
 }
 
+// outdent finds a field that is further out than the one above it, and in no column of those that are open there.
+func (d *document) outdent(p pos) (pos, Diagnostic) {
+	var open []int // columns from 0, the innermost last
+	n := 0
+	for line := range strings.SplitSeq(d.text, "\n") {
+		n++
+		this := levelOf(line)
+		if n > p.line || !this.field {
+			continue
+		}
+		inner := -1
+		for len(open) > 0 && open[len(open)-1] > this.in {
+			open, inner = open[:len(open)-1], open[len(open)-1]
+		}
+		if n == p.line && inner >= 0 && len(open) > 0 && open[len(open)-1] < this.in {
+			return pos{n, this.in + 1}, Diagnostic{ID: problem.YAMLIndentation,
+				Summary:  fmt.Sprintf("this line begins in column %d, and no mapping that is open here does", this.in+1),
+				Expected: fmt.Sprintf("column %d or %d", inner+1, open[len(open)-1]+1), Hint: "fields of one mapping begin in one column"}
+		}
+		if len(open) == 0 || open[len(open)-1] < this.in {
+			open = append(open, this.in)
+		}
+	}
+	return pos{}, Diagnostic{}
+}
+
 // level is how far in a line is, and what of a field it has.
 type level struct {
 	line, in      int
@@ -111,18 +169,25 @@ type level struct {
 
 func (l level) wrong(in int, others string) (pos, Diagnostic) {
 	return pos{l.line, l.in + 1}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("this line begins in column %d, and %s", l.in+1, others),
-		Expected: fmt.Sprintf("column %d", in+1)}
+		Expected: fmt.Sprintf("column %d", in+1), Hint: "fields of one mapping begin in one column"}
 }
 
-// level of a line; zero for one that says nothing.
+// level of a line by its number; zero for one that says nothing.
 func (d *document) level(n int) level {
-	line := d.line(n)
+	l := levelOf(d.line(n))
+	if l != (level{}) {
+		l.line = n
+	}
+	return l
+}
+
+func levelOf(line string) level {
 	text := strings.TrimLeft(line, " ")
 	if text == "" || text[0] == '#' {
 		return level{}
 	}
 	key, value, is := strings.Cut(text, ":")
-	l := level{line: n, in: len(line) - len(text), field: is && key != "" && !strings.ContainsAny(key, " \"'{[") && (value == "" || value[0] == ' ')}
+	l := level{in: len(line) - len(text), field: is && key != "" && !strings.ContainsAny(key, " \"'{[") && (value == "" || value[0] == ' ')}
 	value = strings.TrimSpace(value)
 	l.valued = l.field && value != "" && !strings.ContainsAny(value[:1], "#|>&!")
 	return l
