@@ -54,7 +54,7 @@ func (s *switching) look(ctx context.Context, v host.View, live bool) (err error
 			s.unit = unit
 		}
 	}
-	s.found, err = s.From.Leftovers.Find(ctx, v, s.scope)
+	s.found, err = (tasks.Selection{Leftovers: s.From.Leftovers, Scope: s.scope}).Find(ctx, v)
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}

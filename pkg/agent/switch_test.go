@@ -245,7 +245,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.kernel().Leftovers.Links, s.disk().Leftovers.Files); got != fmt.Sprint(left.Links, left.Files) {
+	if got := fmt.Sprint(s.kernel().Residue.(tasks.Selection).Links, s.disk().Residue.(tasks.Selection).Files); got != fmt.Sprint(left.Links, left.Files) {
 		t.Errorf("it leaves %s", got)
 	}
 	if got := s.evict().Agents; len(got) != 1 || got[0] != "weftd" || s.From.Name != "custom weft" {
@@ -293,7 +293,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if goes := slices.Contains(s.disk().Leftovers.Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
+		if goes := slices.Contains(s.disk().Residue.(tasks.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
 			t.Errorf("%s: its conf goes: %v", name, goes)
 		}
 		if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {

@@ -15,10 +15,24 @@ import (
 // cut the node off, so that it is made under a checkpoint.
 type Cleanup struct {
 	Meta
-	Network   string
-	Part      string // of what it left, where several tasks share it: "files"; "" is all
-	Leftovers Leftovers
-	Scope     Scope
+	Network string
+	Part    string // of what it left, where several tasks share it: "files"; "" is all
+	Residue Residue
+}
+
+// Residue is what a network left on a node.
+type Residue interface {
+	// Find lists what is there, in the order in which it goes. It writes nothing.
+	Find(ctx context.Context, v host.View) ([]Found, error)
+	// Remove takes it away. One thing that does not go does not keep the rest. It may be retried.
+	Remove(ctx context.Context, h *host.Host) error
+}
+
+// Found is one thing that a network left on this host.
+type Found struct {
+	Key graph.Key
+	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24 proto 80".
+	What string
 }
 
 var _ Task = Cleanup{}
@@ -38,7 +52,7 @@ func (t Cleanup) Owns() []graph.Key {
 
 // Plan implements [Task]: a line for each thing that is there.
 func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
-	found, err := t.Leftovers.Find(ctx, v, t.Scope)
+	found, err := t.Residue.Find(ctx, v)
 	if errors.Is(err, host.ErrNotHere) {
 		return notHere(t.Owns()[0], Remove), nil
 	}
@@ -63,36 +77,12 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// Apply implements [Task]. Layer by layer, each looked for anew: what goes
-// takes others with it. One that fails does not keep the rest.
+// Apply implements [Task].
 func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	var failed []error
-	reload := false
-	for _, layer := range layers() {
-		found, err := layer.find(ctx, h, t.Leftovers, t.Scope)
-		if err != nil {
-			failed = append(failed, passing(err))
-			continue
-		}
-		for _, f := range found {
-			if f.remove == nil || t.Scope.keeps(f.Key) {
-				continue
-			}
-			if err := f.remove(ctx, h); err != nil {
-				failed = append(failed, passing(err))
-			}
-			reload = reload || f.Key.Kind() == KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
-		}
-	}
-	if reload { // systemd forgets the units whose files went
-		if err := h.DaemonReload(ctx); err != nil {
-			failed = append(failed, passing(err))
-		}
-	}
-	if err := errors.Join(failed...); err != nil {
+	if err := t.Residue.Remove(ctx, h); err != nil {
 		return fmt.Errorf("take away what %s left: %w", t.Network, err)
 	}
-	left, err := t.Leftovers.Find(ctx, h, t.Scope)
+	left, err := t.Residue.Find(ctx, h)
 	if err != nil || len(left) == 0 {
 		return err
 	}

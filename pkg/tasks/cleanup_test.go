@@ -83,7 +83,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := netip.MustParsePrefix("10.8.0.0/16")
-	task := Cleanup{Network: "left", Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{FileKey(dir + "/keep")}}, Leftovers: Leftovers{
+	task := Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{FileKey(dir + "/keep")}}, Leftovers: Leftovers{
 		Links: []LinkMark{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
 		XFRM:    []XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
@@ -94,7 +94,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		Chains:  []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
 		Tables:  []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
 		Files: []string{dir + "/10-left.conflist", dir + "/lib/left/", dir + "/*/left", dir + "/keep", dir + "/no/such/"},
-	}}
+	}}}
 	in(t, ns, func(h *host.Host) {
 		c := converge(t, h, task)
 		if c.Disruption != MayCutOff {
@@ -171,8 +171,8 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 	for _, line := range []string{"link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "route add default via 192.0.2.1"} {
 		ns.Run("ip", strings.Fields(line)...)
 	}
-	everything := Cleanup{Network: "all", Leftovers: Leftovers{LocalRule: true,
-		Links: []LinkMark{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteMark{{Table: host.AllTables}}, Rules: []RuleMark{{}}}}
+	everything := Cleanup{Network: "all", Residue: Selection{Leftovers: Leftovers{LocalRule: true,
+		Links: []LinkMark{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteMark{{Table: host.AllTables}}, Rules: []RuleMark{{}}}}}
 	in(t, ns, func(h *host.Host) {
 		if c := plan(t, everything, h); c != nil {
 			t.Errorf("%v", lines(c))

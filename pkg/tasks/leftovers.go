@@ -2,8 +2,10 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -41,12 +43,11 @@ type Leftovers struct {
 	Others []string `json:"others,omitempty"`
 }
 
-// Found is one thing that a mark names on this host.
-type Found struct {
-	Key graph.Key
-	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24 proto 80".
-	What   string
-	remove func(context.Context, *host.Host) error
+// item is one thing that a mark names on this host.
+type item struct {
+	Key    graph.Key
+	What   string                                  // as [Found] has it
+	remove func(context.Context, *host.Host) error // nil: it goes with another
 }
 
 // Scope is what marks are matched against besides the host.
@@ -57,10 +58,18 @@ type Scope struct {
 	Keep []graph.Key
 }
 
+// Selection is what a network leaves, and what its marks are matched against.
+type Selection struct {
+	Leftovers
+	Scope
+}
+
+var _ Residue = Selection{}
+
 // layer is one kind of leftover.
 type layer struct {
 	name string
-	find func(context.Context, host.View, Leftovers, Scope) ([]Found, error)
+	find func(context.Context, host.View, Leftovers, Scope) ([]item, error)
 }
 
 // layers in the order in which taking away works: what the host stands on is
@@ -89,22 +98,53 @@ func layers() []layer {
 	}
 }
 
-// Find lists what is there, in the order in which it goes. It writes nothing.
-func (l Leftovers) Find(ctx context.Context, v host.View, s Scope) ([]Found, error) {
+// Find implements [Residue].
+func (s Selection) Find(ctx context.Context, v host.View) ([]Found, error) {
 	var out []Found
+	routes := map[graph.Key]bool{} // by a rule that leads to it and by a mark of its own
 	for _, layer := range layers() {
-		found, err := layer.find(ctx, v, l, s)
+		found, err := layer.find(ctx, v, s.Leftovers, s.Scope)
 		if err != nil {
 			return nil, passing(err)
 		}
-		out = append(out, found...)
+		for _, f := range found {
+			again := f.Key.Kind() == KindRoute && routes[f.Key]
+			routes[f.Key] = true
+			if !again && !s.keeps(f.Key) {
+				out = append(out, Found{f.Key, f.What})
+			}
+		}
 	}
-	routes := map[graph.Key]bool{} // by a rule that leads to it and by a mark of its own
-	return slices.DeleteFunc(out, func(f Found) bool {
-		again := f.Key.Kind() == KindRoute && routes[f.Key]
-		routes[f.Key] = true
-		return again || s.keeps(f.Key)
-	}), nil
+	return out, nil
+}
+
+// Remove implements [Residue]. Layer by layer, each looked for anew: what goes
+// takes others with it.
+func (s Selection) Remove(ctx context.Context, h *host.Host) error {
+	var failed []error
+	reload := false
+	for _, layer := range layers() {
+		found, err := layer.find(ctx, h, s.Leftovers, s.Scope)
+		if err != nil {
+			failed = append(failed, passing(err))
+			continue
+		}
+		for _, f := range found {
+			if f.remove == nil || s.keeps(f.Key) {
+				continue
+			}
+			if err := f.remove(ctx, h); err != nil {
+				failed = append(failed, passing(err))
+			}
+			reload = reload || f.Key.Kind() == KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
+		}
+	}
+	if reload { // systemd forgets the units whose files went
+		if err := h.DaemonReload(ctx); err != nil {
+			failed = append(failed, passing(err))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }

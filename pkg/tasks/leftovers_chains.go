@@ -41,7 +41,7 @@ func (m ChainMark) ofRule(r host.IPTRule) bool {
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }
 
-func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.Chains) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for len(chains) > 0 {
 		same := func(c host.IPTChain) bool {
 			return c.Backend == chains[0].Backend && c.Family == chains[0].Family && c.Table == chains[0].Table
@@ -74,14 +74,14 @@ func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 
 // findInTable finds what goes from one table, chains of portmap too. All of it goes in one
 // transaction, by the first of what was found: chains lead to each other.
-func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s Scope) []Found {
+func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s Scope) []item {
 	going := map[string]bool{}
 	for _, c := range table {
 		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
 			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return !m.ofRules() && m.inChain(c) }))
 	}
 	var gone []host.IPTRemoval
-	var out []Found
+	var out []item
 	for _, c := range table {
 		if s.keeps(chainKey(c)) {
 			continue // with its rules
@@ -89,13 +89,13 @@ func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s 
 		r := host.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {
 			gone = append(gone, r)
-			out = append(out, Found{Key: chainKey(c), What: fmt.Sprintf("chain with %d rules", len(c.Rules))})
+			out = append(out, item{Key: chainKey(c), What: fmt.Sprintf("chain with %d rules", len(c.Rules))})
 			continue
 		}
 		for _, rule := range c.Rules {
 			if going[rule.Target] || slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
 				r.Rules = append(r.Rules, rule)
-				out = append(out, Found{Key: chainKey(c), What: "rule " + rule.String()})
+				out = append(out, item{Key: chainKey(c), What: "rule " + rule.String()})
 			}
 		}
 		if len(r.Rules) > 0 {

@@ -12,12 +12,12 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	found, err := findPaths(v, l.Files, "file")
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, f := range found {
 		others, err := l.othersCache(v, f.Key.Name())
 		if err != nil {
@@ -30,15 +30,15 @@ func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, e
 	return out, nil
 }
 
-func findPins(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findPins(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	return findPaths(v, l.Pins, "eBPF pin")
 }
 
 // findPaths lists what the patterns name: a file, a symlink, or with a slash
 // at its end a directory with all that is in it. No symlink is followed, and
 // what is mounted below a directory is an error, not removed.
-func findPaths(v host.View, patterns []string, what string) ([]Found, error) {
-	var out []Found
+func findPaths(v host.View, patterns []string, what string) ([]item, error) {
+	var out []item
 	for _, pattern := range patterns {
 		tree := strings.HasSuffix(pattern, "/")
 		names, err := Expand(v, strings.TrimSuffix(pattern, "/"))
@@ -56,7 +56,7 @@ func findPaths(v host.View, patterns []string, what string) ([]Found, error) {
 			if tree != (info.Type == host.Directory) {
 				continue // another thing of that name
 			}
-			found := Found{Key: FileKey(name), What: what}
+			found := item{Key: FileKey(name), What: what}
 			if tree {
 				found.What = "directory"
 			}
@@ -101,8 +101,8 @@ func Expand(v host.View, pattern string) ([]string, error) {
 }
 
 // findUnits lists the units that systemd knows; their files are among Files.
-func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	var out []Found
+func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+	var out []item
 	for _, name := range l.Units {
 		unit, err := v.Unit(ctx, name)
 		if nowhere(err) {
@@ -114,7 +114,7 @@ func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found,
 		if unit.Load == "not-found" || unit.Active != "active" && unit.File != "enabled" {
 			continue
 		}
-		out = append(out, Found{Key: graph.MakeKey(KindUnit, name), What: unit.Active + ", " + unit.File,
+		out = append(out, item{Key: graph.MakeKey(KindUnit, name), What: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
 				err := h.StopUnit(ctx, name, true)
 				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none

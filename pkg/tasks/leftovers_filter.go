@@ -14,7 +14,7 @@ type TableMark struct {
 	Name   string `json:"name"` // pattern
 }
 
-func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	if len(l.Tables) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
@@ -22,10 +22,10 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, t := range tables {
 		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
-			out = append(out, Found{Key: TableKey(t.Family, t.Name), What: "nft table",
+			out = append(out, item{Key: TableKey(t.Family, t.Name), What: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
 		}
 	}
@@ -36,7 +36,7 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found
 // KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.
 const KindIPSet = "ipset"
 
-func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	if len(l.IPSets) == 0 {
 		return nil, nil
 	}
@@ -44,10 +44,10 @@ func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, name := range sets {
 		if matches(name, l.IPSets...) {
-			out = append(out, Found{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
+			out = append(out, item{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPSet(ctx, name) }})
 		}
 	}

@@ -32,7 +32,7 @@ func (m IPVSMark) matches(svc host.IPVSService, here []host.Address, s Scope) bo
 	})
 }
 
-func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.IPVS) == 0 {
 		return nil, nil
 	}
@@ -44,10 +44,10 @@ func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, 
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, svc := range services {
 		if slices.ContainsFunc(l.IPVS, func(m IPVSMark) bool { return m.matches(svc, here, s) }) {
-			out = append(out, Found{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
+			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPVS(ctx, svc) }})
 		}
 	}

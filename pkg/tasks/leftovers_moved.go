@@ -20,7 +20,7 @@ type MovedMark struct {
 	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
 }
 
-func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	if len(l.Moved) == 0 {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found,
 	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, link := range links {
 		holds := slices.ContainsFunc(addresses, func(a host.Address) bool { return a.Link == link.Name && a.Scope == "global" })
 		if !named(link) || !holds || link.Kind == "openvswitch" && !l.bridgeIsTheirs(link.Name, bridges, datapaths) {
@@ -55,7 +55,7 @@ func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found,
 		if device == "" {
 			continue // whose they are is not known: what the machine stands on is not touched
 		}
-		out = append(out, Found{Key: graph.MakeKey(KindMoved, link.Name), What: "addresses and routes back to " + device,
+		out = append(out, item{Key: graph.MakeKey(KindMoved, link.Name), What: "addresses and routes back to " + device,
 			remove: func(ctx context.Context, h *host.Host) error { return h.MoveBack(ctx, link.Name, device, socket) }})
 	}
 	return out, nil

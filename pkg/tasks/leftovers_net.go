@@ -37,7 +37,7 @@ func (m LinkMark) matches(l host.Link, pods bool) bool {
 		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
 }
 
-func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.Links) == 0 {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 	for _, f := range moved { // by then the machine's routes are gone from it
 		uplinks[f.Key.Name()] = false
 	}
-	var ports, others []Found
+	var ports, others []item
 	for _, link := range links {
 		if link.Physical || link.Loopback || link.Kind == "" || uplinks[link.Name] {
 			continue
@@ -86,7 +86,7 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 			others = append(others, emptied(link, addresses, s)...)
 			continue
 		}
-		found := Found{Key: LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
+		found := item{Key: LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
 		} else {
@@ -100,15 +100,15 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 
 // emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it is up.
-func emptied(link host.Link, addresses []host.Address, s Scope) (out []Found) {
+func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
-			out = append(out, Found{Key: AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
+			out = append(out, item{Key: AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
 		}
 	}
 	if link.Up {
-		out = append(out, Found{Key: LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
+		out = append(out, item{Key: LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func (m RouteMark) matches(r host.Route, s Scope) bool {
 	return table == host.AllTables || table == r.Table
 }
 
-func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.Routes) == 0 {
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, r := range routes {
 		free := r.Table == host.MainTable || !others[r.Table]
 		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return (free || !m.weak()) && m.matches(r, s) }) {
@@ -169,8 +169,8 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found
 	return out, nil
 }
 
-func foundRoute(r host.Route) Found {
-	return Found{Key: RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
+func foundRoute(r host.Route) item {
+	return item{Key: RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
 }
 
 func routeWords(r host.Route) string {

@@ -23,7 +23,7 @@ type OVSMark struct {
 	Datapath string   `json:"datapath,omitempty"` // ovs-system
 }
 
-func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.OVS) == 0 {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, e
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, m := range l.OVS {
 		db, err := v.OVS(ctx, m.Socket)
 		runs := err == nil
@@ -50,13 +50,13 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, e
 				others = true
 				continue
 			}
-			out = append(out, Found{Key: key, What: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
+			out = append(out, item{Key: key, What: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
 				return h.ChangeOVS(ctx, m.Socket, []string{name}, nil)
 			}})
 		}
 		for _, name := range db.Keys {
 			if matches(name, m.Keys...) {
-				out = append(out, Found{Key: graph.MakeKey(KindOVS, "key "+name), What: "setting of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
+				out = append(out, item{Key: graph.MakeKey(KindOVS, "key "+name), What: "setting of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
 					return h.ChangeOVS(ctx, m.Socket, nil, []string{name})
 				}})
 			}
@@ -81,13 +81,13 @@ func (m OVSMark) owns(d host.Datapath, l Leftovers, links []host.Link) bool {
 }
 
 // kernel finds the tunnel devices in a datapath and then itself.
-func (m OVSMark) kernel(d host.Datapath, links []host.Link) []Found {
-	var out []Found
+func (m OVSMark) kernel(d host.Datapath, links []host.Link) []item {
+	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
-			out = append(out, Found{Key: LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
+			out = append(out, item{Key: LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
 		}
 	}
-	return append(out, Found{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",
+	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",
 		remove: func(ctx context.Context, h *host.Host) error { return h.DelDatapath(ctx, d.Name) }})
 }

@@ -104,8 +104,8 @@ func resultsOf(v host.View, network, container string) ([]string, error) {
 // else the rules of the network's own. Whose a container is says libcni's file; without one a rule
 // is nobody's that is known, and stays.
 func (l Leftovers) findPortmap(ctx context.Context, v host.View,
-	tables []host.TableName) ([]Found, error) {
-	var out []Found
+	tables []host.TableName) ([]item, error) {
+	var out []item
 	for _, t := range tables {
 		if len(l.Portmap) == 0 || t.Name != portmapTable || t.Family != "ip" && t.Family != "ip6" {
 			continue
@@ -137,7 +137,7 @@ func (l Leftovers) findPortmap(ctx context.Context, v host.View,
 				gone = append(gone, removal)
 			}
 		}
-		found := Found{Key: TableKey(t.Family, t.Name), What: "nft table"}
+		found := item{Key: TableKey(t.Family, t.Name), What: "nft table"}
 		found.remove = func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }
 		if others {
 			found.What = "the rules of its containers"

@@ -17,7 +17,7 @@ type ProgramMark struct {
 	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
 }
 
-func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	if len(l.Programs) == 0 {
 		return nil, nil
 	}
@@ -25,10 +25,10 @@ func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Fou
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, p := range programs {
 		if slices.ContainsFunc(l.Programs, func(m ProgramMark) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
-			out = append(out, Found{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
+			out = append(out, item{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DetachProgram(ctx, p) }})
 		}
 	}

@@ -65,7 +65,7 @@ func sharedHost(t *testing.T, files map[string]string) shared {
 	return shared{View: v}
 }
 
-func keysOf(found []Found) []string {
+func keysOf(found []item) []string {
 	out := []string{}
 	for _, f := range found {
 		out = append(out, string(f.Key)+"  "+f.What)

@@ -39,7 +39,7 @@ func (m RuleMark) matches(r host.Rule, s Scope) bool {
 	return m.Table == 0 || m.Table == r.Table
 }
 
-func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.Rules) == 0 {
 		return nil, nil
 	}
@@ -47,13 +47,13 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	var ranged []int // tables of a range that the network's rules lead to
 	for _, r := range rules {
 		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
-		out = append(out, Found{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
+		out = append(out, item{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
 			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
 	}
 	routes, err := routesOf(ctx, v, ranged)
@@ -62,7 +62,7 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found,
 
 // routesOf finds the routes of tables of a range that only the network's rules lead to: whose such a table is, nothing else tells. They go before
 // the rules, so that after an interruption these still tell.
-func routesOf(ctx context.Context, v host.View, tables []int) ([]Found, error) {
+func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func routesOf(ctx context.Context, v host.View, tables []int) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, r := range routes {
 		if slices.Contains(tables, r.Table) && !r.OfMachine() {
 			out = append(out, foundRoute(r))
@@ -79,7 +79,7 @@ func routesOf(ctx context.Context, v host.View, tables []int) ([]Found, error) {
 	return out, nil
 }
 
-func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
+func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
 	if !l.LocalRule {
 		return nil, nil
 	}
@@ -87,10 +87,10 @@ func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]Fo
 	if err != nil {
 		return nil, err
 	}
-	var out []Found
+	var out []item
 	for _, family := range []int{4, 6} {
 		if at := host.LocalRuleMoved(rules, family); at != 0 {
-			out = append(out, Found{Key: graph.MakeKey(KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
+			out = append(out, item{Key: graph.MakeKey(KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
 				remove: func(ctx context.Context, h *host.Host) error { return h.RestoreLocalRule(ctx) }})
 		}
 	}

@@ -25,8 +25,8 @@ func (m SysctlMark) back(v host.View) (string, error) {
 	return value, err
 }
 
-func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	var out []Found
+func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+	var out []item
 	for _, m := range l.Sysctls {
 		have, err := v.Sysctl(m.Key)
 		if nowhere(err) {
@@ -42,7 +42,7 @@ func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found,
 		if !host.SameSysctl(m.Key, have, m.Wrote) || host.SameSysctl(m.Key, have, back) {
 			continue
 		}
-		out = append(out, Found{Key: graph.MakeKey(KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
+		out = append(out, item{Key: graph.MakeKey(KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
 			remove: func(ctx context.Context, h *host.Host) error { return h.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil
@@ -61,8 +61,8 @@ func (m LineMark) matches(line string) bool {
 	return strings.Join(strings.Fields(line), " ") == strings.Join(strings.Fields(m.Line), " ")
 }
 
-func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, error) {
-	var out []Found
+func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+	var out []item
 	for _, m := range l.Lines {
 		content, err := v.ReadFile(m.File)
 		if absent(err) {
@@ -74,7 +74,7 @@ func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]Found, e
 		if !m.in(content) {
 			continue
 		}
-		out = append(out, Found{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line", remove: func(ctx context.Context, h *host.Host) error {
+		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line", remove: func(ctx context.Context, h *host.Host) error {
 			err := h.EditFile(ctx, m.File, m.without)
 			if errors.Is(err, host.ErrNotExist) {
 				return nil

@@ -35,7 +35,7 @@ func (m XFRMMark) matches(x host.XFRM) bool {
 func xfrmKey(x host.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
 
 // findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
-func findXFRM(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, error) {
+func findXFRM(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil
 	}
@@ -58,13 +58,13 @@ func findXFRM(ctx context.Context, v host.View, l Leftovers, s Scope) ([]Found, 
 		}
 	}
 	gone = slices.DeleteFunc(gone, func(x host.XFRM) bool { return s.keeps(xfrmKey(x)) })
-	var out []Found
+	var out []item
 	seen := map[graph.Key]bool{}
 	for _, x := range gone {
 		key := xfrmKey(x)
 		if !seen[key] {
 			seen[key] = true
-			out = append(out, Found{Key: key, What: "IPsec"})
+			out = append(out, item{Key: key, What: "IPsec"})
 		}
 	}
 	if len(out) > 0 {

@@ -30,7 +30,7 @@ func TestFilesAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close()
-			found, err := tasks.Leftovers{Files: n.Leftovers.Files}.Find(t.Context(), view, tasks.Scope{})
+			found, err := tasks.Selection{Leftovers: tasks.Leftovers{Files: n.Leftovers.Files}}.Find(t.Context(), view)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,17 +35,18 @@ func run(ctx context.Context) (err error) {
 	if !known {
 		return fmt.Errorf("no network is called %q", flag.Arg(0))
 	}
-	task := tasks.Cleanup{Network: n.Name, Leftovers: n.Leftovers}
+	var scope tasks.Scope
 	for _, text := range strings.FieldsFunc(*pods, comma) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			return err
 		}
-		task.Scope.PodCIDRs = append(task.Scope.PodCIDRs, prefix)
+		scope.PodCIDRs = append(scope.PodCIDRs, prefix)
 	}
 	for _, key := range strings.FieldsFunc(*keep, comma) {
-		task.Scope.Keep = append(task.Scope.Keep, graph.Key(key))
+		scope.Keep = append(scope.Keep, graph.Key(key))
 	}
+	task := tasks.Cleanup{Network: n.Name, Residue: tasks.Selection{Leftovers: n.Leftovers, Scope: scope}}
 	if !*apply {
 		v, err := host.OpenView(ctx, host.Options{Root: "/"})
 		if err != nil {
