@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -35,7 +35,7 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	// Links and routes that are everybody's by name are a network's when a pod's address says so.
-	var scope tasks.Scope
+	var scope cleanup.Scope
 	if _, d, err := f.load(ctx); err == nil {
 		scope.PodCIDRs = d.Node.PodCIDR
 		if declared, known := network.Of(d.Node); known && len(args) == 0 {
@@ -48,7 +48,7 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts())
 	var claims []verify.Claim
 	for _, n := range all {
-		found, err := (tasks.Selection{Leftovers: n.Leftovers, Scope: scope}).Find(ctx, view)
+		found, err := (cleanup.Selection{Leftovers: n.Leftovers, Scope: scope}).Find(ctx, view)
 		if err != nil {
 			return fmt.Errorf("look for what %s left: %w", n.Name, err)
 		}

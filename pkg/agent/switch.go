@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -22,7 +23,7 @@ type switching struct {
 	known   string // what says that the node has From
 	allowed string // by whom a disruptive one is; "": by nobody
 	unit    string // kubelet's, where it runs: it is stopped and started
-	scope   tasks.Scope
+	scope   cleanup.Scope
 	pods    []host.Pod    // with an address of From
 	found   []tasks.Found // what From left
 

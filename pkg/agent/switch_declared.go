@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // A declared network (spec.networking.custom) is gone from the documents when the node is to leave it. What must be known of it then is in the ledger
@@ -15,11 +15,11 @@ import (
 
 // declared is that part.
 type declared struct {
-	Name      string          `json:"name,omitempty"`
-	File      string          `json:"file,omitempty"` // base name of its conf
-	Writer    string          `json:"writer"`
-	Agents    []string        `json:"agents,omitempty"`
-	Leftovers tasks.Leftovers `json:"leftovers"`
+	Name      string            `json:"name,omitempty"`
+	File      string            `json:"file,omitempty"` // base name of its conf
+	Writer    string            `json:"writer"`
+	Agents    []string          `json:"agents,omitempty"`
+	Leftovers cleanup.Leftovers `json:"leftovers"`
 }
 
 // declared is what only these documents know of their network, as JSON; "" where it is one of those that are known.

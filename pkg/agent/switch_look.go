@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -15,8 +16,8 @@ import (
 
 // reach is where the leftovers of From are looked for, and what of them stays because somebody else wants it: the next network, and who may still use
 // what the ledger retains.
-func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) tasks.Scope {
-	var out tasks.Scope
+func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
+	var out cleanup.Scope
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
 		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 			out.PodCIDRs = append(out.PodCIDRs, cidr)
@@ -54,7 +55,7 @@ func (s *switching) look(ctx context.Context, v host.View, live bool) (err error
 			s.unit = unit
 		}
 	}
-	s.found, err = (tasks.Selection{Leftovers: s.From.Leftovers, Scope: s.scope}).Find(ctx, v)
+	s.found, err = (cleanup.Selection{Leftovers: s.From.Leftovers, Scope: s.scope}).Find(ctx, v)
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -219,7 +220,7 @@ func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
 
 // A declared network is known by the ledger when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
-	left := tasks.Leftovers{Links: []tasks.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
+	left := cleanup.Leftovers{Links: []cleanup.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
 	text, err := json.Marshal(declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Leftovers: left})
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.kernel().Residue.(tasks.Selection).Links, s.disk().Residue.(tasks.Selection).Files); got != fmt.Sprint(left.Links, left.Files) {
+	if got := fmt.Sprint(s.kernel().Residue.(cleanup.Selection).Links, s.disk().Residue.(cleanup.Selection).Files); got != fmt.Sprint(left.Links, left.Files) {
 		t.Errorf("it leaves %s", got)
 	}
 	if got := s.evict().Agents; len(got) != 1 || got[0] != "weftd" || s.From.Name != "custom weft" {
@@ -293,7 +294,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if goes := slices.Contains(s.disk().Residue.(tasks.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
+		if goes := slices.Contains(s.disk().Residue.(cleanup.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
 			t.Errorf("%s: its conf goes: %v", name, goes)
 		}
 		if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {

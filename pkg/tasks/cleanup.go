@@ -42,6 +42,10 @@ func (Cleanup) row() row { return rowCleanup }
 // KindCleanup is the kind of a cleanup's key: cleanup:calico.
 const KindCleanup = "cleanup"
 
+// KindChain is the kind of a key of an iptables chain, or of rules in one, which share it:
+// "iptables:ip/nft/nat/cali-POSTROUTING".
+const KindChain = "iptables"
+
 // CleanupKey is the key of what a network left.
 func CleanupKey(network string) graph.Key { return graph.MakeKey(KindCleanup, network) }
 

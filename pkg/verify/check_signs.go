@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // signs looks for the network's own signs of life. One that is missing is waited for until the conf is in force, which says that the network is
@@ -62,7 +62,7 @@ func (c *checker) path(_ context.Context, s network.Sign) (string, bool, error) 
 	if s.Path == "" {
 		return "", true, nil
 	}
-	names, err := tasks.Expand(c.view, s.Path)
+	names, err := cleanup.Expand(c.view, s.Path)
 	if err != nil {
 		return "", false, err
 	}

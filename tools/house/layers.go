@@ -17,7 +17,7 @@ var (
 	anywhere = []string{"problem", "secret"}                 // what all use, and that knows nothing
 	bottom   = []string{"host", "graph", "certs", "systemd"} // know none of ours but that, nor each other
 	middle   = append([]string{"tasks", "config"}, bottom...)
-	upper    = append([]string{"ec2", "kube", "inbound", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper    = append([]string{"ec2", "kube", "inbound", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
@@ -34,12 +34,13 @@ var allowed = map[string][]string{
 	"inbound":    {"kube", "publish"},     // Nodes that ask, and of a status the node's own name
 	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
 	"tasks":      bottom,
-	"model":      middle,
+	"cleanup":    {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
+	"model":      append([]string{"cleanup"}, middle...), // a network lists what it leaves
 	"ledger":     middle,
 	"statestore": append([]string{"kube"}, middle...),
 	"report":     middle,
-	"publish":    append([]string{"kube", "report"}, middle...), // what it carries is a status
-	"verify":     append([]string{"model"}, middle...),          // what it holds a node to is a network
+	"publish":    append([]string{"kube", "report"}, middle...),   // what it carries is a status
+	"verify":     append([]string{"cleanup", "model"}, middle...), // what it holds a node to is a network
 	"checkpoint": middle,
 	"control":    {"host", "report"}, // what it carries is a report
 	"agent":      upper,

@@ -1,8 +1,6 @@
 package network
 
-import (
-	"github.com/netwright/netwright/pkg/tasks"
-)
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const (
 	aciConf   = "01-opflex-cni.conf"
@@ -41,11 +39,11 @@ func aci() Network {
 }
 
 // aciLeaves: to delete its manifest undoes nothing on a node. Of what the operator made by hand (VLAN links, the DHCP client's file) nothing is named.
-func aciLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
-		OVS:   []tasks.OVSMark{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
-		Links: []tasks.LinkMark{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
-		Chains: []tasks.ChainMark{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
+func aciLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
+		OVS:   []cleanup.OVSMark{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
+		Links: []cleanup.LinkMark{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
+		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
 			{Table: "filter", Chain: "FORWARD", In: "veth_host"}},
 		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf", "/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
 			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf", "/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/", "/run/aci-containers-*.sock",

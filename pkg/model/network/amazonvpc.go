@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/cleanup"
 )
 
 const amazonVPCConf = "10-aws.conflist"
@@ -42,21 +42,21 @@ func amazonVPC() Network {
 	}
 }
 
-func amazonVPCLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func amazonVPCLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Portmap:   []string{"aws-cni"},
 		LocalRule: true, // security groups for pods, strict: at 20
-		Rules: []tasks.RuleMark{
+		Rules: []cleanup.RuleMark{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, From: true, Table: 2, Last: 15},
 			// 100 and the number of a VLAN
 			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
 		},
-		Routes: []tasks.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
-		Links:  []tasks.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
-		Chains: []tasks.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
+		Routes: []cleanup.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
+		Links:  []cleanup.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
+		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
 			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},
 			{Table: "mangle", Comment: "AWS, primary ENI"}, {Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
-		Tables: []tasks.TableMark{{Family: "ip", Name: "aws-cni"}},
+		Tables: []cleanup.TableMark{{Family: "ip", Name: "aws-cni"}},
 		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
 		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni", "/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",

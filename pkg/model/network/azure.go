@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -64,15 +65,15 @@ var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-s
 	"dualStackOverlay": "15-azure-swift-overlay.conflist", "cilium": ciliumConf, "azurecni-chained-cilium": "05-azure-chained-cilium.conflist"}
 
 // azureLeaves: in mode bridge azure0 has the interface's addresses, which go back before it does.
-func azureLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func azureLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Portmap: []string{"azure"},
-		Moved:   []tasks.MovedMark{{Link: "azure[0-9]*", Kind: "bridge"}},
-		Routes:  []tasks.RouteMark{{Link: "azv*"}},
-		Chains: []tasks.ChainMark{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
+		Moved:   []cleanup.MovedMark{{Link: "azure[0-9]*", Kind: "bridge"}},
+		Routes:  []cleanup.RouteMark{{Link: "azv*"}},
+		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
 			{Chain: "AZURE-NPM*"}},
 		IPSets: []string{"azure-npm-*"},
-		Links: []tasks.LinkMark{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"}, {Name: "azvifv*", Kind: "veth"},
+		Links: []cleanup.LinkMark{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"}, {Name: "azvifv*", Kind: "veth"},
 			{Name: "azure[0-9]*", Kind: "bridge"}, {Name: "azSnatbr", Kind: "bridge"}},
 		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist", "/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
 			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock", "/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",

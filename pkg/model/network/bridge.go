@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -42,12 +43,12 @@ func bridge() Network {
 			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
 				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
 		},
-		Leftovers: tasks.Leftovers{
+		Leftovers: cleanup.Leftovers{
 			Portmap: []string{bridgeName},
-			Links:   []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Routes:  []tasks.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
-			Tables:  []tasks.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
-			Chains:  []tasks.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
+			Links:   []cleanup.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Routes:  []cleanup.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
+			Tables:  []cleanup.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
+			Chains:  []cleanup.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
 			Files:   []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		Proved: []Proof{

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const canalConf = "10-canal.conflist"
 
@@ -57,7 +57,7 @@ func canalBackend(name string) func(Input) bool {
 }
 
 // canalLeaves: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
-func canalLeaves() tasks.Leftovers {
+func canalLeaves() cleanup.Leftovers {
 	l := flannel().Leftovers
 	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",

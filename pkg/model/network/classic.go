@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 // classic is what kOps called the network before there were plugins: kubelet made docker's bridge itself (--configure-cbr0). Kubernetes
 // 1.4 was the last that had it; no agent but kubelet makes anything. https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
@@ -17,9 +17,9 @@ func classic() Network {
 		Kubelet:    noopPlugin,
 		MTU:        "docker's (--mtu), 1500",
 		SharedHost: leaveAlone("cbr0", "veth*"),
-		Leftovers: tasks.Leftovers{
-			Links:  []tasks.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Chains: []tasks.ChainMark{{Table: "nat", Chain: "POSTROUTING", Comment: "kubelet: SNAT outbound cluster traffic"}},
+		Leftovers: cleanup.Leftovers{
+			Links:  []cleanup.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Chains: []cleanup.ChainMark{{Table: "nat", Chain: "POSTROUTING", Comment: "kubelet: SNAT outbound cluster traffic"}},
 			Others: []string{"docker's option --bridge=cbr0 (DOCKER_OPTS): without cbr0 docker does not start with it", "the cloud's route to this node's pod CIDR"},
 		},
 		Unproved: "that a kubelet of that time makes the bridge: none runs here",

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const (
 	coilConf    = "10-coil.conflist"
@@ -49,14 +49,14 @@ func coilEgress4(in Input) bool { return coilEgress(in) && in.V4 }
 func coilEgress6(in Input) bool { return coilEgress(in) && in.V6 }
 
 // coilLeaves: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A pod's link says whose it is in its alias.
-func coilLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func coilLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Portmap: []string{kubenetName},
-		Rules:   []tasks.RuleMark{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
+		Rules:   []cleanup.RuleMark{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
 		// To pods in 116 and to blocks for others in 119, both by coild; to other nodes by coil-router (--protocol-id of each).
-		Routes:  []tasks.RouteMark{{Protocol: 30, Table: allTables}, {Protocol: 31}},
-		Links:   []tasks.LinkMark{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
-		Sysctls: []tasks.SysctlMark{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
+		Routes:  []cleanup.RouteMark{{Protocol: 30, Table: allTables}, {Protocol: 31}},
+		Links:   []cleanup.LinkMark{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
+		Sysctls: []cleanup.SysctlMark{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
 		Files:   []string{"/etc/cni/net.d/" + coilConf, "/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil", "/run/coild.sock"},
 		Others: []string{"/var/lib/cni/results/" + kubenetName + "-*: its network has the name that calico and kubenet give theirs", "blocks of this node in the API (`kubectl get addressblocks -l coil.cybozu.com/node=NODE`)",
 			"in pods that are NAT servers or their clients: tables 117, 118, 1000 and links fou4_*, fou6_*, coil_*, which go with the pod"},

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const contivConf = "10-contiv-vpp.conflist"
 
@@ -43,14 +43,14 @@ func contivVPP() Network {
 }
 
 // contivLeaves: portmap stays patched, so that it must be installed anew.
-func contivLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func contivLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Portmap: []string{kubenetName},
-		Links:   []tasks.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
-		Routes:  []tasks.RouteMark{{Link: "vpp1"}},
-		Sysctls: []tasks.SysctlMark{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
+		Links:   []cleanup.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
+		Routes:  []cleanup.RouteMark{{Link: "vpp1"}},
+		Sysctls: []cleanup.SysctlMark{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
 			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
-		Lines: []tasks.LineMark{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
+		Lines: []cleanup.LineMark{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
 		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl", "/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
 			"/run/vpp/", "/run/contiv/", "/var/bolt/bolt.db", "/var/etcd/contiv-data/", "/var/contiv/dumps/"},
 		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",

@@ -3,6 +3,7 @@ package network
 import (
 	"slices"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -68,21 +69,21 @@ func customShared(s config.CustomShared) SharedHost {
 }
 
 // customLeftovers are the declared marks in the words of package tasks. The types have the same fields: a field that only one has does not compile.
-func customLeftovers(l config.CustomLeftovers) tasks.Leftovers {
-	return tasks.Leftovers{
+func customLeftovers(l config.CustomLeftovers) cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
-		Moved:    each(l.Moved, func(m config.CustomMoved) tasks.MovedMark { return tasks.MovedMark(m) }),
-		Programs: each(l.Programs, func(m config.CustomProgram) tasks.ProgramMark { return tasks.ProgramMark(m) }),
-		Rules:    each(l.Rules, func(m config.CustomRule) tasks.RuleMark { return tasks.RuleMark(m) }),
-		Routes:   each(l.Routes, func(m config.CustomRoute) tasks.RouteMark { return tasks.RouteMark(m) }),
-		IPVS:     each(l.IPVS, func(m config.CustomIPVS) tasks.IPVSMark { return tasks.IPVSMark(m) }),
-		Chains:   each(l.Chains, func(m config.CustomChain) tasks.ChainMark { return tasks.ChainMark(m) }),
-		Tables:   each(l.Tables, func(m config.CustomTable) tasks.TableMark { return tasks.TableMark(m) }),
-		XFRM:     each(l.XFRM, func(m config.CustomXFRM) tasks.XFRMMark { return tasks.XFRMMark(m) }),
-		OVS:      each(l.OVS, func(m config.CustomOVS) tasks.OVSMark { return tasks.OVSMark(m) }),
-		Links:    each(l.Links, func(m config.CustomLink) tasks.LinkMark { return tasks.LinkMark(m) }),
-		Sysctls:  each(l.Sysctls, func(m config.CustomValue) tasks.SysctlMark { return tasks.SysctlMark(m) }),
-		Lines:    each(l.Lines, func(m config.CustomLine) tasks.LineMark { return tasks.LineMark(m) }),
+		Moved:    each(l.Moved, func(m config.CustomMoved) cleanup.MovedMark { return cleanup.MovedMark(m) }),
+		Programs: each(l.Programs, func(m config.CustomProgram) cleanup.ProgramMark { return cleanup.ProgramMark(m) }),
+		Rules:    each(l.Rules, func(m config.CustomRule) cleanup.RuleMark { return cleanup.RuleMark(m) }),
+		Routes:   each(l.Routes, func(m config.CustomRoute) cleanup.RouteMark { return cleanup.RouteMark(m) }),
+		IPVS:     each(l.IPVS, func(m config.CustomIPVS) cleanup.IPVSMark { return cleanup.IPVSMark(m) }),
+		Chains:   each(l.Chains, func(m config.CustomChain) cleanup.ChainMark { return cleanup.ChainMark(m) }),
+		Tables:   each(l.Tables, func(m config.CustomTable) cleanup.TableMark { return cleanup.TableMark(m) }),
+		XFRM:     each(l.XFRM, func(m config.CustomXFRM) cleanup.XFRMMark { return cleanup.XFRMMark(m) }),
+		OVS:      each(l.OVS, func(m config.CustomOVS) cleanup.OVSMark { return cleanup.OVSMark(m) }),
+		Links:    each(l.Links, func(m config.CustomLink) cleanup.LinkMark { return cleanup.LinkMark(m) }),
+		Sysctls:  each(l.Sysctls, func(m config.CustomValue) cleanup.SysctlMark { return cleanup.SysctlMark(m) }),
+		Lines:    each(l.Lines, func(m config.CustomLine) cleanup.LineMark { return cleanup.LineMark(m) }),
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Danger is a mark that could mean what is somebody else's.
@@ -40,7 +40,7 @@ var (
 
 // Dangers lists what no leftovers may have: patterns that match everything, names that are everybody's without a word of whose pods or bridge it is,
 // tables and protocols of the system's own, paths that cannot be taken away. It holds our networks in a test, and a declared one before any task is made.
-func Dangers(l tasks.Leftovers) []Danger {
+func Dangers(l cleanup.Leftovers) []Danger {
 	var d dangers
 	for i, m := range l.Links {
 		own := m.Master != "" || m.Pods || m.MAC != "" || m.Alias != ""
@@ -52,7 +52,7 @@ func Dangers(l tasks.Leftovers) []Danger {
 	}
 	for i, m := range l.Routes {
 		main := m.Table == 0 || m.Table == host.AllTables || m.Table >= 253 && m.Table <= 255
-		d.when(!tasks.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
+		d.when(!cleanup.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
 		d.spared(m.Bare() && !main, "routes", i, m, "a table is anybody's: say the link, the protocol that is the network's own, the type, or pods: true")
 		if !named(m.Link) {
 			d.last("routes", i, m, m.Table, m.Last)
@@ -103,7 +103,7 @@ func Dangers(l tasks.Leftovers) []Danger {
 }
 
 // kernel holds the marks of what the kernel keeps beside links, routes and filters.
-func (d *dangers) kernel(l tasks.Leftovers) {
+func (d *dangers) kernel(l cleanup.Leftovers) {
 	for i, m := range l.XFRM {
 		// strongSwan and Libreswan count reqid from 1.
 		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i, m,
@@ -147,17 +147,17 @@ func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
 
 // words is a mark as a list of leftovers writes it.
 func words(mark any) string {
-	var l tasks.Leftovers
+	var l cleanup.Leftovers
 	switch m := mark.(type) {
-	case tasks.LinkMark:
+	case cleanup.LinkMark:
 		l.Links = append(l.Links, m)
-	case tasks.RouteMark:
+	case cleanup.RouteMark:
 		l.Routes = append(l.Routes, m)
-	case tasks.RuleMark:
+	case cleanup.RuleMark:
 		l.Rules = append(l.Rules, m)
-	case tasks.ChainMark:
+	case cleanup.ChainMark:
 		l.Chains = append(l.Chains, m)
-	case tasks.TableMark:
+	case cleanup.TableMark:
 		l.Tables = append(l.Tables, m)
 	default:
 		return fmt.Sprintf("%q", mark)

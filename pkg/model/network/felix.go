@@ -1,14 +1,14 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 // felixLeaves adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its names: felix/rules/rule_defs.go of
 // https://github.com/projectcalico/calico; those of felix- are from before its version 3.
-func felixLeaves(l tasks.Leftovers) tasks.Leftovers {
-	l.Links = append(l.Links, tasks.LinkMark{Name: "cali*", Kind: "veth"})
-	l.Chains = append(l.Chains, tasks.ChainMark{Chain: "cali-*"}, tasks.ChainMark{Comment: "cali:*"}, tasks.ChainMark{Chain: "felix-*"}, tasks.ChainMark{Chain: "califw-*"},
-		tasks.ChainMark{Chain: "calitw-*"}, tasks.ChainMark{Chain: "califh-*"}, tasks.ChainMark{Chain: "calith-*"}, tasks.ChainMark{Chain: "calipi-*"}, tasks.ChainMark{Chain: "calipo-*"})
-	l.Tables = append(l.Tables, tasks.TableMark{Family: "ip", Name: "calico"}, tasks.TableMark{Family: "ip6", Name: "calico"}, tasks.TableMark{Family: "arp", Name: "calico-arp"})
+func felixLeaves(l cleanup.Leftovers) cleanup.Leftovers {
+	l.Links = append(l.Links, cleanup.LinkMark{Name: "cali*", Kind: "veth"})
+	l.Chains = append(l.Chains, cleanup.ChainMark{Chain: "cali-*"}, cleanup.ChainMark{Comment: "cali:*"}, cleanup.ChainMark{Chain: "felix-*"}, cleanup.ChainMark{Chain: "califw-*"},
+		cleanup.ChainMark{Chain: "calitw-*"}, cleanup.ChainMark{Chain: "califh-*"}, cleanup.ChainMark{Chain: "calith-*"}, cleanup.ChainMark{Chain: "calipi-*"}, cleanup.ChainMark{Chain: "calipo-*"})
+	l.Tables = append(l.Tables, cleanup.TableMark{Family: "ip", Name: "calico"}, cleanup.TableMark{Family: "ip6", Name: "calico"}, cleanup.TableMark{Family: "arp", Name: "calico-arp"})
 	l.IPSets = append(l.IPSets, "cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*")
 	return l
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // TestFilesAreFound makes every file that a network leaves below an empty root, and beside each one of a name that only begins alike: the
@@ -30,7 +30,7 @@ func TestFilesAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close()
-			found, err := tasks.Selection{Leftovers: tasks.Leftovers{Files: n.Leftovers.Files}}.Find(t.Context(), view)
+			found, err := cleanup.Selection{Leftovers: cleanup.Leftovers{Files: n.Leftovers.Files}}.Find(t.Context(), view)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,8 @@
 package network
 
 import (
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 const flannelConf = "10-flannel.conflist"
@@ -50,21 +50,21 @@ func flannel() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
-		Leftovers: tasks.Leftovers{
+		Leftovers: cleanup.Leftovers{
 			Portmap: []string{"cbr0"},
 			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
-			Links: []tasks.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
+			Links: []cleanup.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
 				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
 				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
 			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []tasks.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
-			Chains: []tasks.ChainMark{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
+			Routes: []cleanup.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+			Chains: []cleanup.ChainMark{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"}, {Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
-			Tables: []tasks.TableMark{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
+			Tables: []cleanup.TableMark{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			XFRM:   []tasks.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+			XFRM:   []cleanup.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
 			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
 		Agents: []string{"kube-flannel"},

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 // hybridnet is prepared for and waited for: its init container writes the conf. Numbers: https://github.com/alibaba/hybridnet v0.8.8 (dist/images, pkg/constants, pkg/daemon,
 // charts/hybridnet).
@@ -47,15 +47,15 @@ func hybridnet() Network {
 }
 
 // hybridnetLeaves: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing looks there. Its filter goes with the VXLAN link.
-func hybridnetLeaves() tasks.Leftovers {
-	l := tasks.Leftovers{
+func hybridnetLeaves() cleanup.Leftovers {
+	l := cleanup.Leftovers{
 		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask (pkg/daemon/route); the first priorities that are free.
-		Rules: []tasks.RuleMark{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
+		Rules: []cleanup.RuleMark{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
 			{Table: 10000, Last: 39998, Pods: true}},
 		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's link.
-		Routes: []tasks.RouteMark{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
-		Chains: []tasks.ChainMark{{Chain: "HYBRIDNET-*"}},
-		Links: []tasks.LinkMark{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
+		Routes: []cleanup.RouteMark{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
+		Chains: []cleanup.ChainMark{{Chain: "HYBRIDNET-*"}},
+		Links: []cleanup.LinkMark{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
 			{Name: "[a-z]*.vxlan[0-9]*", Kind: "vxlan"}},
 		Files: []string{"/etc/cni/net.d/[0-9]*-hybridnet.conflist", "/opt/cni/bin/hybridnet", "/run/cni/hybridnet.sock", "/var/lib/cni/results/hybridnet-*"},
 		Others: []string{"VLAN links <parent>.<number> that it made, and addresses that it put on them: others make links of that name too",

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 // jaguar is known to be cleaned away only: its controller, on OpenDaylight, reached into the node's Open vSwitch from outside. What is known of it
 // was read in copies of its files (NodeListener.java of its controller); how its plugin is called, and its conf, is not known; its
@@ -18,7 +18,7 @@ func jaguar() Network {
 		Kubelet: "cni",
 		Ports:   []Port{{Proto: "tcp", Port: 6641, What: "OVSDB, from the controller"}, {Proto: "udp", Port: 4789, What: "VXLAN"}},
 		MTU:     "not known; VXLAN adds 50",
-		Leftovers: tasks.Leftovers{
+		Leftovers: cleanup.Leftovers{
 			Others: []string{"Open vSwitch: bridge br0, if it has ports vxlan-<address with dashes> (the name is anybody's): `ovs-vsctl --if-exists del-br br0`",
 				"Open vSwitch: the manager that lets the controller in: `ovs-vsctl get-manager` says ptcp:6641, `ovs-vsctl del-manager` closes it", "the link vxlan_sys_4789, which keeps its UDP port until the bridge is gone"},
 		},

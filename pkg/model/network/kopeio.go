@@ -3,7 +3,7 @@ package network
 import (
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/cleanup"
 )
 
 // kopeio is kubenet's conf_template where an agent in the cluster, and not the cloud, makes the routes between nodes: by VXLAN, or with its own configuration
@@ -33,9 +33,9 @@ func kopeio() Network {
 const kopeioOverhead = 100
 
 // kopeioLeaves: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told from another's.
-func kopeioLeaves(l tasks.Leftovers) tasks.Leftovers {
-	l.Routes = append(l.Routes, tasks.RouteMark{Link: "vxlan1", Pods: true}, tasks.RouteMark{Link: "k8s-*-*-*-*", Pods: true})
-	l.Links = append(l.Links, tasks.LinkMark{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, tasks.LinkMark{Name: "k8s-??-??-??-??", Kind: "gre"}, tasks.LinkMark{Name: "kopeio", Kind: "bridge"})
+func kopeioLeaves(l cleanup.Leftovers) cleanup.Leftovers {
+	l.Routes = append(l.Routes, cleanup.RouteMark{Link: "vxlan1", Pods: true}, cleanup.RouteMark{Link: "k8s-*-*-*-*", Pods: true})
+	l.Links = append(l.Links, cleanup.LinkMark{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, cleanup.LinkMark{Name: "k8s-??-??-??-??", Kind: "gre"}, cleanup.LinkMark{Name: "kopeio", Kind: "bridge"})
 	l.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins", "a conf at the cniConfigPath of its configuration",
 		"mode ipsec: its XFRM states and policies, which have no mark; it flushes those of everybody when it starts"}
 	return l

@@ -3,7 +3,7 @@ package network
 import (
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/cleanup"
 )
 
 // kubeOVN is prepared for and waited for: its init container writes the conf. OVN and Open vSwitch run in its pods, on the host's network and directories. Numbers:
@@ -57,17 +57,17 @@ func kubeOVNType(kind string) func(Input) bool {
 }
 
 // kubeOVNLeaves: dist/images/uninstall.sh, which ends with: reboot.
-func kubeOVNLeaves() tasks.Leftovers {
+func kubeOVNLeaves() cleanup.Leftovers {
 	ovs := ovsMark("br-int", "br-external")
 	ovs.Ports = []string{"ovn0", "mirror0"}
-	l := tasks.Leftovers{
+	l := cleanup.Leftovers{
 		Portmap: []string{"kube-ovn"},
-		Rules:   []tasks.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
-		Routes:  []tasks.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
-		Chains: []tasks.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
+		Rules:   []cleanup.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
+		Routes:  []cleanup.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
+		Chains: []cleanup.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
 			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
-		OVS:   []tasks.OVSMark{ovs},
-		Links: []tasks.LinkMark{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
+		OVS:   []cleanup.OVSMark{ovs},
+		Links: []cleanup.LinkMark{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko", "/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/", "/var/lib/cni/results/kube-ovn-*"},
 		Others: []string{"underlay: bridges br-<provider>, which have their link's addresses and routes: these first go back, with a console at hand (`ovs-vsctl list-ports br-PROVIDER` names the link)",

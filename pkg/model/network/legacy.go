@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // The kubelet plugins that are no CNI: nothing at all, and a program of somebody's.
@@ -48,7 +48,7 @@ func noop() Network {
 		SharedHost: SharedHost{Firewall: true, Others: []Shared{
 			{Service: "docker", Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must differ on each node, and who routes between them is nobody of ours"}}},
 		Signs: []Sign{{What: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
-		Leftovers: tasks.Leftovers{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
+		Leftovers: cleanup.Leftovers{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
 			"but not with the policy DROP of FORWARD that docker set"}},
 		Build: buildCNI,
 	}
@@ -73,7 +73,7 @@ func exec(dir, plugin string) Network {
 		Sysctls:   append(forwarding(), optionally(bridgeNetfilter())...),
 		MTU:       "the plugin's own",
 		Signs:     []Sign{{What: "kubelet finds the plugin", Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
-		Leftovers: tasks.Leftovers{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
+		Leftovers: cleanup.Leftovers{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
 		Build:     buildCNI,
 	}
 }

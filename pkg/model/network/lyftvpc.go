@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -53,13 +54,13 @@ func lyftVPC() Network {
 }
 
 // lyftLeaves: every pod's rule leads to a table of its own, from 256 up, whose routes go by its veth and with it.
-func lyftLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func lyftLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		Units: []string{"cni-gc.timer", "cni-gc.service"},
-		Rules: []tasks.RuleMark{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
-		Chains: []tasks.ChainMark{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
+		Rules: []cleanup.RuleMark{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
+		Chains: []cleanup.ChainMark{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
 			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`}, {Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
-		Links: []tasks.LinkMark{{Name: "veth*", Kind: "veth", Pods: true}},
+		Links: []cleanup.LinkMark{{Name: "veth*", Kind: "veth", Pods: true}},
 		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/", "/tmp/cni-ipvlan-vpc-k8s.lock",
 			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service", "/etc/systemd/system/cni-gc.timer"},
 		Others: []string{"interfaces described `CNI-ENI <instance>` and their secondary addresses stay in EC2, and attached", "rp_filter=2 on the node's own interface",

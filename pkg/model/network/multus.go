@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -51,7 +52,7 @@ func multus(m *config.Multus) Network {
 			{What: "the daemon answers", Path: multusSocket, When: "mode thick", If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
 		},
 		Unjudged: []Unjudged{multusUnjudged()},
-		Leftovers: tasks.Leftovers{
+		Leftovers: cleanup.Leftovers{
 			// While its conf is there every new pod goes through it.
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList, "/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
 				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/", "/run/multus/"},

@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const nsxConf = "10-nsx.conflist"
 
@@ -28,10 +28,10 @@ func nsxT() Network {
 	}
 }
 
-func nsxLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
-		Moved: []tasks.MovedMark{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
-		OVS:   []tasks.OVSMark{ovsMark("br-int")},
+func nsxLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
+		Moved: []cleanup.MovedMark{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
+		OVS:   []cleanup.OVSMark{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx", "/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
 		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public", "/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it", "the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
 			"modules of Open vSwitch that it built (weak-updates/openvswitch or updates/dkms below /lib/modules): the originals are in nsx/usr-ovs-kmod-backup, with a file INFO that says where they go; then depmod",

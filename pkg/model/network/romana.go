@@ -1,6 +1,6 @@
 package network
 
-import "github.com/netwright/netwright/pkg/tasks"
+import "github.com/netwright/netwright/pkg/cleanup"
 
 const romanaConf = "10-romana.conf"
 
@@ -48,19 +48,19 @@ func romana() Network {
 
 // romanaLeaves: its agent empties every ipset of the host when an update of its own fails, so it must be gone before anything else is
 // (agent/enforcer/ipsettools.go).
-func romanaLeaves() tasks.Leftovers {
-	return tasks.Leftovers{
+func romanaLeaves() cleanup.Leftovers {
+	return cleanup.Leftovers{
 		// One rule for every packet, of the priority that the kernel gives, and a route to each block by its node (core: agent/rtable, agent/route.go). The
 		// table has its name, which tells both from a person's.
-		Rules:  []tasks.RuleMark{{Table: 10, All: true}},
-		Routes: []tasks.RouteMark{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
-		Chains: []tasks.ChainMark{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
+		Rules:  []cleanup.RuleMark{{Table: 10, All: true}},
+		Routes: []cleanup.RouteMark{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
+		Chains: []cleanup.ChainMark{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
 			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"}, {Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
 		IPSets: []string{"localBlocks", "ROMANA-*"},
-		Links:  []tasks.LinkMark{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
-		Sysctls: []tasks.SysctlMark{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
+		Links:  []cleanup.LinkMark{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
+		Sysctls: []cleanup.SysctlMark{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.default.proxy_arp", Wrote: "1", Default: "0"}},
-		Lines: []tasks.LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
+		Lines: []cleanup.LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
 		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/", "/etc/rlog/romana.conf", "/run/romana/",
 			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log", "/var/lib/cni/results/romana-k8s-network-*"},
 		Others: []string{"the services' range by the node's own link in table main, where its agent added it", "/var/lib/romana/etcd-db on the control plane: its etcd, /romana/* with all blocks",

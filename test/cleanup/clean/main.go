@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -35,7 +36,7 @@ func run(ctx context.Context) (err error) {
 	if !known {
 		return fmt.Errorf("no network is called %q", flag.Arg(0))
 	}
-	var scope tasks.Scope
+	var scope cleanup.Scope
 	for _, text := range strings.FieldsFunc(*pods, comma) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -46,7 +47,7 @@ func run(ctx context.Context) (err error) {
 	for _, key := range strings.FieldsFunc(*keep, comma) {
 		scope.Keep = append(scope.Keep, graph.Key(key))
 	}
-	task := tasks.Cleanup{Network: n.Name, Residue: tasks.Selection{Leftovers: n.Leftovers, Scope: scope}}
+	task := tasks.Cleanup{Network: n.Name, Residue: cleanup.Selection{Leftovers: n.Leftovers, Scope: scope}}
 	if !*apply {
 		v, err := host.OpenView(ctx, host.Options{Root: "/"})
 		if err != nil {

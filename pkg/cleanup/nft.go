@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // TableMark names nft tables. That of portmap is of many networks: no mark means it, see [Leftovers.Portmap].
@@ -25,7 +26,7 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item,
 	var out []item
 	for _, t := range tables {
 		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
-			out = append(out, item{Key: TableKey(t.Family, t.Name), What: "nft table",
+			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
 		}
 	}

@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
@@ -56,7 +57,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 			if tree != (info.Type == host.Directory) {
 				continue // another thing of that name
 			}
-			found := item{Key: FileKey(name), What: what}
+			found := item{Key: tasks.FileKey(name), What: what}
 			if tree {
 				found.What = "directory"
 			}
@@ -114,7 +115,7 @@ func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, 
 		if unit.Load == "not-found" || unit.Active != "active" && unit.File != "enabled" {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(KindUnit, name), What: unit.Active + ", " + unit.File,
+		out = append(out, item{Key: graph.MakeKey(tasks.KindUnit, name), What: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
 				err := h.StopUnit(ctx, name, true)
 				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none

@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // RuleMark names policy rules. All that is set must hold. A table alone is no mark: see [RuleMark.Bare].
@@ -53,7 +54,7 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, 
 		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
-		out = append(out, item{Key: RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
+		out = append(out, item{Key: tasks.RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
 			remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRule(ctx, r) }})
 	}
 	routes, err := routesOf(ctx, v, ranged)
@@ -90,7 +91,7 @@ func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]it
 	var out []item
 	for _, family := range []int{4, 6} {
 		if at := host.LocalRuleMoved(rules, family); at != 0 {
-			out = append(out, item{Key: graph.MakeKey(KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
+			out = append(out, item{Key: graph.MakeKey(tasks.KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
 				remove: func(ctx context.Context, h *host.Host) error { return h.RestoreLocalRule(ctx) }})
 		}
 	}

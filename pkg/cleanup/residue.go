@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Leftovers is what a network leaves on a node when it goes, each thing by its
 // exact name and mark: nothing is flushed, and what only resembles stays. It is
-// data of package network; [Cleanup] takes it away. Patterns are those of [path.Match].
+// data of package network; [tasks.Cleanup] takes it away. Patterns are those of [path.Match].
 type Leftovers struct {
 	Units    []string      `json:"units,omitempty"`
 	Moved    []MovedMark   `json:"moved,omitempty"`    // addresses of the machine that it took to a link of its own
@@ -46,7 +47,7 @@ type Leftovers struct {
 // item is one thing that a mark names on this host.
 type item struct {
 	Key    graph.Key
-	What   string                                  // as [Found] has it
+	What   string                                  // as [tasks.Found] has it
 	remove func(context.Context, *host.Host) error // nil: it goes with another
 }
 
@@ -64,7 +65,7 @@ type Selection struct {
 	Scope
 }
 
-var _ Residue = Selection{}
+var _ tasks.Residue = Selection{}
 
 // layer is one kind of leftover.
 type layer struct {
@@ -98,9 +99,9 @@ func layers() []layer {
 	}
 }
 
-// Find implements [Residue].
-func (s Selection) Find(ctx context.Context, v host.View) ([]Found, error) {
-	var out []Found
+// Find implements [tasks.Residue].
+func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error) {
+	var out []tasks.Found
 	routes := map[graph.Key]bool{} // by a rule that leads to it and by a mark of its own
 	for _, layer := range layers() {
 		found, err := layer.find(ctx, v, s.Leftovers, s.Scope)
@@ -108,17 +109,17 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]Found, error) {
 			return nil, passing(err)
 		}
 		for _, f := range found {
-			again := f.Key.Kind() == KindRoute && routes[f.Key]
+			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
 			routes[f.Key] = true
 			if !again && !s.keeps(f.Key) {
-				out = append(out, Found{f.Key, f.What})
+				out = append(out, tasks.Found{Key: f.Key, What: f.What})
 			}
 		}
 	}
 	return out, nil
 }
 
-// Remove implements [Residue]. Layer by layer, each looked for anew: what goes
+// Remove implements [tasks.Residue]. Layer by layer, each looked for anew: what goes
 // takes others with it.
 func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	var failed []error
@@ -136,7 +137,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 			if err := f.remove(ctx, h); err != nil {
 				failed = append(failed, passing(err))
 			}
-			reload = reload || f.Key.Kind() == KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
+			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
 		}
 	}
 	if reload { // systemd forgets the units whose files went

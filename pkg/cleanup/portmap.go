@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Plugin portmap publishes ports for every network of a host in the same chains of iptables: one
@@ -137,7 +138,7 @@ func (l Leftovers) findPortmap(ctx context.Context, v host.View,
 				gone = append(gone, removal)
 			}
 		}
-		found := item{Key: TableKey(t.Family, t.Name), What: "nft table"}
+		found := item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table"}
 		found.remove = func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }
 		if others {
 			found.What = "the rules of its containers"

@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -7,11 +7,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// KindChain is the kind of a key of an iptables chain, or of rules in one:
-// "iptables:ip/nft/nat/cali-POSTROUTING".
-const KindChain = "iptables"
 
 // ChainMark names iptables chains, or rules in chains of others. With Chain
 // alone it means the chains of that name, with all that is in them and every
@@ -113,5 +110,5 @@ func chainKey(c host.IPTChain) graph.Key {
 	if c.Backend == host.BackendLegacy {
 		flavour = "legacy"
 	}
-	return graph.MakeKey(KindChain, c.Family+"/"+flavour+"/"+c.Table+"/"+c.Name)
+	return graph.MakeKey(tasks.KindChain, c.Family+"/"+flavour+"/"+c.Table+"/"+c.Name)
 }

@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // OwnProtocol says that a protocol of routes tells who set them. The kernel's (2), that of programs
@@ -71,7 +72,7 @@ func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.
 			sure := !m.weak() || free && (theirs || m.Priority != 0 || !strange[r.Table])
 			return sure && m.matches(r, s)
 		})
-		if is && !r.OfMachine() && !s.keeps(RuleKey(r)) {
+		if is && !r.OfMachine() && !s.keeps(tasks.RuleKey(r)) {
 			own = append(own, r)
 		} else if !theirs {
 			others[r.Table] = true

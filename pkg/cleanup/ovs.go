@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath ovs-system.
@@ -85,7 +86,7 @@ func (m OVSMark) kernel(d host.Datapath, links []host.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
-			out = append(out, item{Key: LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
+			out = append(out, item{Key: tasks.LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
 		}
 	}
 	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",

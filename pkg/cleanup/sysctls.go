@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // SysctlMark names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
@@ -42,7 +43,7 @@ func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, 
 		if !host.SameSysctl(m.Key, have, m.Wrote) || host.SameSysctl(m.Key, have, back) {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
+		out = append(out, item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
 			remove: func(ctx context.Context, h *host.Host) error { return h.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil

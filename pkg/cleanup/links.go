@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any, comments too.
@@ -77,7 +79,11 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, 
 		if !slices.ContainsFunc(l.Links, func(m LinkMark) bool { return m.matches(link, pods[link.Name]) }) {
 			continue
 		}
-		what := []string{link.Kind, state(link, false)}
+		state := "down"
+		if link.Up {
+			state = "up"
+		}
+		what := []string{link.Kind, state}
 		if link.Master != "" {
 			what = append(what, "port of "+link.Master)
 		}
@@ -86,7 +92,7 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, 
 			others = append(others, emptied(link, addresses, s)...)
 			continue
 		}
-		found := item{Key: LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
+		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
 		} else {
@@ -104,11 +110,11 @@ func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
-			out = append(out, item{Key: AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
+			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
 		}
 	}
 	if link.Up {
-		out = append(out, item{Key: LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
+		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
 	}
 	return out
 }
@@ -170,7 +176,7 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item,
 }
 
 func foundRoute(r host.Route) item {
-	return item{Key: RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
+	return item{Key: tasks.RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
 }
 
 func routeWords(r host.Route) string {
@@ -185,6 +191,14 @@ func routeWords(r host.Route) string {
 		words = append(words, "dev", r.Link)
 	}
 	return strings.Join(append(words, "proto", fmt.Sprint(r.Protocol), "table", fmt.Sprint(r.Table)), " ")
+}
+
+// passing marks an error of the network that another attempt may not meet.
+func passing(err error) error {
+	if host.Passing(err) {
+		return graph.Transient(err)
+	}
+	return err
 }
 
 // nowhere says that a view has no such live state, which is no error for a search.

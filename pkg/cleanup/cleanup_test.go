@@ -1,4 +1,4 @@
-package tasks
+package cleanup
 
 import (
 	"net/netip"
@@ -11,9 +11,51 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
+
+// in opens the host in a network namespace.
+func in(t *testing.T, ns *netns.NS, body func(h *host.Host)) {
+	t.Helper()
+	ns.Do(func() {
+		h, err := host.Open(t.Context(), host.Options{Root: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		body(h)
+	})
+}
+
+// plan plans, and fails on an error.
+func plan(t *testing.T, task tasks.Task, v host.View) *tasks.Change {
+	t.Helper()
+	c, err := task.Plan(t.Context(), v)
+	if err != nil {
+		t.Fatalf("plan %v: %v", task.Owns(), err)
+	}
+	return c
+}
+
+// converge plans, applies twice and plans again, which must find nothing. It returns the first plan.
+func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
+	t.Helper()
+	c := plan(t, task, h)
+	if c == nil {
+		t.Fatalf("%v: nothing to do", task.Owns())
+	}
+	for range 2 {
+		if err := task.Apply(t.Context(), h, c); err != nil {
+			t.Fatalf("apply %v: %v", task.Owns(), err)
+		}
+		if again := plan(t, task, h); again != nil {
+			t.Fatalf("%v is not right after its apply: %+v", task.Owns(), again)
+		}
+	}
+	return c
+}
 
 // left is what a made-up network leaves, and beside it what is one letter off or somebody else's, in the words of the tools.
 var left = []string{
@@ -83,7 +125,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := netip.MustParsePrefix("10.8.0.0/16")
-	task := Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{FileKey(dir + "/keep")}}, Leftovers: Leftovers{
+	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{tasks.FileKey(dir + "/keep")}}, Leftovers: Leftovers{
 		Links: []LinkMark{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
 		XFRM:    []XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
@@ -97,7 +139,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	}}}
 	in(t, ns, func(h *host.Host) {
 		c := converge(t, h, task)
-		if c.Disruption != MayCutOff {
+		if c.Disruption != tasks.MayCutOff {
 			t.Error("a cleanup without a checkpoint")
 		}
 		var got []string
@@ -171,11 +213,11 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 	for _, line := range []string{"link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "route add default via 192.0.2.1"} {
 		ns.Run("ip", strings.Fields(line)...)
 	}
-	everything := Cleanup{Network: "all", Residue: Selection{Leftovers: Leftovers{LocalRule: true,
+	everything := tasks.Cleanup{Network: "all", Residue: Selection{Leftovers: Leftovers{LocalRule: true,
 		Links: []LinkMark{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteMark{{Table: host.AllTables}}, Rules: []RuleMark{{}}}}}
 	in(t, ns, func(h *host.Host) {
 		if c := plan(t, everything, h); c != nil {
-			t.Errorf("%v", lines(c))
+			t.Errorf("%+v", c.Items)
 		}
 	})
 }
