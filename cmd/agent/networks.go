@@ -129,7 +129,7 @@ func describe(w io.Writer, n network.Network) {
 	}
 	row("gives way", n.Yields)
 	row("agent", strings.Join(n.Agents, ", "))
-	for _, words := range n.Leftovers.Words() {
+	for _, words := range n.Residue.Describe() {
 		row("leaves", words)
 	}
 	for _, p := range n.Proved {

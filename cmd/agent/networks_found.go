@@ -48,7 +48,7 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts())
 	var claims []verify.Claim
 	for _, n := range all {
-		found, err := (cleanup.Selection{Leftovers: n.Leftovers, Scope: scope}).Find(ctx, view)
+		found, err := (cleanup.Selection{Residue: n.Residue, Scope: scope}).Find(ctx, view)
 		if err != nil {
 			return fmt.Errorf("look for what %s left: %w", n.Name, err)
 		}

@@ -15,11 +15,11 @@ import (
 
 // declared is that part.
 type declared struct {
-	Name      string            `json:"name,omitempty"`
-	File      string            `json:"file,omitempty"` // base name of its conf
-	Writer    string            `json:"writer"`
-	Agents    []string          `json:"agents,omitempty"`
-	Leftovers cleanup.Leftovers `json:"leftovers"`
+	Name    string          `json:"name,omitempty"`
+	File    string          `json:"file,omitempty"` // base name of its conf
+	Writer  string          `json:"writer"`
+	Agents  []string        `json:"agents,omitempty"`
+	Residue cleanup.Residue `json:"leftovers"`
 }
 
 // declared is what only these documents know of their network, as JSON; "" where it is one of those that are known.
@@ -34,7 +34,7 @@ func (d *Desired) declared() string {
 	alone := *d.Node
 	alone.Networking.Multus = nil // it may stay when the network goes
 	row, _ := network.Of(&alone)
-	text, _ := json.Marshal(declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Leftovers}) // strings, numbers and lists of them
+	text, _ := json.Marshal(declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Residue}) // strings, numbers and lists of them
 	return string(text)
 }
 
@@ -78,6 +78,6 @@ func rowOf(n ledger.Network) (network.Network, error) {
 	if name := cmp.Or(d.Name, d.File); name != "" {
 		row.Name += " " + name
 	}
-	row.Conf.File, row.Conf.Writer, row.Agents, row.Leftovers = d.File, d.Writer, d.Agents, d.Leftovers
+	row.Conf.File, row.Conf.Writer, row.Agents, row.Residue = d.File, d.Writer, d.Agents, d.Residue
 	return row, nil
 }

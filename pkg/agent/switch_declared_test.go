@@ -40,7 +40,7 @@ func TestDeclaredNetworksAreToldApart(t *testing.T) {
 func TestMultusIsNotDeclared(t *testing.T) {
 	d := wants(t, "custom: {title: t, conf: {writer: DaemonSet, file: 10-a.conflist}, leftovers: {files: [/etc/weft/]}}\n    multus: {}")
 	got, err := declaredOf(d.has(ledger.Network{}))
-	if err != nil || len(got.Leftovers.Files) != 1 || len(got.Agents) != 0 || !d.has(ledger.Network{}).Multus {
+	if err != nil || len(got.Residue.Files) != 1 || len(got.Agents) != 0 || !d.has(ledger.Network{}).Multus {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -40,9 +40,9 @@ func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Net
 // look finds what From has on the node.
 func (s *switching) look(ctx context.Context, v host.View, live bool) (err error) {
 	facts := v.Facts()
-	s.From.Leftovers = s.From.Leftovers.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
+	s.From.Residue = s.From.Residue.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
 	if !live {
-		s.From.Leftovers = s.From.Leftovers.OnDisk()
+		s.From.Residue = s.From.Residue.OnDisk()
 	} else if s.pods, err = tasks.PodsWithAddress(ctx, v); err != nil {
 		return fmt.Errorf("leave %s: %w", s.From.Name, err)
 	}
@@ -55,7 +55,7 @@ func (s *switching) look(ctx context.Context, v host.View, live bool) (err error
 			s.unit = unit
 		}
 	}
-	s.found, err = (cleanup.Selection{Leftovers: s.From.Leftovers, Scope: s.scope}).Find(ctx, v)
+	s.found, err = (cleanup.Selection{Residue: s.From.Residue, Scope: s.scope}).Find(ctx, v)
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}

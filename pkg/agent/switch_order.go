@@ -46,11 +46,11 @@ func (s *switching) evict() tasks.Evict {
 }
 
 func (s *switching) kernel() tasks.Cleanup {
-	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Residue: cleanup.Selection{Leftovers: s.From.Leftovers.Kernel(), Scope: s.scope}}
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Residue: cleanup.Selection{Residue: s.From.Residue.Kernel(), Scope: s.scope}}
 }
 
 func (s *switching) disk() tasks.Cleanup {
-	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files", Residue: cleanup.Selection{Leftovers: s.From.Leftovers.OnDisk(), Scope: s.scope}}
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files", Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
 }
 
 // order puts the tasks of the switch among those of the next network.

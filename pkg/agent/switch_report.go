@@ -37,7 +37,7 @@ func (s *switching) report() *report.Switch {
 	}
 	out := &report.Switch{
 		From: s.From.Name, To: s.To.Name, Known: s.known, Kind: report.Disruptive, Reason: s.Reason, Allowed: s.allowed, Generation: s.wanted.Snapshot.Generation,
-		Removes: []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Leftovers.Others,
+		Removes: []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
 	}
 	if s.Safe {
 		out.Kind = report.Safe

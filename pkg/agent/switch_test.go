@@ -220,8 +220,8 @@ func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
 
 // A declared network is known by the ledger when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
-	left := cleanup.Leftovers{Links: []cleanup.LinkMark{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
-	text, err := json.Marshal(declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Leftovers: left})
+	left := cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
+	text, err := json.Marshal(declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Residue: left})
 	if err != nil {
 		t.Fatal(err)
 	}

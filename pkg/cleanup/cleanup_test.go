@@ -125,16 +125,16 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := netip.MustParsePrefix("10.8.0.0/16")
-	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{tasks.FileKey(dir + "/keep")}}, Leftovers: Leftovers{
-		Links: []LinkMark{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
+	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{tasks.FileKey(dir + "/keep")}}, Residue: Residue{
+		Links: []LinkSelector{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
-		XFRM:    []XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
-		Sysctls: []SysctlMark{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
-		Lines:   []LineMark{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
-		Routes:  []RouteMark{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: host.AllTables, Link: "lefty"}},
-		Rules:   []RuleMark{{Table: 2005, Mark: 0x200000}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
-		Chains:  []ChainMark{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
-		Tables:  []TableMark{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
+		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
+		Sysctls: []SysctlSelector{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
+		Lines:   []LineSelector{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
+		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: host.AllTables, Link: "lefty"}},
+		Rules:   []RuleSelector{{Table: 2005, Mark: 0x200000}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
+		Chains:  []ChainSelector{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
+		Tables:  []TableSelector{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
 		Files: []string{dir + "/10-left.conflist", dir + "/lib/left/", dir + "/*/left", dir + "/keep", dir + "/no/such/"},
 	}}}
 	in(t, ns, func(h *host.Host) {
@@ -207,14 +207,14 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 	has("find "+dir, "/keep", "/lib/leftx/a", "no /lib/left/", "no 10-left", "no /bin/left")
 }
 
-// A mark that names nothing else is no licence: what the host stands on is not even found.
+// A selector that names nothing else is no licence: what the host stands on is not even found.
 func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{"link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "route add default via 192.0.2.1"} {
 		ns.Run("ip", strings.Fields(line)...)
 	}
-	everything := tasks.Cleanup{Network: "all", Residue: Selection{Leftovers: Leftovers{LocalRule: true,
-		Links: []LinkMark{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteMark{{Table: host.AllTables}}, Rules: []RuleMark{{}}}}}
+	everything := tasks.Cleanup{Network: "all", Residue: Selection{Residue: Residue{LocalRule: true,
+		Links: []LinkSelector{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteSelector{{Table: host.AllTables}}, Rules: []RuleSelector{{}}}}}
 	in(t, ns, func(h *host.Host) {
 		if c := plan(t, everything, h); c != nil {
 			t.Errorf("%+v", c.Items)

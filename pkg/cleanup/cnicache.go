@@ -18,7 +18,7 @@ const (
 
 // othersCache says that a path below these was made by the plugin of another network: by the type in the conf that is kept with it, and of an
 // address by what is kept of the container that has it. Without a type there, or where the network's own types are not known, the name has to do.
-func (l Leftovers) othersCache(v host.View, name string) (bool, error) {
+func (l Residue) othersCache(v host.View, name string) (bool, error) {
 	if len(l.Types) == 0 {
 		return false, nil
 	}
@@ -32,7 +32,7 @@ func (l Leftovers) othersCache(v host.View, name string) (bool, error) {
 }
 
 // othersAddresses looks at each address of a directory of host-local: its file has the container in the first line.
-func (l Leftovers) othersAddresses(v host.View, dir string) (bool, error) {
+func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.ReadDir(dir)
 	if absent(err) {
 		return false, nil
@@ -62,7 +62,7 @@ func (l Leftovers) othersAddresses(v host.View, dir string) (bool, error) {
 	return false, nil
 }
 
-func (l Leftovers) othersResult(v host.View, name string) (bool, error) {
+func (l Residue) othersResult(v host.View, name string) (bool, error) {
 	content, err := v.ReadFile(name)
 	if absent(err) {
 		return false, nil

@@ -48,8 +48,8 @@ func TestCachesGoByTheTypeOfPlugin(t *testing.T) {
 		{[]string{"ptp", "bridge"}, []string{r + "c2-eth0", r + "c4-eth0", "networks/k8s-pod-network", "networks/shared"}},
 		{nil, []string{r + "c1-eth0", r + "c2-eth0", r + "c3-eth0", r + "c4-eth0", "networks/k8s-pod-network", "networks/shared"}},
 	} {
-		l := Leftovers{Types: c.types, Files: []string{cniResults + "/k8s-pod-network-*", cniNetworks + "/k8s-pod-network/", cniNetworks + "/shared/"}}
-		found, err := Selection{Leftovers: l}.Find(t.Context(), v)
+		l := Residue{Types: c.types, Files: []string{cniResults + "/k8s-pod-network-*", cniNetworks + "/k8s-pod-network/", cniNetworks + "/shared/"}}
+		found, err := Selection{Residue: l}.Find(t.Context(), v)
 		if err != nil {
 			t.Fatal(err)
 		}

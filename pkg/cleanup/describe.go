@@ -7,36 +7,36 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Words says each mark in a line, for people and for the pages on networks.
-func (l Leftovers) Words() []string {
+// Describe says each selector in a line, for people and for the pages on networks.
+func (l Residue) Describe() []string {
 	var out []string
 	add := func(what, words string) { out = append(out, what+" "+words) }
 	for _, name := range l.Units {
 		add("unit", name)
 	}
 	for _, m := range l.Moved {
-		add("address", m.words())
+		add("address", m.describe())
 	}
 	if l.LocalRule {
 		add("rule", "for local addresses, moved from priority 0")
 	}
 	for _, m := range l.Programs {
-		add("eBPF program", m.words())
+		add("eBPF program", m.describe())
 	}
 	for _, m := range l.Rules {
-		add("rule", m.words())
+		add("rule", m.describe())
 	}
 	for _, m := range l.Routes {
-		add("route", m.words())
+		add("route", m.describe())
 	}
 	for _, m := range l.IPVS {
-		add("IPVS service", m.words())
+		add("IPVS service", m.describe())
 	}
 	for _, m := range l.Chains {
 		if m.ofRules() {
-			add("iptables rule", m.words())
+			add("iptables rule", m.describe())
 		} else {
-			add("iptables chain", m.words())
+			add("iptables chain", m.describe())
 		}
 	}
 	for _, m := range l.Tables {
@@ -49,15 +49,15 @@ func (l Leftovers) Words() []string {
 		add("ipset", name)
 	}
 	for _, m := range l.XFRM {
-		add("IPsec", m.words())
+		add("IPsec", m.describe())
 	}
 	for _, m := range l.OVS {
-		for _, words := range m.words() {
+		for _, words := range m.describe() {
 			add("Open vSwitch", words)
 		}
 	}
 	for _, m := range l.Links {
-		add("link", m.words())
+		add("link", m.describe())
 	}
 	for _, name := range l.Pins {
 		add("eBPF pin", name)
@@ -77,23 +77,23 @@ func (l Leftovers) Words() []string {
 	return out
 }
 
-func (m LinkMark) words() string {
+func (m LinkSelector) describe() string {
 	return clauses(m.Name, part(m.Kind != "", "(%s)", m.Kind), part(m.Master != "", "port of %s", m.Master),
 		part(m.MAC != "", "address %s", m.MAC), part(m.Alias != "", "alias %s", m.Alias), part(m.Pods, "with a pod's address"))
 }
 
-func (m RouteMark) words() string {
+func (m RouteSelector) describe() string {
 	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Via, "by a gateway"), part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
-		tableWords(m.Table, m.Last))
+		describeTable(m.Table, m.Last))
 }
 
-func (m RuleMark) words() string {
+func (m RuleSelector) describe() string {
 	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
 		part(m.IIF != "", "iif %s", m.IIF),
-		part(m.Marked, "for a fwmark"), part(m.From, "from an address"), part(m.To, "to an address"), part(m.All, "for every packet"), part(m.Pods, "of the pods' addresses"), part(m.Protocol != 0, "proto %d", m.Protocol), tableWords(m.Table, m.Last))
+		part(m.Marked, "for a fwmark"), part(m.From, "from an address"), part(m.To, "to an address"), part(m.All, "for every packet"), part(m.Pods, "of the pods' addresses"), part(m.Protocol != 0, "proto %d", m.Protocol), describeTable(m.Table, m.Last))
 }
 
-func (m ChainMark) words() string {
+func (m ChainSelector) describe() string {
 	table := m.Table
 	if table == "" {
 		table = "*"
@@ -102,22 +102,22 @@ func (m ChainMark) words() string {
 		part(m.Set != "", "--match-set %s", m.Set), part(m.Comment != "", "--comment %q", m.Comment), part(m.Target != "", "-j %s", m.Target))
 }
 
-func (m MovedMark) words() string {
+func (m UplinkSelector) describe() string {
 	return clauses("of the machine on", m.Link, part(m.Kind != "", "(%s)", m.Kind)+": back to the device with its routes")
 }
 
-func (m ProgramMark) words() string { return m.Name + " (" + m.Hook + ")" }
+func (m ProgramSelector) describe() string { return m.Name + " (" + m.Hook + ")" }
 
-func (m IPVSMark) words() string {
+func (m IPVSSelector) describe() string {
 	return clauses(part(m.Link != "", "at an address of %s", m.Link), part(m.Pods, "to pods alone"), part(m.Unless != "", "where there is no %s", m.Unless))
 }
 
-func (m XFRMMark) words() string {
+func (m XFRMSelector) describe() string {
 	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), part(m.ReqID != 0, "reqid %d", m.ReqID), part(m.IfID != 0, "if_id %d", m.IfID),
 		part(m.Priority != 0, "priority %d", m.Priority), part(m.States, "with the states that its policies lead to"))
 }
 
-func (m OVSMark) words() []string {
+func (m OVSSelector) describe() []string {
 	var out []string
 	for _, name := range m.Bridges {
 		out = append(out, "bridge "+name)
@@ -137,7 +137,7 @@ func (m OVSMark) words() []string {
 	return out
 }
 
-func tableWords(table, last int) string {
+func describeTable(table, last int) string {
 	switch {
 	case table == 0:
 		return ""

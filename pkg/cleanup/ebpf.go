@@ -11,13 +11,13 @@ import (
 // KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress cil_from_netdev-eth0.
 const KindProgram = "ebpf"
 
-// ProgramMark names programs of eBPF where they are attached, on any link of the machine, its devices too.
-type ProgramMark struct {
+// ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its devices too.
+type ProgramSelector struct {
 	Hook string `json:"hook"` // [host.HookTC] …
 	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
 }
 
-func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Programs) == 0 {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func findPrograms(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]ite
 	}
 	var out []item
 	for _, p := range programs {
-		if slices.ContainsFunc(l.Programs, func(m ProgramMark) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
+		if slices.ContainsFunc(l.Programs, func(m ProgramSelector) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
 			out = append(out, item{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DetachProgram(ctx, p) }})
 		}

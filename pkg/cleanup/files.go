@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findFiles(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	found, err := findPaths(v, l.Files, "file")
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func findFiles(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, er
 	return out, nil
 }
 
-func findPins(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findPins(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	return findPaths(v, l.Pins, "eBPF pin")
 }
 
@@ -102,7 +102,7 @@ func Expand(v host.View, pattern string) ([]string, error) {
 }
 
 // findUnits lists the units that systemd knows; their files are among Files.
-func findUnits(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, name := range l.Units {
 		unit, err := v.Unit(ctx, name)

@@ -10,11 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// ChainMark names iptables chains, or rules in chains of others. With Chain
+// ChainSelector names iptables chains, or rules in chains of others. With Chain
 // alone it means the chains of that name, with all that is in them and every
 // rule that leads there; with anything else set, rules in chains of that name
-// ("" any) for which all that is set holds. Portmap's chains are of many networks: no mark means one, see [Leftovers.Portmap].
-type ChainMark struct {
+// ("" any) for which all that is set holds. Portmap's chains are of many networks: no selector means one, see [Residue.Portmap].
+type ChainSelector struct {
 	Table   string `json:"table,omitempty"`   // "" any
 	Chain   string `json:"chain,omitempty"`   // pattern
 	Comment string `json:"comment,omitempty"` // pattern of one of its comments
@@ -24,21 +24,21 @@ type ChainMark struct {
 	Set     string `json:"set,omitempty"`     // pattern of an ipset that the rule asks
 }
 
-func (m ChainMark) ofRules() bool {
+func (m ChainSelector) ofRules() bool {
 	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 }
 
-func (m ChainMark) inChain(c host.IPTChain) bool {
+func (m ChainSelector) inChain(c host.IPTChain) bool {
 	return (m.Table == "" || m.Table == c.Table) && (m.Chain == "" || match(m.Chain, c.Name))
 }
 
-func (m ChainMark) ofRule(r host.IPTRule) bool {
+func (m ChainSelector) ofRule(r host.IPTRule) bool {
 	return (m.Comment == "" || slices.ContainsFunc(r.Comments, func(comment string) bool { return match(m.Comment, comment) })) && (m.Target == "" || match(m.Target, r.Target)) &&
 		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }
 
-func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.Chains) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
@@ -71,11 +71,11 @@ func findChains(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item,
 
 // findInTable finds what goes from one table, chains of portmap too. All of it goes in one
 // transaction, by the first of what was found: chains lead to each other.
-func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s Scope) []item {
+func findInTable(table []host.IPTChain, portmap map[string]bool, l Residue, s Scope) []item {
 	going := map[string]bool{}
 	for _, c := range table {
 		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
-			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return !m.ofRules() && m.inChain(c) }))
+			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return !m.ofRules() && m.inChain(c) }))
 	}
 	var gone []host.IPTRemoval
 	var out []item
@@ -90,7 +90,7 @@ func findInTable(table []host.IPTChain, portmap map[string]bool, l Leftovers, s 
 			continue
 		}
 		for _, rule := range c.Rules {
-			if going[rule.Target] || slices.ContainsFunc(l.Chains, func(m ChainMark) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
+			if going[rule.Target] || slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
 				r.Rules = append(r.Rules, rule)
 				out = append(out, item{Key: chainKey(c), What: "rule " + rule.String()})
 			}

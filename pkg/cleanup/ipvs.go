@@ -13,14 +13,14 @@ import (
 // KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
 const KindIPVS = "ipvs"
 
-// IPVSMark names services of IPVS. All that is set must hold.
-type IPVSMark struct {
+// IPVSSelector names services of IPVS. All that is set must hold.
+type IPVSSelector struct {
 	Link   string `json:"link,omitempty"`   // its address is one of this link's
 	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
 	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
 }
 
-func (m IPVSMark) matches(svc host.IPVSService, here []host.Address, s Scope) bool {
+func (m IPVSSelector) matches(svc host.IPVSService, here []host.Address, s Scope) bool {
 	if m.Unless != "" && slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Unless }) {
 		return false
 	}
@@ -32,7 +32,7 @@ func (m IPVSMark) matches(svc host.IPVSService, here []host.Address, s Scope) bo
 	})
 }
 
-func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.IPVS) == 0 {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func findIPVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, e
 	}
 	var out []item
 	for _, svc := range services {
-		if slices.ContainsFunc(l.IPVS, func(m IPVSMark) bool { return m.matches(svc, here, s) }) {
+		if slices.ContainsFunc(l.IPVS, func(m IPVSSelector) bool { return m.matches(svc, here, s) }) {
 			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPVS(ctx, svc) }})
 		}

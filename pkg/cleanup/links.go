@@ -21,9 +21,9 @@ func match(pattern, name string) bool {
 	return err == nil && is
 }
 
-// LinkMark names links. A link with a device behind it, the loopback and one
+// LinkSelector names links. A link with a device behind it, the loopback and one
 // that a default route goes through are never meant, whatever their names.
-type LinkMark struct {
+type LinkSelector struct {
 	Name string `json:"name"`           // pattern
 	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
 	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
@@ -34,12 +34,12 @@ type LinkMark struct {
 	Pods bool `json:"pods,omitempty"`
 }
 
-func (m LinkMark) matches(l host.Link, pods bool) bool {
+func (m LinkSelector) matches(l host.Link, pods bool) bool {
 	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) && (!m.Pods || pods) &&
 		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
 }
 
-func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.Links) == 0 {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func findLinks(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, 
 		if link.Physical || link.Loopback || link.Kind == "" || uplinks[link.Name] {
 			continue
 		}
-		if !slices.ContainsFunc(l.Links, func(m LinkMark) bool { return m.matches(link, pods[link.Name]) }) {
+		if !slices.ContainsFunc(l.Links, func(m LinkSelector) bool { return m.matches(link, pods[link.Name]) }) {
 			continue
 		}
 		state := "down"
@@ -126,9 +126,9 @@ func within(ranges []netip.Prefix, p netip.Prefix) bool {
 	})
 }
 
-// RouteMark names routes. All that is set must hold. Default routes of the
-// main table, the kernel's own and those of DHCP are never meant. A table alone is no mark: see [RouteMark.Bare].
-type RouteMark struct {
+// RouteSelector names routes. All that is set must hold. Default routes of the
+// main table, the kernel's own and those of DHCP are never meant. A table alone selects nothing: see [RouteSelector.Bare].
+type RouteSelector struct {
 	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
 	Last     int    `json:"last,omitempty"`     // tables from Table to Last
 	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
@@ -138,7 +138,7 @@ type RouteMark struct {
 	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
 }
 
-func (m RouteMark) matches(r host.Route, s Scope) bool {
+func (m RouteSelector) matches(r host.Route, s Scope) bool {
 	table := m.Table
 	if table == 0 {
 		table = host.MainTable
@@ -152,7 +152,7 @@ func (m RouteMark) matches(r host.Route, s Scope) bool {
 	return table == host.AllTables || table == r.Table
 }
 
-func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.Routes) == 0 {
 		return nil, nil
 	}
@@ -167,7 +167,7 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item,
 	var out []item
 	for _, r := range routes {
 		free := r.Table == host.MainTable || !others[r.Table]
-		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return (free || !m.weak()) && m.matches(r, s) }) {
+		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return (free || !m.weak()) && m.matches(r, s) }) {
 			continue
 		}
 		out = append(out, foundRoute(r))
@@ -176,10 +176,10 @@ func findRoutes(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item,
 }
 
 func foundRoute(r host.Route) item {
-	return item{Key: tasks.RouteKey(r), What: routeWords(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
+	return item{Key: tasks.RouteKey(r), What: describeRoute(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
 }
 
-func routeWords(r host.Route) string {
+func describeRoute(r host.Route) string {
 	words := []string{r.Dst.String()}
 	if r.Type != "unicast" {
 		words = []string{r.Type, r.Dst.String()}

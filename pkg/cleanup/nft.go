@@ -9,13 +9,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TableMark names nft tables. That of portmap is of many networks: no mark means it, see [Leftovers.Portmap].
-type TableMark struct {
+// TableSelector names nft tables. That of portmap is of many networks: no selector means it, see [Residue.Portmap].
+type TableSelector struct {
 	Family string `json:"family"`
 	Name   string `json:"name"` // pattern
 }
 
-func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Tables) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
@@ -25,7 +25,7 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item,
 	}
 	var out []item
 	for _, t := range tables {
-		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableMark) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
+		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableSelector) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
 			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }})
 		}
@@ -37,7 +37,7 @@ func findTables(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item,
 // KindIPSet is the kind of an ipset's key: ipset:cali40s:abc.
 const KindIPSet = "ipset"
 
-func findIPSets(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findIPSets(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.IPSets) == 0 {
 		return nil, nil
 	}

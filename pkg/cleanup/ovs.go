@@ -13,9 +13,9 @@ import (
 // KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath ovs-system.
 const KindOVS = "ovs"
 
-// OVSMark names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
+// OVSSelector names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
 // goes when nothing of others is in the datapath: tunnel devices first, which keep their UDP port, then the datapath.
-type OVSMark struct {
+type OVSSelector struct {
 	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
 	Bridges  []string `json:"bridges,omitempty"`  // patterns
 	Ports    []string `json:"ports,omitempty"`    // of its bridges that are no pod's: antrea-gw0
@@ -24,7 +24,7 @@ type OVSMark struct {
 	Datapath string   `json:"datapath,omitempty"` // ovs-system
 }
 
-func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.OVS) == 0 {
 		return nil, nil
 	}
@@ -71,18 +71,18 @@ func findOVS(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, er
 	return out, nil
 }
 
-// owns says that each port of a datapath that nobody runs any more is the network's, by a mark.
-func (m OVSMark) owns(d host.Datapath, l Leftovers, links []host.Link) bool {
+// owns says that each port of a datapath that nobody runs any more is the network's, by a selector.
+func (m OVSSelector) owns(d host.Datapath, l Residue, links []host.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
 		held := i >= 0 && links[i].Physical && len(l.Moved) > 0 // let go by then, or a refusal
 		return i < 0 || !held && (links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) && !l.takes(port, "openvswitch") &&
-			!slices.ContainsFunc(l.Links, func(mark LinkMark) bool { return mark.matches(links[i], false) }))
+			!slices.ContainsFunc(l.Links, func(selector LinkSelector) bool { return selector.matches(links[i], false) }))
 	})
 }
 
 // kernel finds the tunnel devices in a datapath and then itself.
-func (m OVSMark) kernel(d host.Datapath, links []host.Link) []item {
+func (m OVSSelector) kernel(d host.Datapath, links []host.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {

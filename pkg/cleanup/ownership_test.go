@@ -75,7 +75,7 @@ func keysOf(found []item) []string {
 }
 
 // findTablesOf lists what goes of routes and rules.
-func findTablesOf(t *testing.T, v host.View, l Leftovers) []string {
+func findTablesOf(t *testing.T, v host.View, l Residue) []string {
 	t.Helper()
 	l = l.Kernel() // as a switch takes it away
 	s := Scope{PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
@@ -95,7 +95,7 @@ func findTablesOf(t *testing.T, v host.View, l Leftovers) []string {
 	return slices.Compact(keys)
 }
 
-// A table's number proves nothing: each of these marks finds the network's in a table that a second uplink uses too, and nothing of that.
+// A table's number proves nothing: each of these selectors finds the network's in a table that a second uplink uses too, and nothing of that.
 func TestTablesAreAnybodys(t *testing.T) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
 	route := func(table int, dst, link, gateway string, protocol int) host.Route {
@@ -118,24 +118,24 @@ func TestTablesAreAnybodys(t *testing.T) {
 		name   string
 		table  int
 		files  map[string]string
-		l      Leftovers
+		l      Residue
 		rules  []host.Rule
 		routes []host.Route
 		want   []string
 	}{
-		{name: "a bare table", table: 200, l: Leftovers{Routes: []RouteMark{{Table: 200}, {Table: 100, Last: 300}, {Table: 200, Via: true}}, Rules: []RuleMark{{Table: 200}, {Table: 100, Last: 300, From: true}, {Table: 200, Protocol: 3}}}},
-		{name: "a bare table, and a route alone", l: Leftovers{Routes: []RouteMark{{Table: 200}, {Table: 200, Protocol: 3}}},
+		{name: "a bare table", table: 200, l: Residue{Routes: []RouteSelector{{Table: 200}, {Table: 100, Last: 300}, {Table: 200, Via: true}}, Rules: []RuleSelector{{Table: 200}, {Table: 100, Last: 300, From: true}, {Table: 200, Protocol: 3}}}},
+		{name: "a bare table, and a route alone", l: Residue{Routes: []RouteSelector{{Table: 200}, {Table: 200, Protocol: 3}}},
 			routes: []host.Route{route(200, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}},
-		{name: "a bare table, and a rule alone", l: Leftovers{Rules: []RuleMark{{Table: 200}, {Table: 200, From: true}}}, rules: []host.Rule{from(rule(3000, 200), "10.78.0.30/32")}},
-		{name: "link and mark", table: 200, l: Leftovers{Routes: []RouteMark{{Table: 200, Link: "cilium_*"}}, Rules: []RuleMark{{Table: 200, Mark: 0xd00, Mask: 0xf00}}},
+		{name: "a bare table, and a rule alone", l: Residue{Rules: []RuleSelector{{Table: 200}, {Table: 200, From: true}}}, rules: []host.Rule{from(rule(3000, 200), "10.78.0.30/32")}},
+		{name: "link and mark", table: 200, l: Residue{Routes: []RouteSelector{{Table: 200, Link: "cilium_*"}}, Rules: []RuleSelector{{Table: 200, Mark: 0xd00, Mask: 0xf00}}},
 			rules:  []host.Rule{{Priority: 1, Family: 4, Mark: 0xd00, Mask: 0xf00, Table: 200}},
 			routes: []host.Route{route(200, "10.244.4.0/24", "cilium_host", "", 2)},
 			want:   []string{"route:200/10.244.4.0/24", "rule:ipv4 1 fwmark 0xd00/0xf00 lookup 200"}},
-		{name: "type and priority", table: 78, l: Leftovers{Routes: []RouteMark{{Table: 78, Type: "local", Link: "lo"}}, Rules: []RuleMark{{Priority: 32764, Table: 78, Marked: true}}},
+		{name: "type and priority", table: 78, l: Residue{Routes: []RouteSelector{{Table: 78, Type: "local", Link: "lo"}}, Rules: []RuleSelector{{Priority: 32764, Table: 78, Marked: true}}},
 			rules:  []host.Rule{{Priority: 32764, Family: 4, Mark: 0x1e61, Mask: 0xffffffff, Table: 78}, from(rule(32764, 78), "10.78.0.31/32")},
 			routes: []host.Route{local},
 			want:   []string{"route:78/0.0.0.0/0", "rule:ipv4 32764 fwmark 0x1e61/0xffffffff lookup 78"}},
-		{name: "protocol", table: 116, l: Leftovers{Routes: []RouteMark{{Protocol: 30, Table: host.AllTables}}, Rules: []RuleMark{{Priority: 2000, Table: 116, All: true}}},
+		{name: "protocol", table: 116, l: Residue{Routes: []RouteSelector{{Protocol: 30, Table: host.AllTables}}, Rules: []RuleSelector{{Priority: 2000, Table: 116, All: true}}},
 			rules:  []host.Rule{rule(2000, 116)},
 			routes: []host.Route{route(116, "10.244.1.5/32", "veth1", "", 30)},
 			want:   []string{"route:116/10.244.1.5/32", "rule:ipv4 2000 lookup 116"}},
@@ -154,7 +154,7 @@ func TestTablesAreAnybodys(t *testing.T) {
 		{name: "the same with both names", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
 			files:  map[string]string{"/etc/iproute2/rt_tables": "10 left\n", "/usr/share/iproute2/rt_tables": "10 mgmt\n"},
 			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
-		{name: "tables of a range, one of them with a name of others", table: 12, l: Leftovers{Rules: []RuleMark{{Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2}}},
+		{name: "tables of a range, one of them with a name of others", table: 12, l: Residue{Rules: []RuleSelector{{Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2}}},
 			files: map[string]string{"/usr/lib/iproute2/rt_tables": "13 mgmt\n"},
 			rules: []host.Rule{byKernel(from(rule(111, 11), "10.1.0.7/32")), byKernel(from(rule(111, 12), "10.1.0.8/32")), byKernel(from(rule(111, 13), "10.1.0.9/32")),
 				from(rule(111, 14), "10.1.0.9/32")},
@@ -178,9 +178,9 @@ func TestTablesAreAnybodys(t *testing.T) {
 func byKernel(r host.Rule) host.Rule { r.Protocol = 2; return r }
 
 // romanaLike has a table whose rule and routes look like a person's.
-var romanaLike = Leftovers{
-	Rules: []RuleMark{{Table: 10, All: true}}, Routes: []RouteMark{{Table: 10, Pods: true, Via: true, Protocol: 3}},
-	Lines: []LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 left"}},
+var romanaLike = Residue{
+	Rules: []RuleSelector{{Table: 10, All: true}}, Routes: []RouteSelector{{Table: 10, Pods: true, Via: true, Protocol: 3}},
+	Lines: []LineSelector{{File: "/etc/iproute2/rt_tables", Line: "10 left"}},
 }
 
 // published is what portmap has in table nat for containers, each NAME/ID, and what it has for all.
@@ -217,20 +217,20 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 	other := host.IPTChain{Backend: host.BackendLegacy, Family: "ip", Table: "nat", Name: "MINE", Rules: []host.IPTRule{{Target: "CNI-HOSTPORT-SETMARK"}}}
 	for _, c := range []struct {
 		name   string
-		l      Leftovers
+		l      Residue
 		chains []host.IPTChain
 		want   []string
 	}{
-		{"beside podman", Leftovers{Portmap: []string{"left"}}, published("podman/1", "left/2", "left-over/3"), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
-		{"alone", Leftovers{Portmap: []string{"left"}}, published("left/2", "left/3"), append([]string{dn("2"), dn("3")}, ofAll...)},
-		{"none is left", Leftovers{Portmap: []string{"left"}}, published(), ofAll},
-		{"nothing leads there", Leftovers{Portmap: []string{"left"}}, published("9", "podman/1"), []string{dn("9")}},
-		{"a chain of others marks by it", Leftovers{Portmap: []string{"left"}}, append(published("left/2"), other), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
-		{"another network of the same name", Leftovers{Portmap: []string{"left"}, Types: []string{"calico"}}, published("left/7"), nil},
-		{"that one itself", Leftovers{Portmap: []string{"left"}, Types: []string{"ptp"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
-		{"its own plugins are not known", Leftovers{Portmap: []string{"left"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
-		{"a network without portmap", Leftovers{Chains: []ChainMark{{Chain: "LEFT"}}}, published("left/2"), nil},
-		{"marks of the chains", Leftovers{Chains: []ChainMark{{Chain: "CNI-HOSTPORT-*"}, {Table: "nat", Chain: "CNI-DN-*"}}}, published("podman/1"), nil},
+		{"beside podman", Residue{Portmap: []string{"left"}}, published("podman/1", "left/2", "left-over/3"), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
+		{"alone", Residue{Portmap: []string{"left"}}, published("left/2", "left/3"), append([]string{dn("2"), dn("3")}, ofAll...)},
+		{"none is left", Residue{Portmap: []string{"left"}}, published(), ofAll},
+		{"nothing leads there", Residue{Portmap: []string{"left"}}, published("9", "podman/1"), []string{dn("9")}},
+		{"a chain of others marks by it", Residue{Portmap: []string{"left"}}, append(published("left/2"), other), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
+		{"another network of the same name", Residue{Portmap: []string{"left"}, Types: []string{"calico"}}, published("left/7"), nil},
+		{"that one itself", Residue{Portmap: []string{"left"}, Types: []string{"ptp"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
+		{"its own plugins are not known", Residue{Portmap: []string{"left"}}, published("left/7"), append([]string{dn("7")}, ofAll...)},
+		{"a network without portmap", Residue{Chains: []ChainSelector{{Chain: "LEFT"}}}, published("left/2"), nil},
+		{"marks of the chains", Residue{Chains: []ChainSelector{{Chain: "CNI-HOSTPORT-*"}, {Table: "nat", Chain: "CNI-DN-*"}}}, published("podman/1"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := sharedHost(t, cached)
@@ -268,18 +268,18 @@ func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
 	const key = "nft:ip/cni_hostport  "
 	for _, c := range []struct {
 		name   string
-		l      Leftovers
+		l      Residue
 		chains []host.IPTChain
 		want   []string
 	}{
-		{"alone", Leftovers{Portmap: []string{"left"}}, table("a1"), []string{key + "nft table"}},
-		{"empty", Leftovers{Portmap: []string{"left"}}, table(), []string{key + "nft table"}},
-		{"beside podman", Leftovers{Portmap: []string{"left"}}, table("b2", "a1"), []string{key + "the rules of its containers"}},
-		{"podman's", Leftovers{Portmap: []string{"left"}}, table("b2"), []string{}},
-		{"a longer name", Leftovers{Portmap: []string{"left"}}, table("c3"), []string{}},
-		{"nobody's that is known", Leftovers{Portmap: []string{"left"}}, table("d4"), []string{}},
-		{"a person's", Leftovers{Portmap: []string{"left"}}, append(table("a1"), host.IPTChain{Name: "mine", Rules: []host.IPTRule{{Target: "ACCEPT"}}}), []string{key + "the rules of its containers"}},
-		{"a mark of the table", Leftovers{Tables: []TableMark{{Family: "ip", Name: "cni_*"}}}, table("b2"), []string{}},
+		{"alone", Residue{Portmap: []string{"left"}}, table("a1"), []string{key + "nft table"}},
+		{"empty", Residue{Portmap: []string{"left"}}, table(), []string{key + "nft table"}},
+		{"beside podman", Residue{Portmap: []string{"left"}}, table("b2", "a1"), []string{key + "the rules of its containers"}},
+		{"podman's", Residue{Portmap: []string{"left"}}, table("b2"), []string{}},
+		{"a longer name", Residue{Portmap: []string{"left"}}, table("c3"), []string{}},
+		{"nobody's that is known", Residue{Portmap: []string{"left"}}, table("d4"), []string{}},
+		{"a person's", Residue{Portmap: []string{"left"}}, append(table("a1"), host.IPTChain{Name: "mine", Rules: []host.IPTRule{{Target: "ACCEPT"}}}), []string{key + "the rules of its containers"}},
+		{"a mark of the table", Residue{Tables: []TableSelector{{Family: "ip", Name: "cni_*"}}}, table("b2"), []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := sharedHost(t, files)

@@ -6,19 +6,19 @@ import (
 )
 
 // Kernel is what of it lives until the next boot, and the units that would make it again. Its lines stay, and still tell which tables are its own.
-func (l Leftovers) Kernel() Leftovers {
+func (l Residue) Kernel() Residue {
 	l.Files, l.Lines, l.Names = nil, nil, l.Lines
 	return l
 }
 
 // OnDisk is what of it outlives a boot: files, the CNI conf among them.
-func (l Leftovers) OnDisk() Leftovers {
-	return Leftovers{Files: l.Files, Lines: l.Lines, Types: l.Types}
+func (l Residue) OnDisk() Residue {
+	return Residue{Files: l.Files, Lines: l.Lines, Types: l.Types}
 }
 
 // In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network has in the usual directories is
 // looked for in these as well.
-func (l Leftovers) In(confDir string, binDirs ...string) Leftovers {
+func (l Residue) In(confDir string, binDirs ...string) Residue {
 	files := l.Files[:len(l.Files):len(l.Files)]
 	for _, file := range l.Files {
 		if name, ok := strings.CutPrefix(file, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {

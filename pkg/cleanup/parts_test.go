@@ -6,7 +6,7 @@ import (
 )
 
 func TestPartsOfLeftovers(t *testing.T) {
-	all := Leftovers{Types: []string{"x"}, Links: []LinkMark{{Name: "cni0"}}, Files: []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/"}}
+	all := Residue{Types: []string{"x"}, Links: []LinkSelector{{Name: "cni0"}}, Files: []string{"/etc/cni/net.d/10-x.conflist", "/opt/cni/bin/x", "/run/x/"}}
 	if k := all.Kernel(); len(k.Links) != 1 || len(k.Files) != 0 {
 		t.Errorf("of the kernel: %+v", k)
 	}

@@ -32,7 +32,7 @@ func portmapChain(name string) bool {
 
 // portmapChains names the chains of one table that go: those of a container to which only rules of
 // the network lead, or none, and those of all when none of a container is left.
-func (l Leftovers) portmapChains(v host.View, table []host.IPTChain) (map[string]bool, error) {
+func (l Residue) portmapChains(v host.View, table []host.IPTChain) (map[string]bool, error) {
 	going := map[string]bool{}
 	if len(l.Portmap) == 0 || table[0].Table != "nat" {
 		return going, nil
@@ -72,7 +72,7 @@ func (l Leftovers) portmapChains(v host.View, table []host.IPTChain) (map[string
 }
 
 // portmapRule says that a rule leads to a chain of one of the network's containers.
-func (l Leftovers) portmapRule(v host.View, r host.IPTRule) (bool, error) {
+func (l Residue) portmapRule(v host.View, r host.IPTRule) (bool, error) {
 	for _, comment := range r.Comments {
 		words := portmapComment.FindStringSubmatch(comment)
 		if words == nil || !matches(words[1], l.Portmap...) {
@@ -104,7 +104,7 @@ func resultsOf(v host.View, network, container string) ([]string, error) {
 // findPortmap finds portmap's tables of nft: all of one in which no container of others is left,
 // else the rules of the network's own. Whose a container is says libcni's file; without one a rule
 // is nobody's that is known, and stays.
-func (l Leftovers) findPortmap(ctx context.Context, v host.View,
+func (l Residue) findPortmap(ctx context.Context, v host.View,
 	tables []host.TableName) ([]item, error) {
 	var out []item
 	for _, t := range tables {
@@ -152,7 +152,7 @@ func (l Leftovers) findPortmap(ctx context.Context, v host.View,
 }
 
 // portmapContainer says that a rule of portmap's table is of a container of the network.
-func (l Leftovers) portmapContainer(v host.View, r host.IPTRule) (bool, error) {
+func (l Residue) portmapContainer(v host.View, r host.IPTRule) (bool, error) {
 	for _, id := range r.Comments {
 		results, err := resultsOf(v, "*", id)
 		if err != nil {

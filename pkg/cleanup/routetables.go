@@ -18,21 +18,21 @@ func OwnProtocol(protocol int) bool {
 	return protocol != 0 && !slices.Contains([]int{1, 2, 3, 4, 9, 16}, protocol)
 }
 
-// Bare says that a mark is a table's number and nothing that proves whose a route in it is: tables
+// Bare says that a selector is a table's number and nothing that proves whose a route in it is: tables
 // are anybody's. It means no route.
-func (m RouteMark) Bare() bool { return m.weak() && !m.Pods }
+func (m RouteSelector) Bare() bool { return m.weak() && !m.Pods }
 
 // weak says that whoever uses the table may have such a route: link, type and protocol do not tell.
-func (m RouteMark) weak() bool {
+func (m RouteSelector) weak() bool {
 	return m.Link == "" && (m.Type == "" || m.Type == "unicast") && !OwnProtocol(m.Protocol)
 }
 
-// Bare says that a mark is a table's number and nothing that proves whose a rule is that leads
+// Bare says that a selector is a table's number and nothing that proves whose a rule is that leads
 // there. It means no rule.
-func (m RuleMark) Bare() bool { return m.weak() && m.Priority == 0 && !m.All }
+func (m RuleSelector) Bare() bool { return m.weak() && m.Priority == 0 && !m.All }
 
 // weak says that whoever uses the table may have such a rule.
-func (m RuleMark) weak() bool {
+func (m RuleSelector) weak() bool {
 	own := m.Protocol == 2 || OwnProtocol(m.Protocol) // the kernel has no rules in tables of others
 	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods
 }
@@ -41,7 +41,7 @@ func (m RuleMark) weak() bool {
 // a rule of others leads to, and those that iproute2's files give another name. A table that they
 // give the network's own name is the network's. A rule for every packet whose priority says nothing
 // is the network's where the table is by name, or where nothing but its routes are.
-func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.Rule,
+func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []host.Rule,
 	others map[int]bool, err error) {
 	rules, err := v.Rules(ctx)
 	if err != nil {
@@ -55,9 +55,9 @@ func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.
 	if err != nil {
 		return nil, nil, err
 	}
-	strange := map[int]bool{} // tables with routes that no mark names
+	strange := map[int]bool{} // tables with routes that no selector names
 	for _, r := range routes {
-		if !r.OfMachine() && !l.marksRoute(r, s) {
+		if !r.OfMachine() && !l.selectsRoute(r, s) {
 			strange[r.Table] = true
 		}
 	}
@@ -68,7 +68,7 @@ func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.
 	for _, r := range rules {
 		theirs, has := named[r.Table]
 		free := theirs || !has
-		is := slices.ContainsFunc(l.Rules, func(m RuleMark) bool {
+		is := slices.ContainsFunc(l.Rules, func(m RuleSelector) bool {
 			sure := !m.weak() || free && (theirs || m.Priority != 0 || !strange[r.Table])
 			return sure && m.matches(r, s)
 		})
@@ -81,8 +81,8 @@ func (l Leftovers) whose(ctx context.Context, v host.View, s Scope) (own []host.
 	return own, others, nil
 }
 
-func (l Leftovers) marksRoute(r host.Route, s Scope) bool {
-	return slices.ContainsFunc(l.Routes, func(m RouteMark) bool { return m.matches(r, s) })
+func (l Residue) selectsRoute(r host.Route, s Scope) bool {
+	return slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return m.matches(r, s) })
 }
 
 // tableNames are the files that give tables names, later ones besides earlier ones (ip-route(8)).
@@ -90,8 +90,8 @@ var tableNames = []string{"/etc/iproute2/rt_tables", "/etc/iproute2/rt_tables.d/
 	"/usr/share/iproute2/rt_tables", "/usr/share/iproute2/rt_tables.d/*.conf",
 	"/usr/lib/iproute2/rt_tables", "/usr/lib/iproute2/rt_tables.d/*.conf"}
 
-// namedTables are the tables with a name: true where it is the network's, by its marks of lines.
-func (l Leftovers) namedTables(v host.View) (map[int]bool, error) {
+// namedTables are the tables with a name: true where it is the network's, by its selectors of lines.
+func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 	out := map[int]bool{}
 	for _, pattern := range tableNames {
 		files, err := Expand(v, pattern)
@@ -123,8 +123,8 @@ func (l Leftovers) namedTables(v host.View) (map[int]bool, error) {
 	return out, nil
 }
 
-func (l Leftovers) namesTable(line string) bool {
-	return slices.ContainsFunc(slices.Concat(l.Lines, l.Names), func(m LineMark) bool {
+func (l Residue) namesTable(line string) bool {
+	return slices.ContainsFunc(slices.Concat(l.Lines, l.Names), func(m LineSelector) bool {
 		return path.Base(m.File) == "rt_tables" && m.matches(line)
 	})
 }

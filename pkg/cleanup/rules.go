@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// RuleMark names policy rules. All that is set must hold. A table alone is no mark: see [RuleMark.Bare].
-type RuleMark struct {
+// RuleSelector names policy rules. All that is set must hold. A table alone selects nothing: see [RuleSelector.Bare].
+type RuleSelector struct {
 	Priority int    `json:"priority,omitempty"`
 	Mark     uint32 `json:"mark,omitempty"`
 	Mask     uint32 `json:"mask,omitempty"`
@@ -26,7 +26,7 @@ type RuleMark struct {
 	Pods     bool   `json:"pods,omitempty"`     // from or to an address of the pods
 }
 
-func (m RuleMark) matches(r host.Rule, s Scope) bool {
+func (m RuleSelector) matches(r host.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
 		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(), m.Marked && r.Mark == 0,
@@ -40,7 +40,7 @@ func (m RuleMark) matches(r host.Rule, s Scope) bool {
 	return m.Table == 0 || m.Table == r.Table
 }
 
-func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.Rules) == 0 {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func findRules(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, 
 	var out []item
 	var ranged []int // tables of a range that the network's rules lead to
 	for _, r := range rules {
-		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleMark) bool { return m.Last != 0 && m.matches(r, s) }) {
+		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleSelector) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
 		out = append(out, item{Key: tasks.RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
@@ -80,7 +80,7 @@ func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	return out, nil
 }
 
-func findLocalRule(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findLocalRule(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if !l.LocalRule {
 		return nil, nil
 	}

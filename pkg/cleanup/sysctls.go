@@ -11,14 +11,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// SysctlMark names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
-type SysctlMark struct {
+// SysctlSelector names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
+type SysctlSelector struct {
 	Key     string `json:"key"`
 	Wrote   string `json:"wrote"`
 	Default string `json:"default"`
 }
 
-func (m SysctlMark) back(v host.View) (string, error) {
+func (m SysctlSelector) back(v host.View) (string, error) {
 	value, set, err := host.BootSysctl(v, m.Key)
 	if err != nil || !set {
 		value = m.Default
@@ -26,7 +26,7 @@ func (m SysctlMark) back(v host.View) (string, error) {
 	return value, err
 }
 
-func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Sysctls {
 		have, err := v.Sysctl(m.Key)
@@ -49,8 +49,8 @@ func findSysctls(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, 
 	return out, nil
 }
 
-// LineMark names lines of a file of others, word by word: how much white space is between them does not count.
-type LineMark struct {
+// LineSelector names lines of a file of others, word by word: how much white space is between them does not count.
+type LineSelector struct {
 	File string `json:"file"`
 	Line string `json:"line"`
 }
@@ -58,11 +58,11 @@ type LineMark struct {
 // KindLine is the kind of a key of a line: line:/etc/iproute2/rt_tables#77 kube-router.
 const KindLine = "line"
 
-func (m LineMark) matches(line string) bool {
+func (m LineSelector) matches(line string) bool {
 	return strings.Join(strings.Fields(line), " ") == strings.Join(strings.Fields(m.Line), " ")
 }
 
-func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Lines {
 		content, err := v.ReadFile(m.File)
@@ -86,7 +86,7 @@ func findLines(_ context.Context, v host.View, l Leftovers, _ Scope) ([]item, er
 	return out, nil
 }
 
-func (m LineMark) in(content []byte) bool {
+func (m LineSelector) in(content []byte) bool {
 	for line := range strings.Lines(string(content)) {
 		if m.matches(line) {
 			return true
@@ -96,7 +96,7 @@ func (m LineMark) in(content []byte) bool {
 }
 
 // without is a file's content without the line; every other byte stays.
-func (m LineMark) without(old []byte) ([]byte, error) {
+func (m LineSelector) without(old []byte) ([]byte, error) {
 	var kept strings.Builder
 	for line := range strings.Lines(string(old)) {
 		if !m.matches(line) {

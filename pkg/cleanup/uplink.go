@@ -13,14 +13,14 @@ import (
 // KindMoved is the kind of a key of addresses that go back to a device: moved:br-ex.
 const KindMoved = "moved"
 
-// MovedMark names a link to which a network moved the machine's addresses and routes from a device: a bridge that has the device as
+// UplinkSelector names a link to which a network moved the machine's addresses and routes from a device: a bridge that has the device as
 // its port, or a link that stands in its place. They go back in one step, before the link goes.
-type MovedMark struct {
+type UplinkSelector struct {
 	Link string `json:"link"`           // pattern
 	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
 }
 
-func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, error) {
+func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Moved) == 0 {
 		return nil, nil
 	}
@@ -62,15 +62,15 @@ func findMoved(ctx context.Context, v host.View, l Leftovers, _ Scope) ([]item, 
 }
 
 // takes says that a link of that name is one that the network moves addresses to.
-func (l Leftovers) takes(name, kind string) bool {
-	return slices.ContainsFunc(l.Moved, func(m MovedMark) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
+func (l Residue) takes(name, kind string) bool {
+	return slices.ContainsFunc(l.Moved, func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
 }
 
 // bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's (br-ex is OpenStack's too), is the network's: one of its
 // own bridges, or patched to one; without a database, in one datapath with one.
-func (l Leftovers) bridgeIsTheirs(name string, db host.OVS, datapaths []host.Datapath) bool {
+func (l Residue) bridgeIsTheirs(name string, db host.OVS, datapaths []host.Datapath) bool {
 	own := func(bridge string) bool {
-		return slices.ContainsFunc(l.OVS, func(m OVSMark) bool { return matches(bridge, m.Bridges...) })
+		return slices.ContainsFunc(l.OVS, func(m OVSSelector) bool { return matches(bridge, m.Bridges...) })
 	}
 	if own(name) {
 		return true
@@ -85,7 +85,7 @@ func (l Leftovers) bridgeIsTheirs(name string, db host.OVS, datapaths []host.Dat
 }
 
 // ovsSocket is where the network's own database of Open vSwitch listens; "" is the usual place.
-func (l Leftovers) ovsSocket() string {
+func (l Residue) ovsSocket() string {
 	for _, m := range l.OVS {
 		if m.Socket != "" {
 			return m.Socket

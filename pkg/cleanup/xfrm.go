@@ -11,8 +11,8 @@ import (
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
 const KindXFRM = "xfrm"
 
-// XFRMMark names policies and states of IPsec. All that is set must hold.
-type XFRMMark struct {
+// XFRMSelector names policies and states of IPsec. All that is set must hold.
+type XFRMSelector struct {
 	Mark     uint32 `json:"mark,omitempty"` // of these bits; others may be asked for as well
 	Mask     uint32 `json:"mask,omitempty"`
 	ReqID    int    `json:"reqID,omitempty"`
@@ -22,7 +22,7 @@ type XFRMMark struct {
 	States bool `json:"states,omitempty"`
 }
 
-func (m XFRMMark) matches(x host.XFRM) bool {
+func (m XFRMSelector) matches(x host.XFRM) bool {
 	switch {
 	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID, m.IfID != 0 && x.IfID != m.IfID:
 		return false
@@ -35,7 +35,7 @@ func (m XFRMMark) matches(x host.XFRM) bool {
 func xfrmKey(x host.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
 
 // findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
-func findXFRM(ctx context.Context, v host.View, l Leftovers, s Scope) ([]item, error) {
+func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil
 	}

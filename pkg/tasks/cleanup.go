@@ -17,11 +17,11 @@ type Cleanup struct {
 	Meta
 	Network string
 	Part    string // of what it left, where several tasks share it: "files"; "" is all
-	Residue Residue
+	Residue FindRemover
 }
 
-// Residue is what a network left on a node.
-type Residue interface {
+// FindRemover finds what a network left on a node, and takes it away. It is the Selection of package cleanup.
+type FindRemover interface {
 	// Find lists what is there, in the order in which it goes. It writes nothing.
 	Find(ctx context.Context, v host.View) ([]Found, error)
 	// Remove takes it away. One thing that does not go does not keep the rest. It may be retried.

@@ -45,9 +45,9 @@ func (w *writer) works(n network.Network) {
 // leaves lists marks by kind, and apart what only people can take away.
 func (w *writer) leaves(n network.Network) {
 	w.para("## What it leaves")
-	others := n.Leftovers.Others
-	n.Leftovers.Others = nil
-	words := n.Leftovers.Words()
+	others := n.Residue.Others
+	n.Residue.Others = nil
+	words := n.Residue.Describe()
 	if len(words) == 0 && len(others) == 0 {
 		w.para("Nothing of its own.")
 		return

@@ -31,19 +31,19 @@ func aci() Network {
 		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on
 		SharedHost: leaveAlone("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
 		Signs:      []Sign{{What: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
-		Leftovers:  aciLeaves(),
+		Residue:    aciResidue(),
 		Unproved:   "the plugin's answers and that pods talk: its module builds from a checkout only (relative replace lines), and it works with an APIC and its leaf switches only",
 		Agents:     []string{"aci-containers-host", "opflex-agent"},
 		Build:      buildACI,
 	}
 }
 
-// aciLeaves: to delete its manifest undoes nothing on a node. Of what the operator made by hand (VLAN links, the DHCP client's file) nothing is named.
-func aciLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
-		OVS:   []cleanup.OVSMark{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
-		Links: []cleanup.LinkMark{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
-		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
+// aciResidue: to delete its manifest undoes nothing on a node. Of what the operator made by hand (VLAN links, the DHCP client's file) nothing is named.
+func aciResidue() cleanup.Residue {
+	return cleanup.Residue{
+		OVS:   []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
+		Links: []cleanup.LinkSelector{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
 			{Table: "filter", Chain: "FORWARD", In: "veth_host"}},
 		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf", "/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
 			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf", "/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/", "/run/aci-containers-*.sock",

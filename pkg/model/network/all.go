@@ -53,7 +53,7 @@ var rows = sync.OnceValue(func() []Network {
 	}
 	for i := range all {
 		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
-		all[i].Leftovers.Types = slices.Concat(all[i].Leftovers.Types, all[i].Conf.Chain)
+		all[i].Residue.Types = slices.Concat(all[i].Residue.Types, all[i].Conf.Chain)
 	}
 	return all
 })

@@ -34,29 +34,29 @@ func amazonVPC() Network {
 		SharedHost: amazonVPCHost(),
 		Signs: []Sign{{What: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
 			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
-		Leftovers: amazonVPCLeaves(),
-		Agents:    []string{"aws-node"},
-		Proved:    []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
-		Build:     buildAmazonVPC,
+		Residue:  amazonVPCResidue(),
+		Agents:   []string{"aws-node"},
+		Proved:   []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
+		Build:    buildAmazonVPC,
 	}
 }
 
-func amazonVPCLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+func amazonVPCResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap:   []string{"aws-cni"},
 		LocalRule: true, // security groups for pods, strict: at 20
-		Rules: []cleanup.RuleMark{
+		Rules: []cleanup.RuleSelector{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, From: true, Table: 2, Last: 15},
 			// 100 and the number of a VLAN
 			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
 		},
-		Routes: []cleanup.RouteMark{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
-		Links:  []cleanup.LinkMark{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
-		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
+		Routes: []cleanup.RouteSelector{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
+		Links:  []cleanup.LinkSelector{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
 			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},
 			{Table: "mangle", Comment: "AWS, primary ENI"}, {Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
-		Tables: []cleanup.TableMark{{Family: "ip", Name: "aws-cni"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "aws-cni"}},
 		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
 		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni", "/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",

@@ -45,10 +45,10 @@ func antrea() Network {
 			{What: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard", When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
 			{What: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
 		},
-		Leftovers: antreaLeaves(),
-		Unproved:  "its plugin is not built: its module cannot be had through the module proxy, and has replace lines",
-		Agents:    []string{"antrea-agent", "antrea-ovs"},
-		Build:     buildAntrea,
+		Residue:  antreaResidue(),
+		Unproved: "its plugin is not built: its module cannot be had through the module proxy, and has replace lines",
+		Agents:   []string{"antrea-agent", "antrea-ovs"},
+		Build:    buildAntrea,
 	}
 }
 
@@ -62,20 +62,20 @@ func antreaGRE(in Input) bool       { return antreaTunnel("gre")(in) || antreaIP
 func antreaWireGuard(in Input) bool { return in.Node.Networking.Antrea.WireGuard() }
 func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }
 
-// antreaLeaves: its bridge goes while ovs-vswitchd of its pods still runs, or else with the datapath; the gateway and the tunnel are ports of it.
-func antreaLeaves() cleanup.Leftovers {
+// antreaResidue: its bridge goes while ovs-vswitchd of its pods still runs, or else with the datapath; the gateway and the tunnel are ports of it.
+func antreaResidue() cleanup.Residue {
 	ovs := ovsMark("br-int")
 	ovs.Ports, ovs.Socket = []string{"antrea-gw0"}, "/run/antrea/openvswitch/db.sock"
-	return cleanup.Leftovers{
+	return cleanup.Residue{
 		Portmap: []string{"antrea"},
 		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of pkg/agent/types/net.go), whose one route is by the gateway.
-		Rules:  []cleanup.RuleMark{{Mask: 0xff, Table: 101, Last: 120}, {Mark: 1 << 30, Mask: 1 << 30, Table: 141}},
-		Routes: []cleanup.RouteMark{{Link: "antrea-*", Table: allTables}},
-		Chains: []cleanup.ChainMark{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
-		Tables: []cleanup.TableMark{{Family: "ip", Name: "antrea"}, {Family: "ip6", Name: "antrea"}},
+		Rules:  []cleanup.RuleSelector{{Mask: 0xff, Table: 101, Last: 120}, {Mark: 1 << 30, Mask: 1 << 30, Table: 141}},
+		Routes: []cleanup.RouteSelector{{Link: "antrea-*", Table: allTables}},
+		Chains: []cleanup.ChainSelector{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "antrea"}, {Family: "ip6", Name: "antrea"}},
 		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP", "CLUSTER-NODE-IP6"},
-		OVS:    []cleanup.OVSMark{ovs},
-		Links: []cleanup.LinkMark{{Name: "antrea-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"}, {Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
+		OVS:    []cleanup.OVSSelector{ovs},
+		Links: []cleanup.LinkSelector{{Name: "antrea-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"}, {Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
 			{Name: "[0-9a-z]*-" + hexDigits(6), Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/" + antreaConf, "/etc/cni/net.d/" + antreaChained, "/etc/cni/net.d/10-antrea.conf", "/opt/cni/bin/antrea", "/run/antrea/", "/var/log/antrea/",
 			"/etc/sysctl.d/99-zzzz-antrea.conf", "/var/lib/cni/networks/antrea/", "/var/lib/cni/results/antrea-*"},

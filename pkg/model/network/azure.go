@@ -47,9 +47,9 @@ func azure() Network {
 				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` means secondary addresses of the interface"},
 			{What: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario", If: func(in Input) bool { return !azureOurs(in) }},
 		},
-		Leftovers: azureLeaves(),
-		Proved:    []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its addresses come from Azure only",
+		Residue:  azureResidue(),
+		Proved:   []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its addresses come from Azure only",
 		// CNS writes the conf, azure-npm chains and sets (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node subnet without policy there is neither.
 		Agents: []string{"azure-npm", "cns-container"},
 		Build:  buildAzure,
@@ -64,16 +64,16 @@ func azureCilium(in Input) bool { return in.Node.Networking.Azure.Scenario == "c
 var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-swift.conflist", "v4overlay": "15-azure-swift-overlay.conflist", "overlay": "15-azure-swift-overlay.conflist",
 	"dualStackOverlay": "15-azure-swift-overlay.conflist", "cilium": ciliumConf, "azurecni-chained-cilium": "05-azure-chained-cilium.conflist"}
 
-// azureLeaves: in mode bridge azure0 has the interface's addresses, which go back before it does.
-func azureLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+// azureResidue: in mode bridge azure0 has the interface's addresses, which go back before it does.
+func azureResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap: []string{"azure"},
-		Moved:   []cleanup.MovedMark{{Link: "azure[0-9]*", Kind: "bridge"}},
-		Routes:  []cleanup.RouteMark{{Link: "azv*"}},
-		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
+		Moved:   []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
+		Routes:  []cleanup.RouteSelector{{Link: "azv*"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
 			{Chain: "AZURE-NPM*"}},
 		IPSets: []string{"azure-npm-*"},
-		Links: []cleanup.LinkMark{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"}, {Name: "azvifv*", Kind: "veth"},
+		Links: []cleanup.LinkSelector{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"}, {Name: "azvifv*", Kind: "veth"},
 			{Name: "azure[0-9]*", Kind: "bridge"}, {Name: "azSnatbr", Kind: "bridge"}},
 		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist", "/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
 			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock", "/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",

@@ -43,12 +43,12 @@ func bridge() Network {
 			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
 				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
 		},
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			Portmap: []string{bridgeName},
-			Links:   []cleanup.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Routes:  []cleanup.RouteMark{{Protocol: host.RouteProtocol, Pods: true}},
-			Tables:  []cleanup.TableMark{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
-			Chains:  []cleanup.ChainMark{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
+			Links:   []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Routes:  []cleanup.RouteSelector{{Protocol: host.RouteProtocol, Pods: true}},
+			Tables:  []cleanup.TableSelector{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
+			Chains:  []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
 			Files:   []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		Proved: []Proof{

@@ -52,7 +52,7 @@ func calico() Network {
 		Signs:      calicoSigns(),
 		Unjudged:   calicoUnjudged(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
-		Leftovers:  calicoLeaves(),
+		Residue:    calicoResidue(),
 		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones", "test/e2e TestCalicoCertificatesOpenEtcd"},
 			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used", "test/e2e TestCertificateIsIssuedAndRenewed"},
 			{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},

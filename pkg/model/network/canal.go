@@ -44,11 +44,11 @@ func canal() Network {
 			felixReady(),
 			podSign("cali*", "veth"),
 		},
-		Unjudged:  canalUnjudged(),
-		Leftovers: canalLeaves(),
-		Proved:    []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
-		Agents:    []string{"calico-node", "kube-flannel"},
-		Build:     buildCanal,
+		Unjudged: canalUnjudged(),
+		Residue:  canalResidue(),
+		Proved:   []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Agents:   []string{"calico-node", "kube-flannel"},
+		Build:    buildCanal,
 	}
 }
 
@@ -56,13 +56,13 @@ func canalBackend(name string) func(Input) bool {
 	return func(in Input) bool { return in.Node.Networking.Canal.Backend == name }
 }
 
-// canalLeaves: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
-func canalLeaves() cleanup.Leftovers {
-	l := flannel().Leftovers
+// canalResidue: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
+func canalResidue() cleanup.Residue {
+	l := flannel().Residue
 	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
 		"/var/log/calico/", "/var/lib/cni/networks/"+kubenetName+"/", "/var/lib/cni/results/"+kubenetName+"-*")
-	return felixLeaves(l)
+	return felixResidue(l)
 }
 
 // canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger packet of a pod passes (pkg/backend of

@@ -47,11 +47,11 @@ func cilium() Network {
 		Unjudged: ciliumUnjudged(),
 		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
 			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
-		Leftovers: ciliumLeaves(),
-		Agents:    []string{"cilium-agent"},
-		Proved:    []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its agent is not run",
-		Build:     buildCilium,
+		Residue:  ciliumResidue(),
+		Agents:   []string{"cilium-agent"},
+		Proved:   []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its agent is not run",
+		Build:    buildCilium,
 	}
 }
 

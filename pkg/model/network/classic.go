@@ -17,9 +17,9 @@ func classic() Network {
 		Kubelet:    noopPlugin,
 		MTU:        "docker's (--mtu), 1500",
 		SharedHost: leaveAlone("cbr0", "veth*"),
-		Leftovers: cleanup.Leftovers{
-			Links:  []cleanup.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Chains: []cleanup.ChainMark{{Table: "nat", Chain: "POSTROUTING", Comment: "kubelet: SNAT outbound cluster traffic"}},
+		Residue: cleanup.Residue{
+			Links:  []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "POSTROUTING", Comment: "kubelet: SNAT outbound cluster traffic"}},
 			Others: []string{"docker's option --bridge=cbr0 (DOCKER_OPTS): without cbr0 docker does not start with it", "the cloud's route to this node's pod CIDR"},
 		},
 		Unproved: "that a kubelet of that time makes the bridge: none runs here",

@@ -23,8 +23,8 @@ func cniGenie() Network {
 		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which is a secret",
 		MTU:        "that of the network which it hands the pod to",
 		IPv6:       true,
-		Leftovers: cleanup.Leftovers{
-			Chains: []cleanup.ChainMark{{Table: "filter", Chain: "Genie-NPC-Base"}, {Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
+		Residue: cleanup.Residue{
+			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "Genie-NPC-Base"}, {Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
 			Files:  []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig", "/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
 			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
 				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first", "what the networks behind it leave: each by its own row"},

@@ -36,7 +36,7 @@ func coil() Network {
 		IPv6:       true,
 		SharedHost: leaveAlone("veth*"),
 		Signs:      []Sign{{What: "coild answers the plugin", Path: "/run/coild.sock", Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route show table 116`"}},
-		Leftovers:  coilLeaves(),
+		Residue:    coilResidue(),
 		Proved:     []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
 		Unproved:   "that pods talk: its daemon is not run",
 		Agents:     []string{"coild"},
@@ -48,15 +48,15 @@ func coilEgress(in Input) bool  { return in.Node.Networking.Coil.Egress }
 func coilEgress4(in Input) bool { return coilEgress(in) && in.V4 }
 func coilEgress6(in Input) bool { return coilEgress(in) && in.V6 }
 
-// coilLeaves: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A pod's link says whose it is in its alias.
-func coilLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+// coilResidue: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A pod's link says whose it is in its alias.
+func coilResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap: []string{kubenetName},
-		Rules:   []cleanup.RuleMark{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
+		Rules:   []cleanup.RuleSelector{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
 		// To pods in 116 and to blocks for others in 119, both by coild; to other nodes by coil-router (--protocol-id of each).
-		Routes:  []cleanup.RouteMark{{Protocol: 30, Table: allTables}, {Protocol: 31}},
-		Links:   []cleanup.LinkMark{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
-		Sysctls: []cleanup.SysctlMark{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
+		Routes:  []cleanup.RouteSelector{{Protocol: 30, Table: allTables}, {Protocol: 31}},
+		Links:   []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
 		Files:   []string{"/etc/cni/net.d/" + coilConf, "/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil", "/run/coild.sock"},
 		Others: []string{"/var/lib/cni/results/" + kubenetName + "-*: its network has the name that calico and kubenet give theirs", "blocks of this node in the API (`kubectl get addressblocks -l coil.cybozu.com/node=NODE`)",
 			"in pods that are NAT servers or their clients: tables 117, 118, 1000 and links fou4_*, fou6_*, coil_*, which go with the pod"},

@@ -34,23 +34,23 @@ func contivVPP() Network {
 		Requires:   Requires{Hugepages: "2M", Why: "VPP's buffers", Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
 		SharedHost: leaveAlone("vpp1", "vpp2").besides(
 			Shared{Service: "every service", Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by its PCI address)"}),
-		Signs:     []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
-		Leftovers: contivLeaves(),
-		Unproved:  "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), and VPP wants huge pages and a card to itself",
-		Agents:    []string{"contiv-vswitch"},
-		Build:     buildContivVPP,
+		Signs:    []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
+		Residue:  contivResidue(),
+		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), and VPP wants huge pages and a card to itself",
+		Agents:   []string{"contiv-vswitch"},
+		Build:    buildContivVPP,
 	}
 }
 
-// contivLeaves: portmap stays patched, so that it must be installed anew.
-func contivLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+// contivResidue: portmap stays patched, so that it must be installed anew.
+func contivResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap: []string{kubenetName},
-		Links:   []cleanup.LinkMark{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
-		Routes:  []cleanup.RouteMark{{Link: "vpp1"}},
-		Sysctls: []cleanup.SysctlMark{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
+		Links:   []cleanup.LinkSelector{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
+		Routes:  []cleanup.RouteSelector{{Link: "vpp1"}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
 			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
-		Lines: []cleanup.LineMark{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
+		Lines: []cleanup.LineSelector{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
 		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl", "/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
 			"/run/vpp/", "/run/contiv/", "/var/bolt/bolt.db", "/var/etcd/contiv-data/", "/var/contiv/dumps/"},
 		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",

@@ -32,7 +32,7 @@ func contrail() Network {
 		MTU:        "1500 by its default, though MPLS over UDP adds 44 and VXLAN 50: raise the links, or lower VROUTER_MTU",
 		SharedHost: contrailHost(),
 		Signs:      []Sign{{What: "vRouter has the node's address", Link: "vhost0"}, {What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
-		Leftovers:  contrailLeaves(),
+		Residue:    contrailResidue(),
 		Unproved:   "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is built for each kernel",
 		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
 		Agents: []string{"contrail-vrouter-agent", "contrail-vrouter-agent-dpdk", "vrouteragent"},
@@ -46,18 +46,18 @@ func contrailHost() SharedHost {
 		Shared{Service: "ifupdown", Leaves: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
 }
 
-// contrailLeaves follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves files, the module's among them.
-func contrailLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
-		Moved: []cleanup.MovedMark{{Link: "vhost0"}},
-		Links: []cleanup.LinkMark{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"}, {Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
+// contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves files, the module's among them.
+func contrailResidue() cleanup.Residue {
+	return cleanup.Residue{
+		Moved: []cleanup.UplinkSelector{{Link: "vhost0"}},
+		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"}, {Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
 		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF, "/etc/kubernetes/cni/net.d/" + contrailConf, "/etc/kubernetes/cni/net.d/" + contrailTF,
 			"/run/multus/cni/net.d/80-openshift-network.conf", "/opt/cni/bin/contrail-k8s-cni", "/usr/bin/contrail-status", "/bin/vif",
 			"/etc/sysctl.d/60-tf-node-init.conf", "/etc/sysctl.d/60-kernel.core_pattern.conf", "/etc/sysctl.d/tf-hugepages.conf",
 			"/etc/sysconfig/network-scripts/ifcfg-vhost0", "/etc/sysconfig/network-scripts/ifcfg-pkt[0-3]", "/etc/sysconfig/network-scripts/ifup-vhost",
 			"/etc/sysconfig/network-scripts/ifdown-vhost", "/etc/sysconfig/network-scripts/network-functions-vrouter*", "/etc/sysconfig/network-scripts/dhclient-vhost0.conf",
 			"/lib/modules/*/kernel/net/vrouter/", "/lib/modules/*/updates/dkms/vrouter.ko", "/usr/src/vrouter-*/", "/etc/contrail/", "/var/lib/contrail/", "/var/log/contrail/"},
-		Sysctls: []cleanup.SysctlMark{{Key: "net.ipv4.tcp_keepalive_time", Wrote: "5", Default: "7200"}, {Key: "net.ipv4.tcp_keepalive_probes", Wrote: "5", Default: "9"},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.tcp_keepalive_time", Wrote: "5", Default: "7200"}, {Key: "net.ipv4.tcp_keepalive_probes", Wrote: "5", Default: "9"},
 			{Key: "net.ipv4.tcp_keepalive_intvl", Wrote: "1", Default: "75"}},
 		Others: []string{"vrouter stays in the kernel: `rmmod vrouter` once vhost0 is gone", "the route of the pods (10.32.0.0/12 unless told otherwise) by VROUTER_GATEWAY",
 			"/etc/sysconfig/network-scripts/contrail.org.ifcfg-*: the card's own files, to be put back", "namespaces vrouter-*, and the link crypt0 of its encryption",

@@ -56,7 +56,7 @@ func custom(c *config.Custom) Network {
 	for _, s := range c.Signs {
 		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, Pods: s.Pods, When: whenWords(s.When), If: whenFamily(s.When)})
 	}
-	n.Agents, n.Leftovers = c.Agents, customLeftovers(c.Leftovers)
+	n.Agents, n.Residue = c.Agents, customLeftovers(c.Leftovers)
 	return n
 }
 
@@ -69,21 +69,21 @@ func customShared(s config.CustomShared) SharedHost {
 }
 
 // customLeftovers are the declared marks in the words of package tasks. The types have the same fields: a field that only one has does not compile.
-func customLeftovers(l config.CustomLeftovers) cleanup.Leftovers {
-	return cleanup.Leftovers{
+func customLeftovers(l config.CustomLeftovers) cleanup.Residue {
+	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
-		Moved:    each(l.Moved, func(m config.CustomMoved) cleanup.MovedMark { return cleanup.MovedMark(m) }),
-		Programs: each(l.Programs, func(m config.CustomProgram) cleanup.ProgramMark { return cleanup.ProgramMark(m) }),
-		Rules:    each(l.Rules, func(m config.CustomRule) cleanup.RuleMark { return cleanup.RuleMark(m) }),
-		Routes:   each(l.Routes, func(m config.CustomRoute) cleanup.RouteMark { return cleanup.RouteMark(m) }),
-		IPVS:     each(l.IPVS, func(m config.CustomIPVS) cleanup.IPVSMark { return cleanup.IPVSMark(m) }),
-		Chains:   each(l.Chains, func(m config.CustomChain) cleanup.ChainMark { return cleanup.ChainMark(m) }),
-		Tables:   each(l.Tables, func(m config.CustomTable) cleanup.TableMark { return cleanup.TableMark(m) }),
-		XFRM:     each(l.XFRM, func(m config.CustomXFRM) cleanup.XFRMMark { return cleanup.XFRMMark(m) }),
-		OVS:      each(l.OVS, func(m config.CustomOVS) cleanup.OVSMark { return cleanup.OVSMark(m) }),
-		Links:    each(l.Links, func(m config.CustomLink) cleanup.LinkMark { return cleanup.LinkMark(m) }),
-		Sysctls:  each(l.Sysctls, func(m config.CustomValue) cleanup.SysctlMark { return cleanup.SysctlMark(m) }),
-		Lines:    each(l.Lines, func(m config.CustomLine) cleanup.LineMark { return cleanup.LineMark(m) }),
+		Moved:    each(l.Moved, func(m config.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
+		Programs: each(l.Programs, func(m config.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
+		Rules:    each(l.Rules, func(m config.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
+		Routes:   each(l.Routes, func(m config.CustomRoute) cleanup.RouteSelector { return cleanup.RouteSelector(m) }),
+		IPVS:     each(l.IPVS, func(m config.CustomIPVS) cleanup.IPVSSelector { return cleanup.IPVSSelector(m) }),
+		Chains:   each(l.Chains, func(m config.CustomChain) cleanup.ChainSelector { return cleanup.ChainSelector(m) }),
+		Tables:   each(l.Tables, func(m config.CustomTable) cleanup.TableSelector { return cleanup.TableSelector(m) }),
+		XFRM:     each(l.XFRM, func(m config.CustomXFRM) cleanup.XFRMSelector { return cleanup.XFRMSelector(m) }),
+		OVS:      each(l.OVS, func(m config.CustomOVS) cleanup.OVSSelector { return cleanup.OVSSelector(m) }),
+		Links:    each(l.Links, func(m config.CustomLink) cleanup.LinkSelector { return cleanup.LinkSelector(m) }),
+		Sysctls:  each(l.Sysctls, func(m config.CustomValue) cleanup.SysctlSelector { return cleanup.SysctlSelector(m) }),
+		Lines:    each(l.Lines, func(m config.CustomLine) cleanup.LineSelector { return cleanup.LineSelector(m) }),
 	}
 }
 

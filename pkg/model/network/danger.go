@@ -40,7 +40,7 @@ var (
 
 // Dangers lists what no leftovers may have: patterns that match everything, names that are everybody's without a word of whose pods or bridge it is,
 // tables and protocols of the system's own, paths that cannot be taken away. It holds our networks in a test, and a declared one before any task is made.
-func Dangers(l cleanup.Leftovers) []Danger {
+func Dangers(l cleanup.Residue) []Danger {
 	var d dangers
 	for i, m := range l.Links {
 		own := m.Master != "" || m.Pods || m.MAC != "" || m.Alias != ""
@@ -103,7 +103,7 @@ func Dangers(l cleanup.Leftovers) []Danger {
 }
 
 // kernel holds the marks of what the kernel keeps beside links, routes and filters.
-func (d *dangers) kernel(l cleanup.Leftovers) {
+func (d *dangers) kernel(l cleanup.Residue) {
 	for i, m := range l.XFRM {
 		// strongSwan and Libreswan count reqid from 1.
 		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i, m,
@@ -147,22 +147,22 @@ func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
 
 // words is a mark as a list of leftovers writes it.
 func words(mark any) string {
-	var l cleanup.Leftovers
+	var l cleanup.Residue
 	switch m := mark.(type) {
-	case cleanup.LinkMark:
+	case cleanup.LinkSelector:
 		l.Links = append(l.Links, m)
-	case cleanup.RouteMark:
+	case cleanup.RouteSelector:
 		l.Routes = append(l.Routes, m)
-	case cleanup.RuleMark:
+	case cleanup.RuleSelector:
 		l.Rules = append(l.Rules, m)
-	case cleanup.ChainMark:
+	case cleanup.ChainSelector:
 		l.Chains = append(l.Chains, m)
-	case cleanup.TableMark:
+	case cleanup.TableSelector:
 		l.Tables = append(l.Tables, m)
 	default:
 		return fmt.Sprintf("%q", mark)
 	}
-	return strings.Join(l.Words(), " ")
+	return strings.Join(l.Describe(), " ")
 }
 
 func (d *dangers) pattern(list string, i int, p string) {

@@ -28,8 +28,8 @@ func danm() Network {
 		IPv6:       true,
 		Requires:   Requires{Kernel: version(4, 4), Why: "ipvlan", Source: "https://github.com/nokia/danm/blob/v4.3.0/user-guide.md"},
 		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
-		Leftovers: cleanup.Leftovers{
-			Links: []cleanup.LinkMark{{Name: "vx_*", Kind: "vxlan"}},
+		Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{{Name: "vx_*", Kind: "vxlan"}},
 			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf, "/etc/cni/net.d/danm-kubeconfig", "/etc/kubernetes/kubeconfig/danmc.yml",
 				"/opt/cni/bin/danm", "/opt/cni/bin/fakeipam", "/opt/cni/bin/_danm", "/opt/cni/bin/_fakeipam", "/var/log/danm.log"},
 			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and may be anybody's",

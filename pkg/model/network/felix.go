@@ -2,13 +2,13 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// felixLeaves adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its names: felix/rules/rule_defs.go of
+// felixResidue adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its names: felix/rules/rule_defs.go of
 // https://github.com/projectcalico/calico; those of felix- are from before its version 3.
-func felixLeaves(l cleanup.Leftovers) cleanup.Leftovers {
-	l.Links = append(l.Links, cleanup.LinkMark{Name: "cali*", Kind: "veth"})
-	l.Chains = append(l.Chains, cleanup.ChainMark{Chain: "cali-*"}, cleanup.ChainMark{Comment: "cali:*"}, cleanup.ChainMark{Chain: "felix-*"}, cleanup.ChainMark{Chain: "califw-*"},
-		cleanup.ChainMark{Chain: "calitw-*"}, cleanup.ChainMark{Chain: "califh-*"}, cleanup.ChainMark{Chain: "calith-*"}, cleanup.ChainMark{Chain: "calipi-*"}, cleanup.ChainMark{Chain: "calipo-*"})
-	l.Tables = append(l.Tables, cleanup.TableMark{Family: "ip", Name: "calico"}, cleanup.TableMark{Family: "ip6", Name: "calico"}, cleanup.TableMark{Family: "arp", Name: "calico-arp"})
+func felixResidue(l cleanup.Residue) cleanup.Residue {
+	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"})
+	l.Chains = append(l.Chains, cleanup.ChainSelector{Chain: "cali-*"}, cleanup.ChainSelector{Comment: "cali:*"}, cleanup.ChainSelector{Chain: "felix-*"}, cleanup.ChainSelector{Chain: "califw-*"},
+		cleanup.ChainSelector{Chain: "calitw-*"}, cleanup.ChainSelector{Chain: "califh-*"}, cleanup.ChainSelector{Chain: "calith-*"}, cleanup.ChainSelector{Chain: "calipi-*"}, cleanup.ChainSelector{Chain: "calipo-*"})
+	l.Tables = append(l.Tables, cleanup.TableSelector{Family: "ip", Name: "calico"}, cleanup.TableSelector{Family: "ip6", Name: "calico"}, cleanup.TableSelector{Family: "arp", Name: "calico-arp"})
 	l.IPSets = append(l.IPSets, "cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*")
 	return l
 }

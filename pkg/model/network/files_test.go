@@ -17,7 +17,7 @@ func TestFilesAreFound(t *testing.T) {
 		t.Run(n.Name, func(t *testing.T) {
 			root := t.TempDir()
 			want := map[string]bool{}
-			for _, pattern := range n.Leftovers.Files {
+			for _, pattern := range n.Residue.Files {
 				name := aName(pattern)
 				leave(t, root, name)
 				if !strings.HasSuffix(strings.TrimSuffix(pattern, "/"), "*") { // to which any further letter belongs
@@ -30,7 +30,7 @@ func TestFilesAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close()
-			found, err := cleanup.Selection{Leftovers: cleanup.Leftovers{Files: n.Leftovers.Files}}.Find(t.Context(), view)
+			found, err := cleanup.Selection{Residue: cleanup.Residue{Files: n.Residue.Files}}.Find(t.Context(), view)
 			if err != nil {
 				t.Fatal(err)
 			}

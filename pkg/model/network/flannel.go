@@ -50,21 +50,21 @@ func flannel() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			Portmap: []string{"cbr0"},
 			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
-			Links: []cleanup.LinkMark{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
+			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
 				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
 				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
 			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []cleanup.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
-			Chains: []cleanup.ChainMark{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
+			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"}, {Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
-			Tables: []cleanup.TableMark{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
+			Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			XFRM:   []cleanup.XFRMMark{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+			XFRM:   []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
 			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
 		Agents: []string{"kube-flannel"},

@@ -9,7 +9,7 @@ func gcp() Network {
 	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses", Source: "https://cloud.google.com/vpc/docs/alias-ip"}
 	n.SharedHost = leaveAlone("veth*")
 	n.SharedHost.Aliases = true
-	n.Leftovers.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
+	n.Residue.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
 	n.Proved = nil
 	n.Build = buildGCP
 	return n

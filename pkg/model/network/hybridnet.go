@@ -38,24 +38,24 @@ func hybridnet() Network {
 			{What: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", When: "networkType vxlan", If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vxlan" },
 				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of this node"},
 		},
-		Leftovers: hybridnetLeaves(),
-		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its daemon is not run",
-		Agents:    []string{"cni-daemon", "felix"},
-		Build:     buildHybridnet,
+		Residue:  hybridnetResidue(),
+		Proved:   []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its daemon is not run",
+		Agents:   []string{"cni-daemon", "felix"},
+		Build:    buildHybridnet,
 	}
 }
 
-// hybridnetLeaves: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing looks there. Its filter goes with the VXLAN link.
-func hybridnetLeaves() cleanup.Leftovers {
-	l := cleanup.Leftovers{
+// hybridnetResidue: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing looks there. Its filter goes with the VXLAN link.
+func hybridnetResidue() cleanup.Residue {
+	l := cleanup.Residue{
 		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask (pkg/daemon/route); the first priorities that are free.
-		Rules: []cleanup.RuleMark{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
+		Rules: []cleanup.RuleSelector{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
 			{Table: 10000, Last: 39998, Pods: true}},
 		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's link.
-		Routes: []cleanup.RouteMark{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
-		Chains: []cleanup.ChainMark{{Chain: "HYBRIDNET-*"}},
-		Links: []cleanup.LinkMark{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
+		Routes: []cleanup.RouteSelector{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
+		Chains: []cleanup.ChainSelector{{Chain: "HYBRIDNET-*"}},
+		Links: []cleanup.LinkSelector{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
 			{Name: "[a-z]*.vxlan[0-9]*", Kind: "vxlan"}},
 		Files: []string{"/etc/cni/net.d/[0-9]*-hybridnet.conflist", "/opt/cni/bin/hybridnet", "/run/cni/hybridnet.sock", "/var/lib/cni/results/hybridnet-*"},
 		Others: []string{"VLAN links <parent>.<number> that it made, and addresses that it put on them: others make links of that name too",
@@ -65,7 +65,7 @@ func hybridnetLeaves() cleanup.Leftovers {
 	for _, set := range []string{"HYBR-OVERLAY-NET", "HYBR-ALL", "HYBR-NODE-IP", "HYBR-LOCAL-POD-IP", "HYBR-LOCAL-UNDERLAY-NET"} {
 		l.IPSets = append(l.IPSets, set, "inet6:"+set)
 	}
-	return felixLeaves(l)
+	return felixResidue(l)
 }
 
 func buildHybridnet(in Input) (Built, error) {

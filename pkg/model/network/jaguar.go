@@ -18,7 +18,7 @@ func jaguar() Network {
 		Kubelet: "cni",
 		Ports:   []Port{{Proto: "tcp", Port: 6641, What: "OVSDB, from the controller"}, {Proto: "udp", Port: 4789, What: "VXLAN"}},
 		MTU:     "not known; VXLAN adds 50",
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			Others: []string{"Open vSwitch: bridge br0, if it has ports vxlan-<address with dashes> (the name is anybody's): `ovs-vsctl --if-exists del-br br0`",
 				"Open vSwitch: the manager that lets the controller in: `ovs-vsctl get-manager` says ptcp:6641, `ovs-vsctl del-manager` closes it", "the link vxlan_sys_4789, which keeps its UDP port until the bridge is gone"},
 		},

@@ -33,14 +33,14 @@ func kindnet() Network {
 		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq", When: "pods have IPv4, unless masquerade is off",
 			If: kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took its table away (restart its pod)"},
 			podSign("knet*", "veth")},
-		Leftovers: cleanup.Leftovers{
-			Links: []cleanup.LinkMark{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
-			Rules: []cleanup.RuleMark{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
+		Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
+			Rules: []cleanup.RuleSelector{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
 			// A node's pod CIDR via its address; those of the pods here go with their links.
-			Routes: []cleanup.RouteMark{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}},
-			Tables: []cleanup.TableMark{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
+			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}},
+			Tables: []cleanup.TableSelector{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
 				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"}, {Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
-			XFRM:  []cleanup.XFRMMark{{IfID: 1001}}, // --ipsec-overlay
+			XFRM:  []cleanup.XFRMSelector{{IfID: 1001}}, // --ipsec-overlay
 			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
 		},
 		Unproved: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",

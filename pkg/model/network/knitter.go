@@ -28,9 +28,9 @@ func knitter() Network {
 		MTU:        "1500, or host.mtu of /opt/knitter-agent/knitter.json (1400 in its sample)",
 		SharedHost: leaveAlone("br-int", "br-tun", "obr0", "br-nwnode-check").besides(Shared{Service: "openvswitch", Leaves: "nothing: it must run on the host"}),
 		Signs:      []Sign{{What: "its agent's bridge", Link: "br-int"}},
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			Units: []string{"knitter-agent.service", "knitter-manager.service", "knitter-monitor.service"},
-			OVS:   []cleanup.OVSMark{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"}, Tunnels: []string{"vxlan_sys_6789"}, Datapath: ovsDatapath}},
+			OVS:   []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"}, Tunnels: []string{"vxlan_sys_6789"}, Datapath: ovsDatapath}},
 			Files: []string{"/etc/cni/net.d/" + knitterConf, "/opt/cni/bin/knitter", "/etc/systemd/system/knitter-agent.service", "/etc/systemd/system/knitter-manager.service",
 				"/etc/systemd/system/knitter-monitor.service", "/opt/knitter-agent/", "/opt/knitter-manager/", "/opt/knitter-monitor/",
 				"/root/nwnode/data-dir/", "/root/info/logs/nwnode/", "/etc/paasnw/paasnw_drivers.conf"},

@@ -22,7 +22,7 @@ func kopeio() Network {
 	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
 	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
 	n.Signs = append(n.Signs, Sign{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
-	n.Leftovers = kopeioLeaves(n.Leftovers)
+	n.Residue = kopeioResidue(n.Residue)
 	n.Proved, n.Yields = nil, ""            // kubenet's routes are the cloud's, these a daemon's
 	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml
 	n.Build = buildKopeio
@@ -32,10 +32,10 @@ func kopeio() Network {
 // kopeioOverhead is what its agent takes off the smallest MTU of eth* and en* for vxlan1 (pkg/routing/vxlan). The wire needs 50.
 const kopeioOverhead = 100
 
-// kopeioLeaves: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told from another's.
-func kopeioLeaves(l cleanup.Leftovers) cleanup.Leftovers {
-	l.Routes = append(l.Routes, cleanup.RouteMark{Link: "vxlan1", Pods: true}, cleanup.RouteMark{Link: "k8s-*-*-*-*", Pods: true})
-	l.Links = append(l.Links, cleanup.LinkMark{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, cleanup.LinkMark{Name: "k8s-??-??-??-??", Kind: "gre"}, cleanup.LinkMark{Name: "kopeio", Kind: "bridge"})
+// kopeioResidue: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told from another's.
+func kopeioResidue(l cleanup.Residue) cleanup.Residue {
+	l.Routes = append(l.Routes, cleanup.RouteSelector{Link: "vxlan1", Pods: true}, cleanup.RouteSelector{Link: "k8s-*-*-*-*", Pods: true})
+	l.Links = append(l.Links, cleanup.LinkSelector{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, cleanup.LinkSelector{Name: "k8s-??-??-??-??", Kind: "gre"}, cleanup.LinkSelector{Name: "kopeio", Kind: "bridge"})
 	l.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins", "a conf at the cniConfigPath of its configuration",
 		"mode ipsec: its XFRM states and policies, which have no mark; it flushes those of everybody when it starts"}
 	return l

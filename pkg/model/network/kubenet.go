@@ -47,17 +47,17 @@ func kubenet() Network {
 		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
 		SharedHost: leaveAlone("cbr0", "veth*").besides(
 			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			Portmap: []string{kubenetName, "containerd-net"},
 			Types:   []string{"bridge"}, // as kubelet itself had it
 			Units:   []string{"cni-iptables-setup.service"},
-			Links:   []cleanup.LinkMark{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
-			Chains: []cleanup.ChainMark{
+			Links:   []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
+			Chains: []cleanup.ChainSelector{
 				{Table: "nat", Chain: "KUBE-HOSTPORTS"}, {Table: "nat", Chain: "KUBE-HP-*"}, {Table: "nat", Chain: "IP-MASQ"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "kubenet: SNAT for outbound traffic from cluster"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "SNAT for localhost access to hostports", Out: BridgeLink},
 			},
-			Tables: []cleanup.TableMark{{Family: "ip", Name: "netwright"}},
+			Tables: []cleanup.TableSelector{{Family: "ip", Name: "netwright"}},
 			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/etc/containerd/cni-config.template", "/var/lib/cni/networks/kubenet/",
 				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},

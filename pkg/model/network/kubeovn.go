@@ -43,12 +43,12 @@ func kubeOVN() Network {
 			{What: "the node's own port, by which nodes and pods reach each other", Link: "ovn0", Missing: "ovn-central is not reached on 6642, or the kernel has no openvswitch"},
 			{What: "its daemon answers the plugin", Path: "/run/openvswitch/kube-ovn-daemon.sock"},
 		},
-		Unjudged:  kubeovnUnjudged(),
-		Leftovers: kubeOVNLeaves(),
-		Proved:    []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its daemon is not run",
-		Agents:    []string{"cni-server", "openvswitch"},
-		Build:     buildKubeOVN,
+		Unjudged: kubeovnUnjudged(),
+		Residue:  kubeOVNResidue(),
+		Proved:   []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its daemon is not run",
+		Agents:   []string{"cni-server", "openvswitch"},
+		Build:    buildKubeOVN,
 	}
 }
 
@@ -56,18 +56,18 @@ func kubeOVNType(kind string) func(Input) bool {
 	return func(in Input) bool { return in.Node.Networking.KubeOVN.NetworkType == kind }
 }
 
-// kubeOVNLeaves: dist/images/uninstall.sh, which ends with: reboot.
-func kubeOVNLeaves() cleanup.Leftovers {
+// kubeOVNResidue: dist/images/uninstall.sh, which ends with: reboot.
+func kubeOVNResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-external")
 	ovs.Ports = []string{"ovn0", "mirror0"}
-	l := cleanup.Leftovers{
+	l := cleanup.Residue{
 		Portmap: []string{"kube-ovn"},
-		Rules:   []cleanup.RuleMark{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
-		Routes:  []cleanup.RouteMark{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
-		Chains: []cleanup.ChainMark{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
+		Rules:   []cleanup.RuleSelector{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
+		Routes:  []cleanup.RouteSelector{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
+		Chains: []cleanup.ChainSelector{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
 			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
-		OVS:   []cleanup.OVSMark{ovs},
-		Links: []cleanup.LinkMark{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
+		OVS:   []cleanup.OVSSelector{ovs},
+		Links: []cleanup.LinkSelector{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko", "/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/", "/var/lib/cni/results/kube-ovn-*"},
 		Others: []string{"underlay: bridges br-<provider>, which have their link's addresses and routes: these first go back, with a console at hand (`ovs-vsctl list-ports br-PROVIDER` names the link)",

@@ -48,7 +48,7 @@ func kubeRouter() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
-		Leftovers:  kubeRouterLeaves(),
+		Residue:    kubeRouterResidue(),
 		Agents:     []string{"kube-router"},
 		Build:      buildKubeRouter,
 	}
@@ -57,38 +57,38 @@ func kubeRouter() Network {
 // kubeProxyLink holds the addresses of kube-proxy's services, where it uses IPVS.
 const kubeProxyLink = "kube-ipvs0"
 
-func kubeRouterLeaves() cleanup.Leftovers {
-	l := cleanup.Leftovers{
+func kubeRouterResidue() cleanup.Residue {
+	l := cleanup.Residue{
 		Portmap: []string{"mynet", "kubernetes"},
 		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every packet to 79 (pkg/controllers/proxy/linux_networking.go,
 		// network_services_controller.go: defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
-		Rules: []cleanup.RuleMark{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true}, {Priority: 32765, Table: 79, All: true}},
+		Rules: []cleanup.RuleSelector{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true}, {Priority: 32765, Table: 79, All: true}},
 		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local, external addresses by its bridge.
-		Routes: []cleanup.RouteMark{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"}, {Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
-		Links: []cleanup.LinkMark{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
+		Routes: []cleanup.RouteSelector{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"}, {Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
+		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
 			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"}, {Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
-		Chains: []cleanup.ChainMark{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
+		Chains: []cleanup.ChainSelector{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
 			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
-		Tables: []cleanup.TableMark{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
 		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf", "/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
 		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where it has IPVS, has a link kube-ipvs0.
-		IPVS:    []cleanup.IPVSMark{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
-		Sysctls: []cleanup.SysctlMark{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
+		IPVS:    []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
 		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",
 			"IPVS services without a server that is a pod, at addresses of the node"},
 	}
 	for _, file := range []string{"/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"} {
 		for _, line := range []string{"77 kube-router", "78 kube-router-dsr", "79 external_ip"} {
-			l.Lines = append(l.Lines, cleanup.LineMark{File: file, Line: line})
+			l.Lines = append(l.Lines, cleanup.LineSelector{File: file, Line: line})
 		}
 	}
 	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips", "kube-router-svip", "kube-router-svip-prt",
 		"kube-router-local-pods", "KUBE-SRC-*", "KUBE-DST-*"} {
 		for _, name := range []string{set, "inet6:" + set} {
 			l.IPSets = append(l.IPSets, name)
-			l.Chains = append(l.Chains, cleanup.ChainMark{Table: "nat", Chain: "POSTROUTING", Set: name}, cleanup.ChainMark{Table: "mangle", Set: name})
+			l.Chains = append(l.Chains, cleanup.ChainSelector{Table: "nat", Chain: "POSTROUTING", Set: name}, cleanup.ChainSelector{Table: "mangle", Set: name})
 		}
 	}
 	return l

@@ -29,10 +29,10 @@ func kVSwitch() Network {
 		MTU:        "1500 for pods, whatever is asked for: the links between nodes need 1550",
 		SharedHost: leaveAlone("k-vswitch0", "cluster-wide", "veth*").besides(Shared{Service: "openvswitch", Leaves: "nothing: it must run on the host, with ovs-vsctl in the path of the plugin"}),
 		Signs:      []Sign{{What: "its bridge, with the pods' gateway", Link: "k-vswitch0"}},
-		Leftovers: cleanup.Leftovers{
-			OVS: []cleanup.OVSMark{ovsMark("k-vswitch0")},
+		Residue: cleanup.Residue{
+			OVS: []cleanup.OVSSelector{ovsMark("k-vswitch0")},
 			// The two rules with a comment also masquerade what the host itself sends elsewhere.
-			Chains: []cleanup.ChainMark{{Table: "filter", Chain: "FORWARD", Out: "k-vswitch0"}, {Table: "filter", Chain: "FORWARD", In: "k-vswitch0"},
+			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Out: "k-vswitch0"}, {Table: "filter", Chain: "FORWARD", In: "k-vswitch0"},
 				{Table: "nat", Chain: "POSTROUTING", Out: "! k-vswitch0"}, {Table: "nat", Chain: "POSTROUTING", Comment: "k-vswitch: SNAT for outbound traffic from *"}},
 			Files:  []string{"/etc/cni/net.d/" + kVSwitchConf, "/opt/cni/bin/k-vswitch-cni", "/var/lib/cni/networks/k-vswitch-cni/", "/var/lib/cni/results/k-vswitch-cni-*"},
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no traffic at all"},

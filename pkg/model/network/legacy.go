@@ -48,7 +48,7 @@ func noop() Network {
 		SharedHost: SharedHost{Firewall: true, Others: []Shared{
 			{Service: "docker", Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must differ on each node, and who routes between them is nobody of ours"}}},
 		Signs: []Sign{{What: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
-		Leftovers: cleanup.Leftovers{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
+		Residue: cleanup.Residue{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
 			"but not with the policy DROP of FORWARD that docker set"}},
 		Build: buildCNI,
 	}
@@ -67,13 +67,13 @@ func exec(dir, plugin string) Network {
 		Docs:   "https://github.com/kubernetes/kubernetes/blob/v1.5.8/pkg/kubelet/network/exec/exec.go",
 		Lifecycle: Lifecycle{Last: version(1, 5), Instead: "a CNI plugin (`cni: {}` without networkPluginName)", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated by " +
 			"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
-		Conf:      Conf{Writer: WriterNobody},
-		Kubelet:   "the plugin's name, VENDOR/NAME",
-		Modules:   []Module{brNetfilter(true)},
-		Sysctls:   append(forwarding(), optionally(bridgeNetfilter())...),
-		MTU:       "the plugin's own",
-		Signs:     []Sign{{What: "kubelet finds the plugin", Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
-		Leftovers: cleanup.Leftovers{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
-		Build:     buildCNI,
+		Conf:    Conf{Writer: WriterNobody},
+		Kubelet: "the plugin's name, VENDOR/NAME",
+		Modules: []Module{brNetfilter(true)},
+		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
+		MTU:     "the plugin's own",
+		Signs:   []Sign{{What: "kubelet finds the plugin", Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
+		Residue: cleanup.Residue{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
+		Build:   buildCNI,
 	}
 }

@@ -46,21 +46,21 @@ func lyftVPC() Network {
 		SharedHost: leaveAlone("veth*").enis("", nil),
 		Signs: []Sign{{What: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
 			Missing: "normal before the first pod; else run `" + lyftName + "-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
-		Leftovers: lyftLeaves(),
-		Proved:    []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
-		Unproved:  "that pods talk: its plugins take addresses from EC2 only",
-		Build:     buildLyftVPC,
+		Residue:  lyftResidue(),
+		Proved:   []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its plugins take addresses from EC2 only",
+		Build:    buildLyftVPC,
 	}
 }
 
-// lyftLeaves: every pod's rule leads to a table of its own, from 256 up, whose routes go by its veth and with it.
-func lyftLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+// lyftResidue: every pod's rule leads to a table of its own, from 256 up, whose routes go by its veth and with it.
+func lyftResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Units: []string{"cni-gc.timer", "cni-gc.service"},
-		Rules: []cleanup.RuleMark{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
-		Chains: []cleanup.ChainMark{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
+		Rules: []cleanup.RuleSelector{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
+		Chains: []cleanup.ChainSelector{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
 			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`}, {Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
-		Links: []cleanup.LinkMark{{Name: "veth*", Kind: "veth", Pods: true}},
+		Links: []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Pods: true}},
 		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/", "/tmp/cni-ipvlan-vpc-k8s.lock",
 			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service", "/etc/systemd/system/cni-gc.timer"},
 		Others: []string{"interfaces described `CNI-ENI <instance>` and their secondary addresses stay in EC2, and attached", "rp_filter=2 on the node's own interface",

@@ -52,7 +52,7 @@ func multus(m *config.Multus) Network {
 			{What: "the daemon answers", Path: multusSocket, When: "mode thick", If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
 		},
 		Unjudged: []Unjudged{multusUnjudged()},
-		Leftovers: cleanup.Leftovers{
+		Residue: cleanup.Residue{
 			// While its conf is there every new pod goes through it.
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList, "/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
 				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/", "/run/multus/"},
@@ -95,8 +95,8 @@ func (n Network) below(meta Network) Network {
 // WithMultus is a network with what multus before it leaves and runs besides.
 func (n Network) WithMultus() Network {
 	meta := multus(nil)
-	n.Leftovers.Files = slices.Concat(n.Leftovers.Files, meta.Leftovers.Files)
-	n.Leftovers.Others = slices.Concat(n.Leftovers.Others, meta.Leftovers.Others)
+	n.Residue.Files = slices.Concat(n.Residue.Files, meta.Residue.Files)
+	n.Residue.Others = slices.Concat(n.Residue.Others, meta.Residue.Others)
 	n.Agents = slices.Concat(n.Agents, meta.Agents)
 	return n
 }

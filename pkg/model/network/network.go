@@ -13,28 +13,28 @@ type Network struct {
 	// Chosen is the part of the documents that chooses it; "": its name under spec.networking.
 	Chosen string `json:"chosen,omitempty"`
 
-	Lifecycle    Lifecycle         `json:"lifecycle"`
-	Conf         Conf              `json:"conf"`
-	Kubelet      string            `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
-	Plugins      []Plugin          `json:"plugins,omitempty"`
-	Modules      []Module          `json:"modules,omitempty"`
-	Sysctls      []Sysctl          `json:"sysctls,omitempty"`
-	Mounts       []Mount           `json:"mounts,omitempty"`
-	Packages     []Package         `json:"packages,omitempty"`
-	Certificates []Certificate     `json:"certificates,omitempty"`
-	Kubeconfig   string            `json:"kubeconfig,omitempty"` // path, and who writes it
-	Ports        []Port            `json:"ports,omitempty"`      // between nodes
-	MTU          string            `json:"mtu"`                  // the rule, in one line
-	IPv6         bool              `json:"ipv6"`                 // pods may have IPv6 addresses
-	Requires     Requires          `json:"requires"`             // what no agent can add to a host
-	SharedHost   SharedHost        `json:"sharedHost"`
-	Signs        []Sign            `json:"signs,omitempty"`
-	Unjudged     []Unjudged        `json:"unjudged,omitempty"`
-	Leftovers    cleanup.Leftovers `json:"leftovers"`
-	Proved       []Proof           `json:"proved,omitempty"`   // by tests, golden plans apart
-	Unproved     string            `json:"unproved,omitempty"` // what no test shows, and why
-	Agents       []string          `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
-	Yields       string            `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
+	Lifecycle    Lifecycle       `json:"lifecycle"`
+	Conf         Conf            `json:"conf"`
+	Kubelet      string          `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	Plugins      []Plugin        `json:"plugins,omitempty"`
+	Modules      []Module        `json:"modules,omitempty"`
+	Sysctls      []Sysctl        `json:"sysctls,omitempty"`
+	Mounts       []Mount         `json:"mounts,omitempty"`
+	Packages     []Package       `json:"packages,omitempty"`
+	Certificates []Certificate   `json:"certificates,omitempty"`
+	Kubeconfig   string          `json:"kubeconfig,omitempty"` // path, and who writes it
+	Ports        []Port          `json:"ports,omitempty"`      // between nodes
+	MTU          string          `json:"mtu"`                  // the rule, in one line
+	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
+	Requires     Requires        `json:"requires"`             // what no agent can add to a host
+	SharedHost   SharedHost      `json:"sharedHost"`
+	Signs        []Sign          `json:"signs,omitempty"`
+	Unjudged     []Unjudged      `json:"unjudged,omitempty"`
+	Residue      cleanup.Residue `json:"leftovers"`
+	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
+	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why
+	Agents       []string        `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
+	Yields       string          `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
 
 	// Nodes says what the network wants to know of the Nodes of the API, because no document says it. Nil: nothing.
 	Nodes func(*config.Node) NodesWanted `json:"-"`

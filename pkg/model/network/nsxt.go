@@ -21,17 +21,17 @@ func nsxT() Network {
 		MTU:        "1500 (mtu of ncp.ini): the tunnel is the hypervisor's, not the node's",
 		SharedHost: leaveAlone("br-int").besides(ovsInPods(), Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
 		Signs:      []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
-		Leftovers:  nsxLeaves(),
+		Residue:    nsxResidue(),
 		Unproved:   "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text of its conf is not known",
 		Agents:     []string{"nsx-node-agent"},
 		Build:      buildNSXT,
 	}
 }
 
-func nsxLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
-		Moved: []cleanup.MovedMark{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
-		OVS:   []cleanup.OVSMark{ovsMark("br-int")},
+func nsxResidue() cleanup.Residue {
+	return cleanup.Residue{
+		Moved: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
+		OVS:   []cleanup.OVSSelector{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx", "/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
 		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public", "/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it", "the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
 			"modules of Open vSwitch that it built (weak-updates/openvswitch or updates/dkms below /lib/modules): the originals are in nsx/usr-ovs-kmod-backup, with a file INFO that says where they go; then depmod",

@@ -20,6 +20,6 @@ func ovsInPods() Shared {
 
 // ovsMark names bridges, by patterns, and the tunnels' ports, which keep their UDP port bound when the datapath has gone: a left genev_sys_6081 breaks
 // the next network of Geneve (https://github.com/kubeovn/kube-ovn/issues/5057). The datapath goes once no bridge is on it.
-func ovsMark(bridges ...string) cleanup.OVSMark {
-	return cleanup.OVSMark{Bridges: bridges, Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
+func ovsMark(bridges ...string) cleanup.OVSSelector {
+	return cleanup.OVSSelector{Bridges: bridges, Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
 }

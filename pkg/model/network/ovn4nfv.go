@@ -28,10 +28,10 @@ func ovn4nfv() Network {
 		SharedHost: leaveAlone("br-int", "ovn4nfv0-*").besides(ovsInPods()),
 		Signs: []Sign{{What: "its agent takes pods", Path: "/run/ovn4nfv-k8s-plugin/cniserver/ovn4nfv-k8s-plugin-cni-server.sock"},
 			{What: "the node's own port, with its gateway", Link: "ovn4nfv0-*"}},
-		Leftovers: cleanup.Leftovers{
-			OVS: []cleanup.OVSMark{{Bridges: []string{"br-int"}, Tunnels: []string{"genev_sys_6081"}, Datapath: ovsDatapath, Keys: []string{"ovn-remote",
+		Residue: cleanup.Residue{
+			OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int"}, Tunnels: []string{"genev_sys_6081"}, Datapath: ovsDatapath, Keys: []string{"ovn-remote",
 				"ovn-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-encap-type", "ovn-encap-ip", "ovn-bridge-mappings"}}},
-			Chains: []cleanup.ChainMark{{Table: "nat", Chain: "POSTROUTING", Out: "ovn4nfv0-*"}},
+			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "POSTROUTING", Out: "ovn4nfv0-*"}},
 			Files: []string{"/etc/cni/net.d/" + ovn4nfvConf, "/etc/cni/net.d/ovn4nfv-k8s.d/", "/etc/openvswitch/ovn4nfv_k8s.conf", "/opt/cni/bin/ovn4nfvk8s-cni",
 				"/run/ovn4nfv-k8s-plugin/", "/etc/origin/openvswitch/conf.db", "/var/log/ovn/", "/var/lib/cni/results/ovn4nfv-k8s-plugin-*"},
 			Others: []string{"rules without a mark of its own: INPUT accepts of ports 6081, 6641, 6642, 8080 and 50000, FORWARD accepts of its subnet, POSTROUTING MASQUERADE of its subnet and of the default link",

@@ -39,9 +39,9 @@ func ovnKubernetes() Network {
 			{What: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
 			{What: "its rules", Table: "inet ovn-kubernetes"},
 		},
-		Unjudged:  ovnKubernetesUnjudged(),
-		Leftovers: ovnKubernetesLeaves(),
-		Unproved:  "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
+		Unjudged: ovnKubernetesUnjudged(),
+		Residue:  ovnKubernetesResidue(),
+		Unproved: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
 		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch (ovs-daemons) may run: it is asked to let go of the bridges.
 		Agents: []string{"ovn-controller", "ovnkube-controller", "ovnkube-node"},
 		Build:  buildOVNKubernetes,
@@ -56,22 +56,22 @@ const (
 
 func ovnHostOVS(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }
 
-// ovnKubernetesLeaves: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0, the rules and the port of Geneve.
-func ovnKubernetesLeaves() cleanup.Leftovers {
+// ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0, the rules and the port of Geneve.
+func ovnKubernetesResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-local")
 	ovs.Ports = []string{"ovn-k8s-mp*"}
 	ovs.Keys = []string{"ovn-encap-type", "ovn-encap-ip", "ovn-remote", "ovn-remote-probe-interval", "ovn-bridge-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-is-interconn", "ovn-monitor-all",
 		"ovn-ofctrl-wait-before-clear", "ovn-enable-lflow-cache", "ovn-limit-lflow-cache", "ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
-	return cleanup.Leftovers{
-		Moved: []cleanup.MovedMark{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}}, // br and the interface's name: breth0, brens5, breno1
-		Rules: []cleanup.RuleMark{{Priority: 30, Mark: 0x1745ec, Table: 7},
+	return cleanup.Residue{
+		Moved: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}}, // br and the interface's name: breth0, brens5, breno1
+		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},
 			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}}, // egress services, egress addresses
-		Routes:  []cleanup.RouteMark{{Link: "ovn-k8s-mp*", Table: allTables}}, // in 7 the services' ranges (initMgmPortRoutingRules)
-		Chains:  []cleanup.ChainMark{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"}, {Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},
-		Tables:  []cleanup.TableMark{{Family: "inet", Name: "ovn-kubernetes"}},
-		OVS:     []cleanup.OVSMark{ovs},
-		Links:   []cleanup.LinkMark{{Name: "mp*-udn-vrf", Kind: "vrf"}, {Name: hexDigits(15), Kind: "veth", Master: ovsDatapath}},
-		Sysctls: []cleanup.SysctlMark{{Key: "net.ipv4.conf.all.src_valid_mark", Wrote: "1", Default: "0"}},
+		Routes:  []cleanup.RouteSelector{{Link: "ovn-k8s-mp*", Table: allTables}}, // in 7 the services' ranges (initMgmPortRoutingRules)
+		Chains:  []cleanup.ChainSelector{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"}, {Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},
+		Tables:  []cleanup.TableSelector{{Family: "inet", Name: "ovn-kubernetes"}},
+		OVS:     []cleanup.OVSSelector{ovs},
+		Links:   []cleanup.LinkSelector{{Name: "mp*-udn-vrf", Kind: "vrf"}, {Name: hexDigits(15), Kind: "veth", Master: ovsDatapath}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.src_valid_mark", Wrote: "1", Default: "0"}},
 		Files: []string{"/etc/cni/net.d/" + ovnKubernetesConf, "/etc/cni/net.d/ovnkube-*", "/opt/cni/bin/ovn-k8s-cni-overlay", "/run/ovn/", "/run/ovn-kubernetes/", "/var/lib/ovn/", "/var/lib/ovn-ic/", "/etc/ovn/",
 			"/var/log/ovn/", "/var/log/ovn-kubernetes/", "/var/lib/cni/results/ovn-kubernetes-*"},
 		Others: []string{"rules of FORWARD that accept the pods' and services' ranges and 169.254.169.1", "/etc/origin/openvswitch and /etc/openvswitch: the database, if no other Open vSwitch uses it",

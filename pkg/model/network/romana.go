@@ -40,27 +40,27 @@ func romana() Network {
 			{What: "its link", Link: "romana-lo", Kind: "dummy"},
 			{What: "its plugin's way to the API", Path: "/run/romana/kubeconfig"},
 		},
-		Leftovers: romanaLeaves(),
-		Agents:    []string{"romana-agent"},
-		Build:     buildRomana,
+		Residue: romanaResidue(),
+		Agents:  []string{"romana-agent"},
+		Build:   buildRomana,
 	}
 }
 
-// romanaLeaves: its agent empties every ipset of the host when an update of its own fails, so it must be gone before anything else is
+// romanaResidue: its agent empties every ipset of the host when an update of its own fails, so it must be gone before anything else is
 // (agent/enforcer/ipsettools.go).
-func romanaLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+func romanaResidue() cleanup.Residue {
+	return cleanup.Residue{
 		// One rule for every packet, of the priority that the kernel gives, and a route to each block by its node (core: agent/rtable, agent/route.go). The
 		// table has its name, which tells both from a person's.
-		Rules:  []cleanup.RuleMark{{Table: 10, All: true}},
-		Routes: []cleanup.RouteMark{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
-		Chains: []cleanup.ChainMark{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
+		Rules:  []cleanup.RuleSelector{{Table: 10, All: true}},
+		Routes: []cleanup.RouteSelector{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
+		Chains: []cleanup.ChainSelector{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
 			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"}, {Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
 		IPSets: []string{"localBlocks", "ROMANA-*"},
-		Links:  []cleanup.LinkMark{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
-		Sysctls: []cleanup.SysctlMark{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
+		Links:  []cleanup.LinkSelector{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.default.proxy_arp", Wrote: "1", Default: "0"}},
-		Lines: []cleanup.LineMark{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
+		Lines: []cleanup.LineSelector{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
 		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/", "/etc/rlog/romana.conf", "/run/romana/",
 			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log", "/var/lib/cni/results/romana-k8s-network-*"},
 		Others: []string{"the services' range by the node's own link in table main, where its agent added it", "/var/lib/romana/etcd-db on the control plane: its etcd, /romana/* with all blocks",

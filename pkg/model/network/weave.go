@@ -45,28 +45,28 @@ func weave() Network {
 			{What: "its share of the addresses", Path: "/var/lib/weave/*.db"},
 			{What: "its router answers", URL: "http://localhost:6784/status", Missing: "weave does not run here: `weave --local status` in its pod"},
 		},
-		Leftovers: weaveLeaves(),
-		Unproved:  "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is not built here",
-		Agents:    []string{"weave"},
-		Build:     buildWeave,
+		Residue:  weaveResidue(),
+		Unproved: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is not built here",
+		Agents:   []string{"weave"},
+		Build:    buildWeave,
 	}
 }
 
-// weaveLeaves: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j DROP` when its daemon has gone.
-func weaveLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+// weaveResidue: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j DROP` when its daemon has gone.
+func weaveResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap: []string{"weave"},
-		Routes:  []cleanup.RouteMark{{Link: "weave"}},
-		Chains: []cleanup.ChainMark{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
+		Routes:  []cleanup.RouteSelector{{Link: "weave"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
 			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
 		// Policy's sets: weave- and 25 characters, any that a shell minds among them (npc/controller/ipset_name.go).
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},
-		Links:  []cleanup.LinkMark{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"}, {Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
+		Links:  []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"}, {Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
 		Files: []string{"/etc/cni/net.d/" + weaveConf, "/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net", "/opt/cni/bin/weave-ipam", "/opt/cni/bin/weave-plugin-*",
 			"/var/lib/weave/", "/var/lib/cni/results/weave-*"},
-		XFRM:   []cleanup.XFRMMark{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
-		OVS:    []cleanup.OVSMark{{Datapath: "datapath"}},
+		XFRM:   []cleanup.XFRMSelector{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
+		OVS:    []cleanup.OVSSelector{{Datapath: "datapath"}},
 		Others: []string{"rules of INPUT for 6783, 6784 and DNS on docker0, where Docker was there", "this node's share of the addresses (`weave rmpeer NAME` on another node) and its name in the ConfigMap weave-net"},
 	}
 }

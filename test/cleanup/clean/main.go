@@ -47,7 +47,7 @@ func run(ctx context.Context) (err error) {
 	for _, key := range strings.FieldsFunc(*keep, comma) {
 		scope.Keep = append(scope.Keep, graph.Key(key))
 	}
-	task := tasks.Cleanup{Network: n.Name, Residue: cleanup.Selection{Leftovers: n.Leftovers, Scope: scope}}
+	task := tasks.Cleanup{Network: n.Name, Residue: cleanup.Selection{Residue: n.Residue, Scope: scope}}
 	if !*apply {
 		v, err := host.OpenView(ctx, host.Options{Root: "/"})
 		if err != nil {

@@ -5,18 +5,18 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// calicoLeaves is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
+// calicoResidue is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
 // keeps its routes on exit (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
-func calicoLeaves() cleanup.Leftovers {
-	return felixLeaves(cleanup.Leftovers{
+func calicoResidue() cleanup.Residue {
+	return felixResidue(cleanup.Residue{
 		Portmap: []string{kubenetName},
 		Units:   []string{"run-calico-cgroup.mount"},
-		Links: []cleanup.LinkMark{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
+		Links: []cleanup.LinkSelector{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
 			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
-		Routes: []cleanup.RouteMark{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
-		Rules:  []cleanup.RuleMark{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
+		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
+		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		// At data interfaces and, for connections of the host, at the root of cgroup2 (felix/bpf-gpl).
-		Programs: []cleanup.ProgramMark{{Hook: host.HookTC, Name: "cali_*"}, {Hook: host.HookTC, Name: "calico_*"}, {Hook: host.HookXDP, Name: "cali_*"},
+		Programs: []cleanup.ProgramSelector{{Hook: host.HookTC, Name: "cali_*"}, {Hook: host.HookTC, Name: "calico_*"}, {Hook: host.HookXDP, Name: "cali_*"},
 			{Hook: host.HookXDP, Name: "xdp_cali_*"}, {Hook: host.HookCgroup, Name: "cali_*"}, {Hook: host.HookCgroup, Name: "calico_*"}},
 		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",

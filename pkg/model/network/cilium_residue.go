@@ -8,14 +8,14 @@ import (
 // lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
 const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
-// ciliumLeaves is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
+// ciliumResidue is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
 // rule for local addresses, which it had moved to 100.
-func ciliumLeaves() cleanup.Leftovers {
-	return cleanup.Leftovers{
+func ciliumResidue() cleanup.Residue {
+	return cleanup.Residue{
 		Portmap:   []string{"cilium", "portmap"},
 		Units:     []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount"},
 		LocalRule: true,
-		Rules: []cleanup.RuleMark{
+		Rules: []cleanup.RuleSelector{
 			{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}, // IPsec
 			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005}, {Mark: 0xb00, Mask: 0xf00, Table: 2005}, // proxy
 			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // ENI
@@ -26,17 +26,17 @@ func ciliumLeaves() cleanup.Leftovers {
 		},
 		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to IPsec's device as local, with protocol 50 and later the kernel's
 		// (createNodeIPSecInRoute of pkg/datapath/linux); to the proxy as local by lo (pkg/proxy/routes.go).
-		Routes: []cleanup.RouteMark{{Link: "cilium_*", Table: allTables}, {Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}, {Table: 2004, Type: "local", Link: "lo"},
+		Routes: []cleanup.RouteSelector{{Link: "cilium_*", Table: allTables}, {Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}, {Table: 2004, Type: "local", Link: "lo"},
 			{Link: lxc}, {Protocol: 2, Pods: true}},
-		Chains: []cleanup.ChainMark{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
+		Chains: []cleanup.ChainSelector{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
 		IPSets: []string{"cilium_node_set_v4", "cilium_node_set_v6"},
-		Links: []cleanup.LinkMark{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
+		Links: []cleanup.LinkSelector{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
 			{Name: "cilium_host", Kind: "veth"}, {Name: "cilium_net", Kind: "veth"}, {Name: "cilium_vxlan", Kind: "vxlan"}, {Name: "cilium_geneve", Kind: "geneve"},
 			{Name: "cilium_wg0", Kind: "wireguard"}, {Name: "cilium_ipip4", Kind: "ipip"}, {Name: "cilium_ipip6", Kind: "ip6tnl"}},
 		// Left at the host's devices they keep steering packets, at the cgroup they keep translating what the host connects to, by stale maps.
-		Programs: []cleanup.ProgramMark{{Hook: host.HookTC, Name: "cil_*"}, {Hook: host.HookXDP, Name: "cil_xdp_*"}, {Hook: host.HookCgroup, Name: "cil_sock*"}},
+		Programs: []cleanup.ProgramSelector{{Hook: host.HookTC, Name: "cil_*"}, {Hook: host.HookXDP, Name: "cil_xdp_*"}, {Hook: host.HookCgroup, Name: "cil_sock*"}},
 		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
-		XFRM: []cleanup.XFRMMark{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00}, {Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
+		XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00}, {Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
 		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf", "/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni", "/opt/cni/bin/cilium-mount",

@@ -1,0 +1,89 @@
+package network
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// A mark must say whose a thing is: by a name of the network's own, or by more than a name.
+func TestMarksAreNobodyElses(t *testing.T) {
+	for _, n := range All() {
+		for _, d := range Dangers(n.Residue) {
+			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.What, d.Why)
+		}
+		for i, m := range n.Residue.Routes {
+			own := named(m.Link) || m.Pods || m.Type == "local" || m.Type == "blackhole" || cleanup.OwnProtocol(m.Protocol)
+			if !own {
+				t.Errorf("%s: routes[%d] of table %d: others have routes by link %q", n.Name, i, m.Table, m.Link)
+			}
+		}
+	}
+}
+
+// TestDangers: each of these would take away what is another's, and turns green only by being refused.
+func TestDangers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		l    cleanup.Residue
+	}{
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "veth*", Kind: "veth"}}}},
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "eth0", Kind: "vlan"}}}},
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "*", Kind: "veth", Pods: true}}}},
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "acme*"}}}},
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "docker?", Kind: "bridge"}}}},
+		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "[a-z]*", Kind: "bridge"}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Protocol: protocolBoot}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 254}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: host.AllTables, Protocol: 4}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 2, Last: 255}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Link: "e*"}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 200}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 10000, Last: 20000}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 77, Protocol: protocolBoot}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 77, Via: true, Type: "unicast"}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Table: 77}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Table: 10, Last: 50, From: true}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Table: 77, Marked: true}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Table: 77, Protocol: protocolBoot}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Priority: 100}}}},
+		{"rules", cleanup.Residue{Rules: []cleanup.RuleSelector{{Table: 254}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "POSTROUTING"}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Chain: "KUBE-*"}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Table: "nat"}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Comment: "*"}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "CNI-HOSTPORT-MASQ"}}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Chain: "CNI-DN-*"}}}},
+		{"tables", cleanup.Residue{Tables: []cleanup.TableSelector{{Family: "ip6", Name: "cni_hostport"}}}},
+		{"portmap", cleanup.Residue{Portmap: []string{"*"}}},
+		{"tables", cleanup.Residue{Tables: []cleanup.TableSelector{{Family: "ip", Name: "filter"}}}},
+		{"ipsets", cleanup.Residue{IPSets: []string{"KUBE-*"}}},
+		{"chains", cleanup.Residue{Chains: []cleanup.ChainSelector{{Set: "*"}}}},
+		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{ReqID: 1}}}},
+		{"xfrm", cleanup.Residue{XFRM: []cleanup.XFRMSelector{{Priority: 50}}}},
+		{"ipvs", cleanup.Residue{IPVS: []cleanup.IPVSSelector{{Pods: true}}}},
+		{"sysctls", cleanup.Residue{Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.ip_forward", Wrote: "1"}}}},
+		{"programs", cleanup.Residue{Programs: []cleanup.ProgramSelector{{Hook: "tc", Name: "*"}}}},
+		{"ovs", cleanup.Residue{OVS: []cleanup.OVSSelector{{Bridges: []string{"*"}}}}},
+		{"moved", cleanup.Residue{Moved: []cleanup.UplinkSelector{{Link: "*"}}}},
+		{"lines", cleanup.Residue{Lines: []cleanup.LineSelector{{File: "/etc/iproute2/rt_tables", Line: "77"}}}},
+		{"units", cleanup.Residue{Units: []string{"kubelet.service"}}},
+		{"pins", cleanup.Residue{Pins: []string{"/sys/fs/bpf/"}}},
+		{"pins", cleanup.Residue{Pins: []string{"/etc/acme/"}}},
+		{"files", cleanup.Residue{Files: []string{"/etc/"}}},
+		{"files", cleanup.Residue{Files: []string{"/opt/cni/"}}},
+		{"files", cleanup.Residue{Files: []string{"/opt/cni/bin/"}}},
+		{"files", cleanup.Residue{Files: []string{"/opt/cni/bin/*"}}},
+		{"files", cleanup.Residue{Files: []string{"/var/lib/*/"}}},
+		{"files", cleanup.Residue{Files: []string{"/var/lib/acme/../kubelet/"}}},
+		{"files", cleanup.Residue{Files: []string{"var/lib/acme"}}},
+		{"files", cleanup.Residue{Files: []string{"/run/s*/"}}},
+	} {
+		if !slices.ContainsFunc(Dangers(c.l), func(d Danger) bool { return strings.HasPrefix(d.At, c.name+"[0]") && d.Why != "" }) {
+			t.Errorf("%s: nothing dangerous is seen in %+v", c.name, c.l)
+		}
+	}
+}
