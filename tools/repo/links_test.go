@@ -67,3 +67,37 @@ func anchors(text string) []string {
 	}
 	return out
 }
+
+// A newcomer finds a file by the question that it answers. TestLinksInDocuments holds that each is there.
+func TestContributingAnswersWithFiles(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| .+\? \| \[[^]]+\]\(([^)]+)\) \|$`)
+	rows := row.FindAllStringSubmatch(string(data), -1)
+	if len(rows) < 15 {
+		t.Errorf("CONTRIBUTING.md: %d questions with a file, at least 15: does the table have another form?", len(rows))
+	}
+	for _, found := range rows {
+		if info, err := os.Stat(filepath.Join(root, found[1])); err != nil || info.IsDir() {
+			t.Errorf("CONTRIBUTING.md: %s is no file: name the one that answers the question", found[1])
+		}
+	}
+}
+
+// The field's own words fit on one page, and each stands there once.
+func TestGlossaryIsShort(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, found := range regexp.MustCompile(`(?m)^\| ([^|]+) \| .+ \|$`).FindAllStringSubmatch(string(data), -1) {
+		words = append(words, found[1])
+	}
+	words = words[1:] // the head of the table
+	if len(words) > 45 || !slices.IsSorted(words) || len(slices.Compact(slices.Clone(words))) != len(words) {
+		t.Errorf("docs/glossary.md: %d words, at most 45, each once and in the order of the alphabet: %q", len(words), words)
+	}
+}
