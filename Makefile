@@ -1,6 +1,10 @@
 # The same commands on a fresh machine, on a developer's and in CI: they need Go and make, and get the rest themselves.
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version is in the file VERSION alone: that of the last release. What is built later has the number of commits since VERSION was
+# changed, the commit, and -dirty where files differ from it, as `git describe` would say it of a tag.
+VERSION := v$(shell cat VERSION)$(shell at=$$(git log -1 --format=%H -- VERSION 2>/dev/null) && [ -n "$$at" ] && \
+	{ git describe --always --abbrev=40 --exclude '*' | grep -q "^$$at" || echo "-$$(git rev-list --count $$at..HEAD)-g$$(git rev-parse --short HEAD)"; \
+	git diff --quiet HEAD -- || echo -dirty; } | tr -d '\n')
 CACHE := .cache
 # A linter is built once for each Go and each pin.
 TOOLS := $(CACHE)/tools/$(shell { go env GOVERSION; cat tools/go.mod tools/go.sum; } | sha256sum | cut -c 1-16)
@@ -11,28 +15,39 @@ export CGO_ENABLED = 0
 # Properties are tried on the same cases each time. RAPID_SEED=0 draws others, and so does `make torture`.
 export RAPID_SEED ?= 1
 
-.PHONY: build run test test-all test-kubernetes test-images test-release lint bench storm drift witness torture release clean houselint
+# What `make quick` compares with: the commit that a change starts from.
+BASE ?= $(shell git merge-base HEAD main 2>/dev/null || echo HEAD)
+
+.PHONY: help quick build run test test-all test-kubernetes test-images test-release lint bench storm drift witness torture release clean houselint
+
+help: ## the targets, one line each
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | expand -t 18
+
+# Vet and unit tests of the packages below cmd and pkg that differ from BASE. It boots no node.
+quick: ## vet and the unit tests of the packages that you changed (BASE=commit), under a minute
+	@packages=$$(go run -C tools -buildvcs=false ./changed .. $(BASE)) && \
+	if [ -z "$$packages" ]; then echo "no package differs from $(BASE)"; else set -x; go vet $$packages && go test -vet=off $$packages; fi
 
 # Static, the same bytes wherever it is built.
-build:
+build: ## bin/agent, static
 	$(AGENT) -o bin/agent ./cmd/agent
 
 # Converges a node in throw-away namespaces and shows that it works.
-run: build
+run: build ## converge a node in throw-away namespaces, and show that it works
 	go run -buildvcs=false ./examples/run -agent bin/agent
 
 # Every test there is, suites side by side. Without root, what needs it is skipped and says so; with CI=true nothing is skipped.
 # SUITES=ci adds what takes a build of Kubernetes or of another architecture; names of suites (tools/suites) run these alone.
 SUITES ?= test
 RUN_SUITES = go run -C tools -buildvcs=false ./suites -flags '$(TESTFLAGS)'
-test:
+test: ## every test: unit, property, namespaces, booted nodes, a virtual machine
 	test/setup.sh || [ "$$(id -u)" != 0 ]
 	$(RUN_SUITES) $(SUITES)
 
 # The same, and in full what `make test` samples: hours.
 test-all: export RAPID_SEED = 0
 test-all: export NETWRIGHT_FUZZTIME = $(FUZZTIME)
-test-all:
+test-all: ## the same, in full what `make test` samples: hours
 	test/setup.sh
 	$(RUN_SUITES) all
 
@@ -40,7 +55,7 @@ test-all:
 # Compilers and linters end before their garbage matters: to collect it is a quarter of what they compute.
 lint: export GOGC = off
 lint: export GOMEMLIMIT = 1GiB
-lint: houselint $(TOOLS)/staticcheck
+lint: houselint $(TOOLS)/staticcheck ## vet, staticcheck, the house rules, formatting, links
 	go vet ./...
 	go vet -C tools ./...
 	go vet -C packaging ./...
@@ -58,15 +73,15 @@ $(TOOLS)/staticcheck:
 	go build -C tools -buildvcs=false -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck
 
 # Figures, for people: no test asserts on time.
-bench:
+bench: ## benchmarks, for people
 	go test -run '^$$' -bench . -benchmem -timeout 30m $(TESTFLAGS) ./pkg/... ./bench/...
 
 # A thousand nodes poll one S3 server, which goes away and comes back: requests and bytes of a node, and of the fleet in each second.
-storm:
+storm: ## a thousand nodes poll one S3 server
 	NETWRIGHT_STORM=1000 go test -count 1 -timeout 20m -v $(TESTFLAGS) ./test/storm
 
 # What `make test` changes by hand on a booted node once by each hand, 20 times, with how soon it is right again.
-drift:
+drift: ## how soon what somebody changes is right again
 	test/setup.sh
 	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
 
@@ -74,31 +89,31 @@ drift:
 # outside sees it. Then again without the rules that keep it. Two hours. RAPID_SEED=N draws those of a
 # run again, TESTFLAGS='-document N' one of them alone.
 witness: export RAPID_SEED = 0
-witness:
+witness: ## 400 random documents on booted nodes, judged from outside: two hours
 	test/setup.sh
 	NETWRIGHT_WITNESS=400 go test -count 1 -parallel 5 -timeout 4h -v ./test/witness $(TESTFLAGS)
 
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
-test-kubernetes:
+test-kubernetes: ## against a real API server, kubelet and kube-proxy
 	test/setup.sh
 	$(RUN_SUITES) kubernetes kubelet
 
 # Images and first boots on whole machines, emulated: forty-five boots of one to three minutes, two at a time on two processors: an hour. `make test` boots one of them.
-test-images:
+test-images: ## images and first boots on emulated machines: an hour
 	test/setup.sh
 	-command -v packer >/dev/null || apt-get install -qq -y --no-install-recommends packer # not every release has it
 	NETWRIGHT_IMAGES=1 go test -count 1 ./images
 	NETWRIGHT_IMAGES=1 go test -count 1 -timeout 180m -v -run TestImages $(TESTFLAGS) ./test/e2e
 
 # What `make release` gives out for arm64, run by an emulator: the agent is built for it, two minutes of both processors. CI runs it.
-test-release:
+test-release: ## the arm64 packages, run by an emulator
 	test/setup.sh
 	$(RUN_SUITES) release
 
 # What `make test` samples, in full: killed at every system call, 200 power cuts for each file system, each fuzzer for FUZZTIME. Hours.
 FUZZTIME ?= 10m
 torture: export RAPID_SEED = 0
-torture: build
+torture: build ## killed at every system call, power cuts, fuzzers: hours
 	test/setup.sh
 	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
 	NETWRIGHT_WITNESS=2000 go test -count 1 -parallel 5 -timeout 12h -v ./test/witness
@@ -109,7 +124,7 @@ RELEASE := bin/release
 KEY ?=
 GPG_KEY ?=
 release: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct)
-release:
+release: ## programs, packages, sums and signatures below bin/release
 	rm -rf $(RELEASE) $(CACHE)/manual
 	GOARCH=amd64 $(AGENT) -o $(RELEASE)/netwright-linux-amd64 ./cmd/agent
 	GOARCH=arm64 $(AGENT) -o $(RELEASE)/netwright-linux-arm64 ./cmd/agent
@@ -118,5 +133,5 @@ release:
 		$(if $(KEY),-key '$(abspath $(KEY))') $(if $(GPG_KEY),-gpg-key '$(abspath $(GPG_KEY))') \
 		-program amd64=$(CURDIR)/$(RELEASE)/netwright-linux-amd64 -program arm64=$(CURDIR)/$(RELEASE)/netwright-linux-arm64
 
-clean:
+clean: ## remove bin and the caches
 	rm -rf bin $(CACHE)
