@@ -31,6 +31,7 @@ type WaitConf struct {
 	BinDirs []string // where the runtime looks for plugins
 	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd does; kubelet and CRI-O try the next.
 	FirstOnly bool
+	Consumer  Consumer
 }
 
 var _ Task = WaitConf{}
@@ -51,7 +52,12 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, t.missingPlugins(v, confs[len(confs)-1])
+	for _, conf := range confs { // a meta-plugin calls the others
+		if err := t.missingPlugins(v, conf); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // InForce reads the conf that the consumer uses, last, and before it the confs of meta-plugins that call it. It is [graph.Wait] or an error, as of
@@ -77,12 +83,37 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 		return nil, t.absent(first, found)
 	}
 	if !found && first.err == nil {
-		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)", t.Network, t.Dir, t.Writer))
+		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)%s", t.Network, t.Dir, t.Writer, notRead(v, t.Dir, names)))
 	}
 	if err := t.judge(v, first); err != nil {
 		return nil, err
 	}
 	return append(first.before, first.conf), nil
+}
+
+// notRead names directories that are called as confs are: no runtime looks into them.
+func notRead(v host.View, dir string, names []string) (text string) {
+	for _, name := range names {
+		if info, err := v.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == host.Directory {
+			text += fmt.Sprintf("; %s is a directory, which no runtime reads: remove it", path.Join(dir, name))
+		}
+	}
+	return text
+}
+
+// SameNetwork are the files beside a conf in force that are of the same network: nobody reads them.
+func (t WaitConf) SameNetwork(v host.View, conf CNIConf) (files []string) {
+	names, err := v.ReadDir(t.Dir)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		file := path.Join(t.Dir, name)
+		if other, err := t.readConf(v, file); isConf(name) && file != conf.File && err == nil && other.Name == conf.Name {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // candidate is the conf that the consumer would use, or the file that stops it.
@@ -103,8 +134,8 @@ func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, 
 		if coming && name == t.File {
 			return candidate{name: name, before: before}, true
 		}
-		conf, err := readConf(v, path.Join(t.Dir, name))
-		refused := conf.refused()
+		conf, err := t.readConf(v, path.Join(t.Dir, name))
+		refused := t.refused(conf)
 		switch {
 		case err == nil && refused != nil: // it is loaded, so none after it is
 			return candidate{name: name, err: refused}, false
@@ -124,7 +155,7 @@ func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, 
 // firstGood is the first of these files by which pods could be added.
 func (t WaitConf) firstGood(v host.View, confs []string) string {
 	for _, name := range confs {
-		if conf, err := readConf(v, path.Join(t.Dir, name)); err == nil && conf.refused() == nil {
+		if conf, err := t.readConf(v, path.Join(t.Dir, name)); err == nil && t.refused(conf) == nil {
 			return name
 		}
 	}
@@ -176,28 +207,32 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	return nil
 }
 
-// missingPlugins waits for the programs that a conf calls.
+// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute they are missed: pods are asked for already.
 func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
-	var missing []string
+	var missing, wrong []string
 	for _, p := range conf.Programs() {
-		if !t.installed(v, p.Name) {
+		if slices.ContainsFunc(t.BinDirs, func(dir string) bool { return v.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
+			continue
+		}
+		switch file, info := FindPlugin(v, t.BinDirs, p.Name); {
+		case file == "":
 			missing = append(missing, p.Name)
+		case info.Type != host.Regular:
+			wrong = append(wrong, fmt.Sprintf("%s is a %s, no program", file, info.Type))
+		case info.Mode&0o111 == 0:
+			wrong = append(wrong, fmt.Sprintf("%s is not executable (mode %04o)", file, info.Mode))
 		}
 	}
-	if len(missing) == 0 {
+	until, written := beingWritten(v, conf.File)
+	switch {
+	case len(wrong) > 0:
+		return fmt.Errorf("%s: no pod is added by %s: %s", t.Network, conf.File, strings.Join(wrong, ", "))
+	case len(missing) == 0:
 		return nil
 	}
-	return graph.Wait(fmt.Sprintf("%s: its conf calls the plugin %s, not in %s yet",
-		t.Network, strings.Join(missing, ", "), strings.Join(t.BinDirs, ", ")))
-}
-
-func (t WaitConf) installed(v host.View, plugin string) bool {
-	return slices.ContainsFunc(t.BinDirs, func(dir string) bool {
-		file := path.Join(dir, plugin)
-		if v.WillExist(string(FileKey(file))) {
-			return true
-		}
-		info, err := v.Lstat(file)
-		return err == nil && (info.Type == host.Symlink || info.Type == host.Regular && info.Mode&0o111 != 0)
-	})
+	calls, dirs := strings.Join(missing, ", "), strings.Join(t.BinDirs, ", ")
+	if written {
+		return graph.WaitUntil(fmt.Sprintf("%s: its conf calls the plugin %s, not in %s yet", t.Network, calls, dirs), until)
+	}
+	return fmt.Errorf("%s: no pod is added by %s: it calls the plugin %s, which is not in %s: install it there, or remove the conf", t.Network, conf.File, calls, dirs)
 }

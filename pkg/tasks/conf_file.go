@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"path"
 	"sort"
-	"strings"
+
+	"github.com/containernetworking/cni/libcni"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -14,14 +15,21 @@ import (
 // maxConf is the size above which containerd (go-cni) refuses a conf.
 const maxConf = 2 << 20
 
+// isConf tells that libcni takes a file of this name for a conf.
+func isConf(name string) bool {
+	switch path.Ext(name) {
+	case ".conf", ".conflist", ".json":
+		return true
+	}
+	return false
+}
+
 // confFiles picks the names that libcni takes for confs and puts them in its order: bytewise. Directories are none.
 // https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (ConfFiles)
 func confFiles(v host.View, dir string, names []string) ([]string, error) {
 	var confs []string
 	for _, name := range names {
-		switch path.Ext(name) {
-		case ".conf", ".conflist", ".json":
-		default:
+		if !isConf(name) {
 			continue
 		}
 		info, err := v.Lstat(path.Join(dir, name))
@@ -42,110 +50,116 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 
 // CNIConf is what we read of a conf: a list, or a single plugin made into a list of one.
 type CNIConf struct {
-	File        string      `json:"-"` // its path
-	Name        string      `json:"name"`
-	CNIVersion  string      `json:"cniVersion"`  // of the spec; "" is 0.1.0
-	CNIVersions []string    `json:"cniVersions"` // spec 1.1.0: the newest that the runtime knows counts
-	Plugins     []CNIPlugin `json:"plugins"`
+	File    string // its path
+	Name    string
+	Version string // of the spec, by which its plugins are called
+	Plugins []CNIPlugin
 }
 
 // CNIPlugin is one plugin of a conf, and whom it calls by itself.
 type CNIPlugin struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	IPAM struct {
-		Type string `json:"type"`
-	} `json:"ipam"`
-	Delegate  json.RawMessage `json:"delegate"`  // flannel's
-	Delegates json.RawMessage `json:"delegates"` // Multus': whole confs
-
-	CNIVersion  string   `json:"cniVersion"`
-	CNIVersions []string `json:"cniVersions"`
+	Type         string          `json:"type"`
+	Capabilities map[string]bool `json:"capabilities"`
+	IPAM         json.RawMessage `json:"ipam"`
+	Delegate     json.RawMessage `json:"delegate"`  // flannel's
+	Delegates    json.RawMessage `json:"delegates"` // Multus': whole confs
 }
 
-// readConf reads a conf as the runtimes do: a .conflist is a list with a name and plugins, any other is one plugin with a type.
-func readConf(v host.View, file string) (CNIConf, error) {
-	data, err := v.ReadAtMost(file, maxConf)
-	var large *host.TooLargeError
-	if errors.As(err, &large) {
-		return CNIConf{}, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
-	}
+// addresses is the type of the IPAM plugin, which a plugin calls; "" is none.
+func (p CNIPlugin) addresses() string {
+	var ipam struct{ Type string }
+	_ = json.Unmarshal(p.IPAM, &ipam) // libcni has read it: there is none
+	return ipam.Type
+}
+
+// readConf reads a conf as the consumer does: a .conflist is a list with a name and plugins, any other is one plugin with a type.
+func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
+	data, err := readSmall(v, file)
 	if err != nil {
-		return CNIConf{}, fmt.Errorf("read it: %w", err)
+		return CNIConf{}, err
 	}
-	conf, err := parseConf(data, path.Ext(file) == ".conflist")
-	if errors.Is(err, errNoPlugins) && conf.Name != "" {
-		conf, err = pluginsBeside(v, conf, path.Join(path.Dir(file), conf.Name))
+	list, err := parseConf(data, path.Ext(file) == ".conflist")
+	if err != nil {
+		return CNIConf{}, err
 	}
+	if !list.LoadOnlyInlinedPlugins && t.Consumer.Beside && path.Ext(file) == ".conflist" {
+		beside, err := pluginsBeside(v, path.Join(path.Dir(file), list.Name))
+		if err != nil {
+			return CNIConf{}, err
+		}
+		list.Plugins = append(list.Plugins, beside...)
+	}
+	if len(list.Plugins) == 0 {
+		return CNIConf{}, fmt.Errorf("it has no `plugins`%s", t.noneBeside(path.Join(path.Dir(file), list.Name)))
+	}
+	if t.Consumer.Spec != "" && t.Consumer.Spec < "1.1.0" { // before spec 1.1.0 nobody chooses among cniVersions
+		if list.CNIVersion, err = firstVersion(data); err != nil {
+			return CNIConf{}, err
+		}
+	}
+	conf, err := confOf(list)
 	conf.File = file
 	return conf, err
 }
 
-// errNoPlugins is of a list that says nothing of plugins.
-var errNoPlugins = errors.New("it has no `name` or no `plugins`")
-
-// pluginsBeside reads the plugins of a list that has none: from spec 1.1 on they may stand in a directory of the network's name.
-// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (NetworkPluginConfsFromFiles)
-func pluginsBeside(v host.View, list CNIConf, dir string) (CNIConf, error) {
-	if strings.ContainsRune(list.Name, '/') {
-		return CNIConf{}, errNoPlugins
+// noneBeside says where the consumer would have found plugins besides.
+func (t WaitConf) noneBeside(dir string) string {
+	if t.Consumer.Beside {
+		return ", and there is no *.conf in " + dir
 	}
-	names, err := v.ReadDir(dir)
-	if err != nil {
-		return CNIConf{}, errNoPlugins
-	}
-	for _, name := range names {
-		if path.Ext(name) != ".conf" {
-			continue
-		}
-		one, err := readConf(v, path.Join(dir, name))
-		if err != nil {
-			return CNIConf{}, fmt.Errorf("its plugin in %s: %w", path.Join(dir, name), err)
-		}
-		list.Plugins = append(list.Plugins, one.Plugins...)
-	}
-	if len(list.Plugins) == 0 {
-		return CNIConf{}, errNoPlugins
-	}
-	return list, nil
+	return ": the runtime does not look for any in " + dir + ", as libcni does from 1.3 on (containerd 2.1)"
 }
 
-func parseConf(data []byte, isList bool) (CNIConf, error) {
-	if !isList {
-		var one struct {
-			CNIPlugin
-			Plugins json.RawMessage `json:"plugins"`
+func readSmall(v host.View, file string) ([]byte, error) {
+	data, err := v.ReadAtMost(file, maxConf)
+	var large *host.TooLargeError
+	if errors.As(err, &large) {
+		return nil, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read it: %w", err)
+	}
+	return data, nil
+}
+
+// pluginsBeside reads the plugins of a list in a directory of the network's name, as spec 1.1 allows.
+// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (NetworkPluginConfsFromFiles)
+func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
+	names, err := v.ReadDir(dir)
+	if err != nil {
+		return nil, nil //nolint:nilerr no directory, no plugins
+	}
+	sort.Strings(names)
+	var out []*libcni.PluginConfig
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if info, err := v.Lstat(file); path.Ext(name) != ".conf" || err != nil || info.Type == host.Directory {
+			continue
 		}
-		if err := json.Unmarshal(data, &one); err != nil {
-			return CNIConf{}, fmt.Errorf("parse it: %w", err)
+		data, err := readSmall(v, file)
+		if err != nil {
+			return nil, fmt.Errorf("its plugin %s: %w", file, err)
 		}
-		switch {
-		case one.Type == "" && one.Plugins != nil:
-			return CNIConf{}, errors.New("it is a list (`plugins`) in a file for a single plugin: name it .conflist")
-		case one.Type == "":
-			return CNIConf{}, errors.New("it has no `type`")
+		one, err := parsePlugin(data)
+		if err != nil {
+			return nil, fmt.Errorf("its plugin %s: %w", file, err)
 		}
-		return CNIConf{Name: one.Name, CNIVersion: one.CNIVersion, CNIVersions: one.CNIVersions, Plugins: []CNIPlugin{one.CNIPlugin}}, nil
+		out = append(out, one)
 	}
-	var list struct {
-		CNIConf
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return CNIConf{}, fmt.Errorf("parse it: %w", err)
-	}
-	switch {
-	case list.Type != "" && len(list.Plugins) == 0:
-		return CNIConf{}, errors.New("it is a single plugin (`type`) in a file for lists: name it .conf, or put it into a list `plugins`")
-	case list.Name == "" || len(list.Plugins) == 0:
-		return CNIConf{Name: list.Name, CNIVersion: list.CNIVersion, CNIVersions: list.CNIVersions}, errNoPlugins
-	}
-	for i, p := range list.Plugins {
-		if p.Type == "" {
-			return CNIConf{}, fmt.Errorf("its plugin %d has no `type`", i+1)
+	return out, nil
+}
+
+// confOf takes from what libcni has read what we look at.
+func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
+	conf := CNIConf{Name: list.Name, Version: list.CNIVersion}
+	for _, p := range list.Plugins {
+		var one CNIPlugin
+		if err := json.Unmarshal(p.Bytes, &one); err != nil {
+			return CNIConf{}, fmt.Errorf("parse its plugin %s: %w", p.Network.Type, err)
 		}
+		conf.Plugins = append(conf.Plugins, one)
 	}
-	return list.CNIConf, nil
+	return conf, nil
 }
 
 // delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the conf after it.

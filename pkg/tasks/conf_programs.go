@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"path"
 	"slices"
 	"strings"
 
-	"github.com/containernetworking/cni/pkg/utils"
+	"github.com/netwright/netwright/pkg/host"
 )
 
-// Program is a plugin that is called when a pod is added, and the spec versions that it is called with: it must know one of them.
+// Program is a plugin that is called when a pod is added, and the version of the spec that it is called with.
 type Program struct {
-	Name     string   `json:"name"`
-	CalledBy string   `json:"calledBy,omitempty"` // the plugin that does; "": the runtime
-	Versions []string `json:"versions"`
+	Name     string
+	CalledBy string // the plugin that does; "": the runtime
+	Version  string
 }
 
 // notPrograms are IPAM types that only mark who gives the addresses: no program has such a name.
@@ -35,11 +35,45 @@ func (c CNIConf) Programs() []Program {
 	var out []Program
 	for _, p := range c.programs() {
 		leadsOut := strings.ContainsRune(p.Name, '/') // what libcni refuses is no program
-		if !leadsOut && !slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && slices.Equal(o.Versions, p.Versions) }) {
+		if !leadsOut && !slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && o.Version == p.Version }) {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// FindPlugin is the program of a plugin as libcni finds it: the first regular file of the name. Where there is none it is the first thing of the name; "" is
+// nothing. https://github.com/containernetworking/cni/blob/v1.3.0/pkg/invoke/find.go
+func FindPlugin(v host.View, dirs []string, name string) (file string, info host.FileInfo) {
+	for _, dir := range dirs {
+		at := path.Join(dir, name)
+		is, err := v.Lstat(at)
+		if err == nil && is.Type == host.Symlink { // calico-ipam is a link to calico
+			if is, err = target(v, at); errors.Is(err, host.ErrNotExist) {
+				continue
+			}
+		}
+		switch {
+		case err != nil:
+		case is.Type == host.Regular:
+			return at, is
+		case file == "":
+			file, info = at, is
+		}
+	}
+	return file, info
+}
+
+// target is what a link leads to.
+func target(v host.View, link string) (host.FileInfo, error) {
+	to, err := v.Readlink(link)
+	if err != nil {
+		return host.FileInfo{}, err //nolint:wrapcheck it is only compared
+	}
+	if !path.IsAbs(to) {
+		to = path.Join(path.Dir(link), to)
+	}
+	return v.Lstat(to)
 }
 
 func (c CNIConf) programs() []Program {
@@ -68,48 +102,24 @@ func (c CNIConf) named() []Program {
 	var out []Program
 	for _, p := range c.Plugins {
 		out = c.call(out, p.Type, "")
-		out = c.call(out, p.IPAM.Type, p.Type)
+		out = c.call(out, p.addresses(), p.Type)
 	}
 	return out
 }
 
-// refused says why libcni adds no pod by a conf that it could load. It looks at names when a pod comes, not before.
-// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (addNetwork)
-func (c CNIConf) refused() error {
-	if len(c.Plugins) == 0 {
-		return nil // no conf, or one that is about to be written
-	}
-	if c.Name == "" {
-		return errors.New("it has no `name`, and libcni refuses that: give it one")
-	}
-	if utils.ValidateNetworkName(c.Name) != nil {
-		return fmt.Errorf("libcni refuses its `name` %q: expected a letter or a digit, then letters, digits, '.', '_' and '-'", c.Name)
-	}
-	for _, p := range c.programs() {
-		if strings.ContainsRune(p.Name, '/') {
-			return fmt.Errorf("libcni refuses the plugin `type` %q: expected the name of a program without a path", p.Name)
-		}
-	}
-	return nil
-}
-
 // call adds a program, if it is one.
 func (c CNIConf) call(to []Program, name, by string) []Program {
-	versions := c.CNIVersions
-	if len(versions) == 0 {
-		versions = []string{cmp.Or(c.CNIVersion, "0.1.0")} // https://github.com/containernetworking/cni/blob/v1.3.0/pkg/version/conf.go
-	}
 	if name == "" || slices.Contains(notPrograms, name) {
 		return to
 	}
-	return append(to, Program{Name: name, CalledBy: by, Versions: versions})
+	return append(to, Program{Name: name, CalledBy: by, Version: c.version()})
 }
 
 func (c CNIConf) flannels(p CNIPlugin) []Program {
 	var delegate CNIPlugin
 	_ = json.Unmarshal(p.Delegate, &delegate) // none, or one that flannel itself refuses: then its defaults
 	calls := cmp.Or(delegate.Type, flannelCalls)
-	return c.call(c.call(nil, calls, p.Type), cmp.Or(delegate.IPAM.Type, flannelIPAM), calls)
+	return c.call(c.call(nil, calls, p.Type), cmp.Or(delegate.addresses(), flannelIPAM), calls)
 }
 
 // delegated are the programs of the confs that Multus has inside its own.
@@ -122,9 +132,13 @@ func delegated(p CNIPlugin) []Program {
 	for _, raw := range confs {
 		var shape struct{ Plugins []json.RawMessage }
 		_ = json.Unmarshal(raw, &shape) // what is no conf at all is refused below
-		inner, err := parseConf(raw, len(shape.Plugins) > 0)
+		list, err := parseConf(raw, len(shape.Plugins) > 0)
 		if err != nil {
 			continue // Multus itself says so at the first pod
+		}
+		inner, err := confOf(list)
+		if err != nil {
+			continue
 		}
 		for _, program := range inner.called() {
 			program.CalledBy = cmp.Or(program.CalledBy, p.Type)

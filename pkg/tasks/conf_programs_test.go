@@ -12,7 +12,7 @@ func TestPrograms(t *testing.T) {
 		{"kubenet's", `{"cniVersion":"1.0.0","name":"k8s-pod-network","plugins":[{"type":"ptp","ipam":{"type":"host-local"}},{"type":"portmap"}]}`,
 			"ptp host-local<ptp portmap 1.0.0"},
 		{"one plugin, no version", `{"name":"x","type":"bridge","ipam":{}}`, "bridge 0.1.0"},
-		{"several versions", `{"cniVersions":["1.0.0","1.1.0"],"name":"x","plugins":[{"type":"ptp"}]}`, "ptp 1.0.0,1.1.0"},
+		{"several versions", `{"cniVersions":["1.0.0","1.1.0"],"name":"x","plugins":[{"type":"ptp"}]}`, "ptp 1.1.0"},
 		{"flannel's delegate", `{"cniVersion":"0.3.1","name":"cbr0","plugins":[{"type":"flannel","delegate":{"hairpinMode":true}},{"type":"portmap"}]}`,
 			"flannel portmap bridge<flannel host-local<bridge 0.3.1"},
 		{"flannel with another delegate", `{"name":"x","plugins":[{"type":"flannel","delegate":{"type":"ipvlan","ipam":{"type":"dhcp"}}}]}`, "flannel ipvlan<flannel dhcp<ipvlan 0.1.0"},
@@ -26,7 +26,7 @@ func TestPrograms(t *testing.T) {
 		{"one plugin twice", `{"name":"x","plugins":[{"type":"tuning"},{"type":"tuning"}]}`, "tuning 0.1.0"},
 		{"a path is no program", `{"name":"x","plugins":[{"type":"../sh"}]}`, ""},
 	} {
-		conf, err := parseConf([]byte(c.conf), strings.Contains(c.conf, `"plugins"`) && !strings.Contains(c.conf, "multus"))
+		conf, err := WaitConf{}.readConf(oneFile{content: []byte(c.conf)}, map[bool]string{true: "/x.conflist", false: "/x.conf"}[strings.Contains(c.conf, `"plugins"`) && !strings.Contains(c.conf, "multus")])
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -37,7 +37,7 @@ func TestPrograms(t *testing.T) {
 			if p.CalledBy != "" {
 				p.Name += "<" + p.CalledBy
 			}
-			got, versions = append(got, p.Name), strings.Join(p.Versions, ",")
+			got, versions = append(got, p.Name), p.Version
 		}
 		if text := strings.TrimSpace(fmt.Sprintf("%s %s", strings.Join(got, " "), versions)); text != c.want {
 			t.Errorf("%s: %q, want %q", c.name, text, c.want)

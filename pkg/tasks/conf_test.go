@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 const (
 	flannelList = `{"name":"cbr0","cniVersion":"0.3.1","plugins":[{"type":"flannel","delegate":{}},{"type":"portmap"}]}`
-	otherConf   = `{"name":"other","type":"bridge","ipam":{"type":"host-local"}}`
+	otherConf   = `{"name":"other","type":"bridge","ipam":{"type":"host-local","subnet":"10.88.0.0/16"}}`
 	multusConf  = `{"name":"multus","type":"multus"}`
 )
 
@@ -24,7 +25,7 @@ func TestWaitConf(t *testing.T) {
 	flannel := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
 	anyConf := flannel
-	anyConf.File, anyConf.Network, anyConf.Writer = "", "bring your own", "whoever brings the network writes it"
+	anyConf.File, anyConf.Network, anyConf.Writer, anyConf.Consumer = "", "bring your own", "whoever brings the network writes it", tasks.Consumer{Beside: true}
 	multus := flannel
 	multus.File, multus.Or, multus.Network = "00-multus.conf", "00-multus.conflist", "multus"
 	crio := flannel
@@ -44,8 +45,8 @@ func TestWaitConf(t *testing.T) {
 		{name: "later files do not matter", task: flannel, bins: "flannel bridge host-local portmap",
 			files: map[string]string{"10-flannel.conflist": flannelList, "87-podman-bridge.conflist": "{"}},
 		{name: "half written", task: flannel, files: map[string]string{"10-flannel.conflist": flannelList[:40]},
-			wait: "/etc/cni/net.d/10-flannel.conflist is not valid yet (its DaemonSet writes it): parse it: unexpected end of JSON"},
-		{name: "list without plugins", task: flannel, files: map[string]string{"10-flannel.conflist": `{"name":"x","plugins":[]}`}, wait: "has no `name` or no `plugins`"},
+			wait: "/etc/cni/net.d/10-flannel.conflist is not valid yet (its DaemonSet writes it): parse it: line 1, column 40: unexpected end of JSON"},
+		{name: "list without plugins", task: flannel, files: map[string]string{"10-flannel.conflist": `{"name":"x","plugins":[]}`}, wait: "its `plugins` is empty"},
 		{name: "plugin without type", task: flannel, files: map[string]string{"10-flannel.conflist": `{"name":"x","plugins":[{}]}`}, wait: "plugin 1 has no `type`"},
 		{name: "plugin missing", task: flannel, files: map[string]string{"10-flannel.conflist": flannelList}, bins: "bridge host-local portmap",
 			wait: "its conf calls the plugin flannel, not in /opt/cni/bin yet"},
@@ -68,16 +69,21 @@ func TestWaitConf(t *testing.T) {
 			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conflist": `{"name":"multus","plugins":[{"type":"multus"}]}`}},
 		{name: "until it is there the network is called without it", task: multus, files: map[string]string{"10-flannel.conflist": flannelList},
 			wait: "multus: no 00-multus.conf in /etc/cni/net.d yet (its DaemonSet writes it); until then 10-flannel.conflist, which is not multus's, is in force"},
-		{name: "a meta-plugin is meant to be first", task: flannel, bins: "flannel bridge host-local portmap",
+		{name: "a meta-plugin is meant to be first", task: flannel, bins: "multus flannel bridge host-local portmap",
 			files: map[string]string{"10-flannel.conflist": flannelList, "00-multus.conf": multusConf}},
 		{name: "any conf will do", task: anyConf, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge host-local"},
 		{name: "any conf, none there", task: anyConf, wait: "bring your own: no conf in /etc/cni/net.d yet (whoever brings the network writes it)"},
+		{name: "any conf, and a directory called as one", task: anyConf, files: map[string]string{"10-x.conf/readme": ""},
+			wait: "no conf in /etc/cni/net.d yet (whoever brings the network writes it); /etc/cni/net.d/10-x.conf is a directory, which no runtime reads: remove it"},
+		{name: "any conf behind a directory called as one", task: anyConf, files: map[string]string{"10-x.conf/readme": "", "50-mine.conf": otherConf}, bins: "bridge host-local"},
+		{name: "a plugin missed for long", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": otherConf}, bins: "bridge",
+			err: "no pod is added by /etc/cni/net.d/50-mine.conf: it calls the plugin host-local, which is not in /opt/cni/bin: install it there"},
 		{name: "any conf, broken", task: anyConf, files: map[string]string{"50-mine.conf": "{}"}, wait: "/etc/cni/net.d/50-mine.conf is not valid yet"},
 		{name: "any conf, broken for long", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": "{}"},
 			err: "no pod is added by /etc/cni/net.d/50-mine.conf (whoever brings the network writes it), which nobody has mended since: it has no `type`: repair it or remove it"},
-		{name: "any conf, from the future", task: anyConf, since: -time.Hour, files: map[string]string{"50-mine.conf": ""}, err: "unexpected end of JSON input"},
+		{name: "any conf, from the future", task: anyConf, since: -time.Hour, files: map[string]string{"50-mine.conf": " \n"}, err: "it is empty"},
 		{name: "any conf, broken before a good one", task: anyConf, files: map[string]string{"10-x.conflist": "{", "20-x.conf": "{", "50-mine.conf": otherConf},
-			err: "/etc/cni/net.d/10-x.conflist is broken (parse it: unexpected end of JSON input), and the runtime tries no later file, such as 50-mine.conf"},
+			err: "/etc/cni/net.d/10-x.conflist is broken (parse it: line 1, column 1: unexpected end of JSON input), and the runtime tries no later file, such as 50-mine.conf"},
 		{name: "half written for long", task: flannel, since: time.Hour, files: map[string]string{"10-flannel.conflist": flannelList[:40]}, err: "which nobody has mended since"},
 		{name: "a list in a file for one plugin", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conf": flannelList}, err: "it is a list (`plugins`) in a file for a single plugin: name it .conflist"},
 		{name: "one plugin in a file for lists", task: anyConf, since: time.Hour, files: map[string]string{"50-mine.conflist": otherConf}, err: "it is a single plugin (`type`) in a file for lists: name it .conf"},
@@ -137,6 +143,52 @@ func TestHalfAConfIsJudgedAnew(t *testing.T) {
 	var wait *graph.WaitError
 	if !errors.As(err, &wait) || !wait.Until.Equal(written.Add(time.Minute)) {
 		t.Errorf("%v, want a wait until a minute after %s", err, written)
+	}
+}
+
+// What can be opened by nobody, or is no file, is broken, and a runtime of spec 1.0.0 knows neither later versions nor plugins beside a list.
+func TestConfThatIsNoFile(t *testing.T) {
+	old := tasks.Consumer{Name: "containerd 1.6.20", Spec: "1.0.0"}
+	for _, c := range []struct {
+		name     string
+		make     func(dir string) error
+		consumer tasks.Consumer
+		says     string // "" is right
+	}{
+		{"a link to nothing", func(dir string) error { return os.Symlink("none", dir+"/10-x.conf") }, old, "10-x.conf"},
+		{"a link to itself", func(dir string) error { return os.Symlink("10-x.conf", dir+"/10-x.conf") }, old, "10-x.conf"},
+		{"a link to a directory", func(dir string) error { return os.Symlink(".", dir+"/10-x.conf") }, old, "is a directory"},
+		{"a pipe", func(dir string) error { return syscall.Mkfifo(dir+"/10-x.conf", 0o600) }, old, "not a regular file"},
+		{"spec 1.1.0", func(dir string) error {
+			return os.WriteFile(dir+"/10-x.conf", []byte(`{"cniVersion":"1.1.0","name":"x","type":"bridge"}`), 0o600)
+		}, old, "`cniVersion` \"1.1.0\" is none that containerd 1.6.20 knows: expected one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0"},
+		{"versions, of which it reads one", func(dir string) error {
+			return os.WriteFile(dir+"/10-x.conflist", []byte(`{"cniVersion":"1.0.0","cniVersions":["1.1.0"],"name":"x","plugins":[{"type":"bridge"}]}`), 0o600)
+		}, old, ""},
+		{"a list without plugins", func(dir string) error {
+			return os.WriteFile(dir+"/10-x.conflist", []byte(`{"cniVersion":"1.0.0","name":"x"}`), 0o600)
+		}, old, "the runtime does not look for any in /etc/cni/net.d/x, as libcni does from 1.3 on"},
+		{"a release after ours", func(dir string) error {
+			return os.WriteFile(dir+"/10-x.conf", []byte(`{"cniVersion":"1.7.0","name":"x","type":"bridge"}`), 0o600)
+		}, tasks.Consumer{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, "etc/cni/net.d")
+			bin := filepath.Join(root, "opt/cni/bin")
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(bin, 0o755), os.WriteFile(bin+"/bridge", nil, 0o755), c.make(dir)); err != nil {
+				t.Fatal(err)
+			}
+			view, err := host.OpenView(t.Context(), host.Options{Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer view.Close() // only read from
+			_, err = tasks.WaitConf{Network: "x", Dir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true, Consumer: c.consumer}.Plan(t.Context(), view)
+			if (c.says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+		})
 	}
 }
 

@@ -23,7 +23,7 @@ func (v oneFile) ReadAtMost(string, int) ([]byte, error) { return v.content, nil
 
 func (v oneFile) ReadDir(string) ([]string, error) { return nil, host.ErrNotExist }
 
-// FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf has a name, and plugins with types.
+// FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf has plugins with types.
 func FuzzConf(f *testing.F) {
 	for _, s := range []string{
 		`{"cniVersion":"1.0.0","name":"n","plugins":[{"type":"bridge","ipam":{"type":"host-local"}},{"type":"portmap"}]}`, `{"name":"n","type":"multus","delegates":[]}`,
@@ -38,11 +38,11 @@ func FuzzConf(f *testing.F) {
 		if list {
 			name += "list"
 		}
-		conf, err := readConf(oneFile{content: content}, name)
+		conf, err := WaitConf{Consumer: Consumer{Beside: true}}.readConf(oneFile{content: content}, name)
 		if err != nil {
 			return
 		}
-		if len(conf.Plugins) == 0 || list && conf.Name == "" {
+		if len(conf.Plugins) == 0 {
 			t.Fatalf("taken for a conf: %+v", conf)
 		}
 		for _, p := range conf.Plugins {

@@ -29,7 +29,11 @@ func (c *checker) conf() {
 	for _, conf := range confs {
 		words = append(words, fmt.Sprintf("%s (network %q)", conf.File, conf.Name))
 	}
-	c.add(check, OK, strings.Join(words, ", then ")+": first in name order", "")
+	seen := strings.Join(words, ", then ") + ": first in name order"
+	if same := c.want.Conf.SameNetwork(c.view, confs[len(confs)-1]); len(same) > 0 {
+		seen += "; of the same network, and not read: " + strings.Join(same, ", ")
+	}
+	c.add(check, OK, seen, "")
 }
 
 // wrote says what to do about a conf or a plugin that is not there, by who brings it.

@@ -2,9 +2,7 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +24,11 @@ func (c *checker) plugins(ctx context.Context) {
 	}
 	if rt := c.view.Facts().Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
 		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go: its own conf for loopback is of spec 0.3.1
-		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Versions: []string{"0.3.1"}})
+		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Version: "0.3.1"})
 	}
 	seen := map[string]bool{}
 	for _, p := range programs {
-		if key := fmt.Sprint(p.Name, p.Versions); !seen[key] {
+		if key := p.Name + " " + p.Version; !seen[key] {
 			seen[key] = true
 			c.plugin(ctx, p)
 		}
@@ -47,7 +45,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 		by = ", which " + p.CalledBy + " calls,"
 	}
 	dirs := c.want.Conf.BinDirs
-	file, info := c.find(p.Name, dirs)
+	file, info := tasks.FindPlugin(c.view, dirs, p.Name)
 	switch {
 	case file == "":
 		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by, strings.Join(dirs, ", ")), c.installs(p.Name))
@@ -75,40 +73,15 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 // judge holds what a plugin supports to what it is called with, and to the minimum.
 func (c *checker) judge(check, file string, p tasks.Program, supports []string) {
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
-	if !slices.ContainsFunc(p.Versions, func(v string) bool { return slices.Contains(supports, v) }) {
-		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, strings.Join(p.Versions, " or ")), "a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
+	if !slices.Contains(supports, p.Version) {
+		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, p.Version), "a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
 		return
 	}
 	if least := c.want.Minimums[p.Name]; least != "" && !slices.ContainsFunc(supports, func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
 		c.add(check, Failed, fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least), "it is too old: "+c.installs(p.Name))
 		return
 	}
-	c.add(check, OK, fmt.Sprintf("%s, called with %s", says, strings.Join(p.Versions, " or ")), "")
-}
-
-// find is the first file of a name in the directories, as libcni looks.
-func (c *checker) find(name string, dirs []string) (string, host.FileInfo) {
-	for _, dir := range dirs {
-		file := path.Join(dir, name)
-		info, err := c.view.Lstat(file)
-		if err != nil {
-			continue
-		}
-		if info.Type == host.Symlink { // calico-ipam is a link to calico
-			target, err := c.view.Readlink(file)
-			if err != nil {
-				continue
-			}
-			if !path.IsAbs(target) {
-				target = path.Join(dir, target)
-			}
-			if info, err = c.view.Lstat(target); errors.Is(err, host.ErrNotExist) {
-				continue
-			}
-		}
-		return file, info
-	}
-	return "", host.FileInfo{}
+	c.add(check, OK, fmt.Sprintf("%s, called with %s", says, p.Version), "")
 }
 
 // installs says who installs a plugin.

@@ -49,7 +49,7 @@ func newLab(t *testing.T) *lab {
 		ok(t, err)
 		ok(t, os.WriteFile(filepath.Join(l.bin, name), data, 0o755))
 	}
-	l.write("10-flannel.conflist", `{"cniVersion":"1.0.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"host-local"}},{"type":"portmap"}]}`)
+	l.write("10-flannel.conflist", `{"cniVersion":"1.0.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"host-local","subnet":"10.244.1.0/24"}},{"type":"portmap"}]}`)
 	return l
 }
 
@@ -121,10 +121,10 @@ func TestCheck(t *testing.T) {
 			l.write("10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"bridge"}]}`)
 			l.plugin("bridge", `"0.1.0"`)
 		}, []string{"supports spec 0.1.0, and flannel needs at least 0.2.0"}},
-		{"one of several versions will do", func(l *lab) {
+		{"the newest of several versions is asked for", func(l *lab) {
 			l.write("10-flannel.conflist", `{"cniVersions":["0.4.0","1.1.0"],"name":"cbr0","plugins":[{"type":"bridge"}]}`)
 			l.plugin("bridge", `"0.4.0"`)
-		}, nil},
+		}, []string{"supports spec 0.4.0, and is called with 1.1.0"}},
 		{"a marker of IPAM", func(l *lab) {
 			l.write("10-flannel.conflist", `{"cniVersion":"0.4.0","name":"cbr0","plugins":[{"type":"bridge","ipam":{"type":"romana-ipam"}}]}`)
 		}, nil},

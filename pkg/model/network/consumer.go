@@ -1,0 +1,34 @@
+package network
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// consumer is the libcni of who reads the confs here, by its release: go.mod of https://github.com/containerd/containerd and
+// https://github.com/kubernetes/kubernetes, and pkg/version of https://github.com/containernetworking/cni at the version that it names.
+func (in Input) consumer() tasks.Consumer {
+	if in.DockerKubelet() {
+		return tasks.Consumer{Name: "kubelet", Spec: "0.4.0"} // libcni 0.7 and 0.8
+	}
+	rt := in.Facts.Runtime
+	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), Beside: true}
+	core, _, _ := strings.Cut(rt.Version, "~") // Debian's 1.6.20~ds1
+	release, err := config.ParseVersion(core)
+	if rt.Name != "containerd" || err != nil {
+		return c
+	}
+	switch {
+	case !release.AtLeast(1, 6): // libcni 0.8
+		c.Spec, c.Beside = "0.4.0", false
+	case !release.AtLeast(2, 0): // libcni 1.0 and 1.1
+		c.Spec, c.Beside = "1.0.0", false
+	case !release.AtLeast(2, 1): // libcni 1.2
+		c.Spec, c.Beside = "1.1.0", false
+	case !release.AtLeast(2, 3): // libcni 1.3; what later ones know is not known
+		c.Spec = "1.1.0"
+	}
+	return c
+}

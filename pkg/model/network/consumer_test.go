@@ -1,0 +1,36 @@
+package network
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// What reads the confs knows the spec of its release; of what we do not know nothing is said.
+func TestConsumer(t *testing.T) {
+	for _, c := range []struct {
+		runtime, version string
+		want             tasks.Consumer
+	}{
+		{"containerd", "1.5.18", tasks.Consumer{Name: "containerd 1.5.18", Spec: "0.4.0"}},
+		{"containerd", "1.6.20~ds1", tasks.Consumer{Name: "containerd 1.6.20~ds1", Spec: "1.0.0"}},
+		{"containerd", "1.7.29", tasks.Consumer{Name: "containerd 1.7.29", Spec: "1.0.0"}},
+		{"containerd", "2.0.7", tasks.Consumer{Name: "containerd 2.0.7", Spec: "1.1.0"}},
+		{"containerd", "2.2.0", tasks.Consumer{Name: "containerd 2.2.0", Spec: "1.1.0", Beside: true}},
+		{"containerd", "2.9.0", tasks.Consumer{Name: "containerd 2.9.0", Beside: true}},
+		{"containerd", "", tasks.Consumer{Name: "containerd", Beside: true}},
+		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", Beside: true}},
+		{"", "", tasks.Consumer{Beside: true}},
+	} {
+		in := Input{Node: &config.Node{KubernetesVersion: config.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}
+		if got := in.consumer(); got != c.want {
+			t.Errorf("%s %s: %+v, want %+v", c.runtime, c.version, got, c.want)
+		}
+	}
+	old := Input{Node: &config.Node{ContainerRuntime: "docker", KubernetesVersion: config.Version{Major: 1, Minor: 18}}, Facts: &host.Facts{}}
+	if got, want := old.consumer(), (tasks.Consumer{Name: "kubelet", Spec: "0.4.0"}); got != want {
+		t.Errorf("kubelet with docker: %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,125 @@
+package tasks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/containernetworking/cni/pkg/types"
+)
+
+const hostLocal = "host-local"
+
+// handOn are the reference plugins, which give the IPAM plugin their own conf as it is. Calico and others put the node's range into it first.
+var handOn = []string{"bridge", "host-device", "ipvlan", "macvlan", "ptp", "vlan"}
+
+// hostLocalConf is what host-local reads of `ipam`.
+// https://github.com/containernetworking/plugins/blob/v1.9.1/plugins/ipam/host-local/backend/allocator/config.go
+type hostLocalConf struct {
+	hostLocalRange
+	Ranges [][]hostLocalRange `json:"ranges"`
+}
+
+type hostLocalRange struct {
+	Subnet  types.IPNet `json:"subnet"`
+	Start   net.IP      `json:"rangeStart"`
+	End     net.IP      `json:"rangeEnd"`
+	Gateway net.IP      `json:"gateway"`
+}
+
+// noAddress says why host-local gives no pod an address by a plugin's conf.
+func (p CNIPlugin) noAddress() error {
+	if p.addresses() != hostLocal || !slices.Contains(handOn, p.Type) {
+		return nil
+	}
+	var conf hostLocalConf
+	if err := json.Unmarshal(p.IPAM, &conf); err != nil {
+		return err //nolint:wrapcheck refused says whose it is
+	}
+	sets := conf.Ranges
+	if conf.Subnet.IP != nil {
+		sets = append([][]hostLocalRange{{conf.hostLocalRange}}, sets...)
+	}
+	if len(sets) == 0 && !p.Capabilities["ipRanges"] { // kubelet's capability: it brings the node's range
+		return errors.New("it has no range: give it a `subnet`, or `ranges`")
+	}
+	var all []addressRange
+	for i, set := range sets {
+		if len(set) == 0 {
+			return fmt.Errorf("the set %d of its `ranges` is empty", i+1)
+		}
+		first := len(all)
+		for _, r := range set {
+			bounds, err := r.bounds()
+			if err != nil {
+				return err
+			}
+			if len(all) > first && bounds.from.Is4() != all[first].from.Is4() {
+				return fmt.Errorf("the set %d of its `ranges` has both families", i+1)
+			}
+			if j := slices.IndexFunc(all, bounds.overlaps); j >= 0 {
+				return fmt.Errorf("%s-%s and %s-%s overlap", all[j].from, all[j].to, bounds.from, bounds.to)
+			}
+			all = append(all, bounds)
+		}
+	}
+	return nil
+}
+
+// addressRange is from its first to its last address.
+type addressRange struct{ from, to netip.Addr }
+
+func (r addressRange) overlaps(o addressRange) bool {
+	return r.from.Is4() == o.from.Is4() && r.from.Compare(o.to) <= 0 && o.from.Compare(r.to) <= 0
+}
+
+// bounds is what addresses are taken from.
+func (r hostLocalRange) bounds() (addressRange, error) {
+	addr, ok := netip.AddrFromSlice(r.Subnet.IP)
+	ones, _ := r.Subnet.Mask.Size()
+	if !ok {
+		return addressRange{}, errors.New("one of its `ranges` has no `subnet`")
+	}
+	subnet := netip.PrefixFrom(addr.Unmap(), ones)
+	switch {
+	case ones > addr.Unmap().BitLen()-2:
+		return addressRange{}, fmt.Errorf("`subnet` %s is too small to give addresses from", subnet)
+	case subnet != subnet.Masked():
+		return addressRange{}, fmt.Errorf("`subnet` %s has bits of hosts: the network's address is %s", subnet, subnet.Masked())
+	}
+	out := addressRange{subnet.Addr().Next(), lastOf(subnet)}
+	for _, given := range []struct {
+		field string
+		ip    net.IP
+		to    *netip.Addr
+	}{{"rangeStart", r.Start, &out.from}, {"rangeEnd", r.End, &out.to}} {
+		if given.ip == nil {
+			continue
+		}
+		addr, _ := netip.AddrFromSlice(given.ip)
+		if addr = addr.Unmap(); !subnet.Contains(addr) {
+			return addressRange{}, fmt.Errorf("`%s` %s is not in `subnet` %s", given.field, addr, subnet)
+		}
+		*given.to = addr
+	}
+	if out.from.Compare(out.to) > 0 {
+		return addressRange{}, fmt.Errorf("`rangeStart` %s comes after `rangeEnd` %s", out.from, out.to)
+	}
+	return out, nil
+}
+
+// lastOf is the last address of a subnet that a pod can have: without IPv4's broadcast.
+func lastOf(subnet netip.Prefix) netip.Addr {
+	bytes := subnet.Addr().AsSlice()
+	for i := subnet.Bits(); i < len(bytes)*8; i++ {
+		bytes[i/8] |= 0x80 >> (i % 8)
+	}
+	last, _ := netip.AddrFromSlice(bytes)
+	if last.Is4() {
+		return last.Prev()
+	}
+	return last
+}
