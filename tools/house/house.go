@@ -27,6 +27,7 @@ var Rules = []*analysis.Analyzer{
 	Cause,
 	Wrap,
 	Size,
+	Circle,
 	Names,
 	Secrets,
 	NoLint,

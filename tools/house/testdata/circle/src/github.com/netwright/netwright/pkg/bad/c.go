@@ -1,0 +1,7 @@
+package bad
+
+type c struct{}
+
+func toD() { d() }
+
+var _ = toD

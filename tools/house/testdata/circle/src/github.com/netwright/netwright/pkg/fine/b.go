@@ -1,0 +1,5 @@
+package fine
+
+type b struct{}
+
+func (b) call(x interface{ do(c) }) { x.do(c{}) }

@@ -1,0 +1,7 @@
+package fine
+
+type c struct{}
+
+func toD() { d() }
+
+var _ = toD

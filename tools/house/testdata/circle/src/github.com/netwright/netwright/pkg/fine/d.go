@@ -1,0 +1,3 @@
+package fine
+
+func d() { e() }

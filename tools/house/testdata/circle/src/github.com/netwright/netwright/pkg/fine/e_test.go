@@ -1,0 +1,5 @@
+package fine
+
+func last() { a{}.call(b{}) }
+
+var _ = last

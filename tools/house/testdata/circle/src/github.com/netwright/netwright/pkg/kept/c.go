@@ -1,0 +1,7 @@
+package kept
+
+type c struct{}
+
+func toD() { d() }
+
+var _ = toD

@@ -1,0 +1,7 @@
+package mended
+
+type c struct{}
+
+func toD() { d() }
+
+var _ = toD

@@ -1,0 +1,3 @@
+package mended
+
+func d() { e() }

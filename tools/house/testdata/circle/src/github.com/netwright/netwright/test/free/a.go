@@ -1,0 +1,5 @@
+package free
+
+type a struct{ next *b }
+
+func (a) call(x b) { x.call(nil) }

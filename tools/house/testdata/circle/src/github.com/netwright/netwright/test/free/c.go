@@ -1,0 +1,7 @@
+package free
+
+type c struct{}
+
+func toD() { d() }
+
+var _ = toD

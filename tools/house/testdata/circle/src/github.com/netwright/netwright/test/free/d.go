@@ -1,0 +1,3 @@
+package free
+
+func d() { e() }

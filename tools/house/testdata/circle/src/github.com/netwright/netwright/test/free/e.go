@@ -1,0 +1,3 @@
+package free
+
+func e() { a{}.call(b{}) }
