@@ -190,14 +190,6 @@ func (c criClient) call(ctx context.Context, method string, message []byte) ([]b
 	return body[5:], nil
 }
 
-// because is the context's cause where that is why a call failed.
-func because(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
 // eachField walks the fields of a protobuf message: a number's value for wire
 // type 0, the bytes for wire type 2, nothing for the others.
 func eachField(message []byte, do func(field int, number uint64, data []byte) error) error {

@@ -22,14 +22,11 @@ type command struct {
 	max     int           // of output kept, in bytes; 0: 1 MiB
 }
 
-// run starts a program in a process group of its own, waits for it and returns
+// runProgram starts a program in a process group of its own, waits for it and returns
 // what it wrote to stdout, also when it failed. At the deadline, or when ctx ends, the whole group
 // is killed. An error quotes the command and the end of its stderr. It is the
 // only way in which a task starts another program.
-func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
-	if !l.opt.live() {
-		return nil, fmt.Errorf("run %s: %w", c.path, ErrNotHere)
-	}
+func runProgram(ctx context.Context, c command) ([]byte, error) {
 	path, err := findProgram(c.path)
 	if err != nil {
 		return nil, err

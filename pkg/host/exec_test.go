@@ -14,26 +14,24 @@ import (
 )
 
 func TestRun(t *testing.T) {
-	h := testHost(t)
-	out, err := h.run(t.Context(), command{path: "cat", stdin: []byte("hello")})
+	out, err := runProgram(t.Context(), command{path: "cat", stdin: []byte("hello")})
 	if err != nil || string(out) != "hello" {
 		t.Errorf("%q, %v", out, err)
 	}
-	_, err = h.run(t.Context(), command{path: "sh", args: []string{"-c", "echo one >&2; echo; echo two >&2; exit 3"}})
+	_, err = runProgram(t.Context(), command{path: "sh", args: []string{"-c", "echo one >&2; echo; echo two >&2; exit 3"}})
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(err.Error(), "sh -c") || !strings.HasSuffix(err.Error(), "one; two") {
 		t.Errorf("a failure: %v", err)
 	}
-	if _, err = h.run(t.Context(), command{path: "no-such-program"}); err == nil || !strings.Contains(err.Error(), "not installed") {
+	if _, err = runProgram(t.Context(), command{path: "no-such-program"}); err == nil || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("an absent program: %v", err)
 	}
-	if _, err = h.run(t.Context(), command{path: "sh", args: []string{"-c", "head -c 100 /dev/zero"}, max: 10}); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
+	if _, err = runProgram(t.Context(), command{path: "sh", args: []string{"-c", "head -c 100 /dev/zero"}, max: 10}); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
 		t.Errorf("too much output: %v", err)
 	}
 }
 
 func TestRunKillsTheGroup(t *testing.T) {
-	h := testHost(t)
 	pidfile := t.TempDir() + "/pid"
 	script := fmt.Sprintf("sleep 1000 & echo $! > %s.new; mv %s.new %s; wait", pidfile, pidfile, pidfile)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -46,7 +44,7 @@ func TestRunKillsTheGroup(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if _, err := h.run(ctx, command{path: "sh", args: []string{"-c", script}}); !errors.Is(err, late) {
+	if _, err := runProgram(ctx, command{path: "sh", args: []string{"-c", script}}); !errors.Is(err, late) {
 		t.Fatalf("a program that does not end: %v", err)
 	}
 	raw, err := os.ReadFile(pidfile)
@@ -80,19 +78,17 @@ func state(pid int) string {
 }
 
 func TestRunDeadline(t *testing.T) {
-	h := testHost(t)
-	_, err := h.run(t.Context(), command{path: "sleep", args: []string{"1000"}, timeout: time.Millisecond})
+	_, err := runProgram(t.Context(), command{path: "sleep", args: []string{"1000"}, timeout: time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("a program that does not end: %v", err)
 	}
 }
 
 func TestRunCancelled(t *testing.T) {
-	h := testHost(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the agent stops")
 	cancel(cause)
-	if _, err := h.run(ctx, command{path: "sleep", args: []string{"1000"}}); !errors.Is(err, cause) {
+	if _, err := runProgram(ctx, command{path: "sleep", args: []string{"1000"}}); !errors.Is(err, cause) {
 		t.Errorf("want the cause, got %v", err)
 	}
 }

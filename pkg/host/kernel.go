@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -35,9 +34,6 @@ func openKernel(opt Options, _ *files) *kernel {
 	return k
 }
 
-// live says that the root is the one that the running kernel and its systemd see.
-func (o Options) live() bool { return o.Root == "" || filepath.Clean(o.Root) == "/" }
-
 // Sysctl implements [Kernel]. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *kernel) Sysctl(key string) (string, error) {
@@ -62,39 +58,3 @@ func (k *kernel) sysctlFile(canonical string) string {
 	return k.proc + "/sys/" + sysctlPath(canonical)
 }
 
-// readKernelFile reads a small file of procfs or sysfs with three system
-// calls. [os.ReadFile] makes six: it registers the file with the poller,
-// which procfs half supports, and asks for a size that is always 0.
-func readKernelFile(path string) ([]byte, error) {
-	fd, err := openRetry(path, unix.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	buf := make([]byte, 0, 512)
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return nil, err
-		case n == 0:
-			return buf, nil
-		}
-		buf = buf[:len(buf)+n]
-	}
-}
-
-// openRetry opens a file and starts again when a signal came between.
-func openRetry(path string, flags int) (int, error) {
-	for {
-		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
-}

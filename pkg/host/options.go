@@ -26,3 +26,6 @@ type Options struct {
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }
+
+// live says that the root is the one that the running kernel and its systemd see.
+func (o Options) live() bool { return isLive(o.Root) }

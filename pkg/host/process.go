@@ -3,27 +3,13 @@ package host
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// rest waits, and says whether ctx let it.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
 
 // Used is the processor time of this process, of the kernel's work for it too.
 func Used() time.Duration {
@@ -44,19 +30,6 @@ type Process struct {
 func Self() Process {
 	started, _ := startOf(os.Getpid())
 	return Process{PID: os.Getpid(), Started: started}
-}
-
-// startOf reads when a process was started.
-func startOf(pid int) (uint64, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on
-	if len(fields) < 20 {
-		return 0, errors.New("/proc/pid/stat has too few fields")
-	}
-	return strconv.ParseUint(fields[19], 10, 64)
 }
 
 // EndProcess kills a process, stopped or not, and waits until it is gone. One

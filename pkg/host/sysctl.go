@@ -131,10 +131,6 @@ func swapSeparators(s string) string {
 	}, s)
 }
 
-// foldSpace makes the kernel's tabs and line ends one space each, and none at
-// the ends.
-func foldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // SameSysctl says that the kernel would hold the same for both values of a
 // key: white space, the base of numbers, and the order and the overlap of port
 // lists do not matter.

@@ -45,30 +45,6 @@ func (h *Host) SetSysctl(ctx context.Context, key, value string) error {
 	return nil
 }
 
-// writeKernelFile writes a value in one system call, as procfs wants it.
-func writeKernelFile(path, value string) error {
-	// O_TRUNC makes procfs take the write as a whole new value whatever
-	// kernel.sysctl_writes_strict says.
-	fd, err := openRetry(path, unix.O_WRONLY|unix.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	data := []byte(value + "\n")
-	for {
-		n, err := unix.Write(fd, data)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return err
-		case n != len(data):
-			return fmt.Errorf("the kernel took only %d of %d bytes: %w", n, len(data), unix.EINVAL)
-		}
-		return nil
-	}
-}
-
 // explainSysctl says what the kernel means by an errno, and what to do.
 func explainSysctl(key string, err error) error {
 	hint := ""

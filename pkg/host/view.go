@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"net/netip"
 )
@@ -10,10 +9,6 @@ import (
 // ErrNotExist says that what was asked for is not on the host. It is
 // [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
 var ErrNotExist = fs.ErrNotExist
-
-// ErrNotHere says that the root is an image or a tree without a running
-// kernel or systemd behind it (--root): live state cannot be read there.
-var ErrNotHere = errors.New("no live state under this root")
 
 // View is the host as a plan may see it. No method writes, loads a module,
 // starts a unit or makes the kernel do so. Implementations: [Live] and the

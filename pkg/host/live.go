@@ -1,0 +1,13 @@
+package host
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// ErrNotHere says that the root is an image or a tree without a running
+// kernel or systemd behind it (--root): live state cannot be read there.
+var ErrNotHere = errors.New("no live state under this root")
+
+// isLive says that a root is the one that the running kernel and its systemd see.
+func isLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// rest waits, and says whether ctx let it.
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// because is the context's cause where that is why a call failed.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// startOf reads when a process was started.
+func startOf(pid int) (uint64, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on
+	if len(fields) < 20 {
+		return 0, errors.New("/proc/pid/stat has too few fields")
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
