@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that has just booted is only slow.
@@ -162,12 +164,12 @@ func (c criClient) call(ctx context.Context, method string, message []byte) ([]b
 	request.Header.Set("Te", "trailers")
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, sys.Cause(ctx, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
 	if err != nil {
-		return nil, because(ctx, err)
+		return nil, sys.Cause(ctx, err)
 	}
 	code := response.Trailer.Get("Grpc-Status")
 	text := response.Trailer.Get("Grpc-Message")

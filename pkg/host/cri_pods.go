@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Pod is a sandbox of the container runtime, in which the containers of a pod run.
@@ -24,7 +26,7 @@ func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
 // Runtime reads what the container runtime runs.
 type Runtime interface {
-	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
+	// Pods lists the sandboxes, in the runtime's order. [sys.ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
 	// a CRI socket. Any other error says that there is one and that it did not answer: it may be retried.
 	Pods(ctx context.Context) ([]Pod, error)
 }
@@ -85,7 +87,7 @@ func (h *Host) RemovePod(ctx context.Context, id string) error {
 func (l *Live) cri(ctx context.Context, limit time.Duration, do func(context.Context, criClient) error) error {
 	socket := l.facts.Runtime.Socket
 	if socket == "" || !l.opt.live() || l.opt.Sandbox || l.facts.Runtime.CRIDisabled {
-		return ErrNotHere
+		return sys.ErrNotHere
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
 	defer cancel()

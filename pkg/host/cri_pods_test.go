@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // podRuntime is a runtime with pods. It answers with the real messages over the real gRPC.
@@ -106,12 +108,12 @@ func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
 		"none":     {opt: Options{Root: "/"}, facts: &Facts{}},
 		"disabled": {opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
 	} {
-		if _, err := l.Pods(t.Context()); !errors.Is(err, ErrNotHere) {
+		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNotHere) {
 			t.Errorf("%s: %v, want ErrNotHere", name, err)
 		}
 	}
 	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: socketDir(t) + "/none.sock"}}}
-	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, ErrNotHere) {
+	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("a runtime that does not answer: %v, want an error of its own", err)
 	}
 }

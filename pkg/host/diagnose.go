@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Diagnosis is a program that shows something of this host and changes nothing.
@@ -48,7 +50,7 @@ func Diagnoses() []Diagnosis {
 
 // legacySave is the legacy flavour, which speaks to tables of its own: those of the other are nft's to show.
 func legacySave(name string) string {
-	if _, err := findProgram(name + "-legacy-save"); err == nil {
+	if _, err := sys.FindProgram(name + "-legacy-save"); err == nil {
 		return name + "-legacy-save"
 	}
 	return name + "-save"
@@ -60,11 +62,11 @@ func hasTables(names string) bool {
 	return err == nil && len(bytes.TrimSpace(raw)) > 0
 }
 
-// Diagnose runs one and returns what it showed. [ErrNotHere]: of an image nothing is shown.
+// Diagnose runs one and returns what it showed. [sys.ErrNotHere]: of an image nothing is shown.
 func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, most int) ([]byte, error) {
 	if l.opt.live() && d.quiet != nil && !d.quiet() {
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)
 	}
 	env := append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0", "DBUS_SESSION_BUS_ADDRESS=")
-	return l.run(ctx, command{path: d.program, args: d.args, env: env, timeout: limit, max: most})
+	return l.run(ctx, sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
 }

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // legacyFamily is one of the two families of ip_tables, and the layout
@@ -208,7 +210,7 @@ func (h *Host) legacyRules(ctx context.Context, op, family, link string, ways []
 			flag = "-o"
 		}
 		args := []string{"-w", "10", "-t", "filter", op, "FORWARD", flag, link, "-m", "comment", "--comment", forwardMark, "-j", "ACCEPT"}
-		if _, err := h.run(ctx, command{path: program, args: args}); err != nil {
+		if _, err := h.run(ctx, sys.Command{Path: program, Args: args}); err != nil {
 			return err
 		}
 	}
@@ -226,10 +228,10 @@ func legacyProgram(family string) string {
 // for nf_tables.
 func (h *Host) legacyFind(ctx context.Context, family string) (string, error) {
 	name := legacyProgram(family)
-	if path, err := findProgram(name + "-legacy"); err == nil {
+	if path, err := sys.FindProgram(name + "-legacy"); err == nil {
 		return path, nil
 	}
-	version, err := h.run(ctx, command{path: name, args: []string{"--version"}})
+	version, err := h.run(ctx, sys.Command{Path: name, Args: []string{"--version"}})
 	if err == nil && !bytes.Contains(version, []byte("nf_tables")) {
 		return name, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // knownModules are those that a builder may ask for.
@@ -58,11 +60,11 @@ func container(k *kernel, sandbox bool) string {
 		return ""
 	}
 	for _, file := range []string{"/run/systemd/container", "/run/host/container-manager"} {
-		if raw, err := readKernelFile(file); err == nil && len(bytes.TrimSpace(raw)) > 0 {
+		if raw, err := sys.ReadKernelFile(file); err == nil && len(bytes.TrimSpace(raw)) > 0 {
 			return string(bytes.TrimSpace(raw))
 		}
 	}
-	if environ, err := readKernelFile(k.proc + "/1/environ"); err == nil {
+	if environ, err := sys.ReadKernelFile(k.proc + "/1/environ"); err == nil {
 		for v := range strings.SplitSeq(string(environ), "\x00") {
 			if name, ok := strings.CutPrefix(v, "container="); ok && name != "" {
 				return name
@@ -75,7 +77,7 @@ func container(k *kernel, sandbox bool) string {
 		}
 	}
 	// The initial user namespace maps everything onto itself.
-	if raw, err := readKernelFile(k.proc + "/self/uid_map"); err == nil && foldSpace(string(raw)) != "0 0 4294967295" {
+	if raw, err := sys.ReadKernelFile(k.proc + "/self/uid_map"); err == nil && sys.FoldSpace(string(raw)) != "0 0 4294967295" {
 		return "user namespace"
 	}
 	return ""

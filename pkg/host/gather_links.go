@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // links lists the links with their addresses and managers, and finds the
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
 	links, err := g.Links(ctx)
-	if errors.Is(err, ErrNotHere) {
+	if errors.Is(err, sys.ErrNotHere) {
 		return nil
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what its firmware says of itself (DMI); ""
@@ -36,7 +38,7 @@ func cloudOf(k *kernel) string {
 
 // firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
 func firmware(k *kernel, field string) string {
-	raw, err := readKernelFile(k.sys + "/class/dmi/id/" + field)
+	raw, err := sys.ReadKernelFile(k.sys + "/class/dmi/id/" + field)
 	if err != nil {
 		return ""
 	}
@@ -75,7 +77,7 @@ func hugepages(k *kernel) map[string]int {
 			size = strconv.Itoa(kb>>10) + "M"
 		}
 		out[size] = 0
-		if raw, err := readKernelFile(k.sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
+		if raw, err := sys.ReadKernelFile(k.sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
 			out[size], _ = strconv.Atoi(strings.TrimSpace(string(raw))) // the kernel writes numbers
 		}
 	}

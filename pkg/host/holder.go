@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Holder is a process that has something which others wait for. What is not known of it is left out.
@@ -38,7 +40,7 @@ func holderOf(pid int) Holder {
 	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
 		h.Command = commandLine(line)
 	}
-	if started, err := startOf(pid); err == nil {
+	if started, err := sys.StartOf(pid); err == nil {
 		if booted := bootTime(); booted > 0 {
 			h.Since = time.Unix(booted+int64(started/ticks), 0)
 		}

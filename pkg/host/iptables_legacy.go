@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // legacyHooks are the built-in chains by hook number (linux/netfilter.h, NF_INET_…).
@@ -218,7 +220,7 @@ func (h *Host) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	if err != nil {
 		return err
 	}
-	saved, err := h.run(ctx, command{path: program + "-save", args: []string{"-t", table}, max: 64 << 20})
+	saved, err := h.run(ctx, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 	if err != nil {
 		return err
 	}
@@ -246,7 +248,7 @@ func (h *Host) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	}
 	batch.Write(ends.Bytes())
 	batch.WriteString("COMMIT\n")
-	_, err = h.run(ctx, command{path: program + "-restore", args: []string{"-w", "10", "--noflush", "-T", table}, stdin: batch.Bytes()})
+	_, err = h.run(ctx, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table}, Stdin: batch.Bytes()})
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
 	}

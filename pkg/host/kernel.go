@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // kernel reads what the running kernel says of itself below /proc and /sys. It
@@ -38,23 +40,22 @@ func openKernel(opt Options, _ *files) *kernel {
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *kernel) Sysctl(key string) (string, error) {
 	if !k.live {
-		return "", fmt.Errorf("read sysctl %s: %w", key, ErrNotHere)
+		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNotHere)
 	}
 	canonical, err := CanonicalSysctl(key)
 	if err != nil {
 		return "", err
 	}
-	raw, err := readKernelFile(k.sysctlFile(canonical))
+	raw, err := sys.ReadKernelFile(k.sysctlFile(canonical))
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
 		return "", fmt.Errorf("read sysctl %s: %w", key, ErrNotExist)
 	case err != nil:
 		return "", fmt.Errorf("read sysctl %s: %w", key, err)
 	}
-	return foldSpace(string(raw)), nil
+	return sys.FoldSpace(string(raw)), nil
 }
 
 func (k *kernel) sysctlFile(canonical string) string {
 	return k.proc + "/sys/" + sysctlPath(canonical)
 }
-

@@ -8,6 +8,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // The programs that manage links, by their units' names.
@@ -31,11 +33,11 @@ const (
 )
 
 // LinkSetup says how far a manager ([LinkFact.Manager]) is with a link. A checkpoint holds a change
-// to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may be
+// to it. [ErrNotExist] if there is no such link, [sys.ErrNotHere] where no systemd runs. It may be
 // retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
 	if !l.units.here {
-		return "", ErrNotHere
+		return "", sys.ErrNotHere
 	}
 	found, err := l.Link(ctx, link)
 	if err != nil {
@@ -185,7 +187,7 @@ func deviceNM(ctx context.Context, b *bus, link string) (path dbus.ObjectPath, e
 // a reload alone does not try those again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if !h.units.here {
-		return fmt.Errorf("set link %s up by %s: %w", link, manager, ErrNotHere)
+		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNotHere)
 	}
 	l, err := h.Link(ctx, link)
 	if err != nil {

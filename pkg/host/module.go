@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Module implements [Kernel]. The order of looking is by cost: sysfs tells of
 // most that is loaded in one system call.
 func (k *kernel) Module(name string) (ModuleState, error) {
 	if !k.live {
-		return "", fmt.Errorf("look for module %s: %w", name, ErrNotHere)
+		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNotHere)
 	}
 	name, err := moduleName(name)
 	if err != nil {
@@ -45,9 +47,9 @@ func moduleName(name string) (string, error) {
 // loaded asks the running kernel, and answers "" when it does not know.
 func (k *kernel) loaded(name string) (ModuleState, error) {
 	dir := k.sys + "/module/" + name
-	raw, err := readKernelFile(dir + "/initstate")
+	raw, err := sys.ReadKernelFile(dir + "/initstate")
 	switch {
-	case err == nil && foldSpace(string(raw)) == "live":
+	case err == nil && sys.FoldSpace(string(raw)) == "live":
 		return ModuleLoaded, nil
 	case err == nil: // coming or going: not loaded yet, or not any more
 		return ModuleLoadable, nil
@@ -61,7 +63,7 @@ func (k *kernel) loaded(name string) (ModuleState, error) {
 		return "", nil
 	}
 	// Without sysfs, as in some containers, /proc/modules is the other list.
-	list, err := readKernelFile(k.proc + "/modules")
+	list, err := sys.ReadKernelFile(k.proc + "/modules")
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return "", fmt.Errorf("list the loaded modules: %w", err)
 	}
@@ -78,7 +80,7 @@ func (k *kernel) loaded(name string) (ModuleState, error) {
 func (k *kernel) readIndex() {
 	k.builtin, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.builtin")
 	k.deps, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.dep")
-	k.filesystems, _ = readKernelFile(k.proc + "/filesystems")
+	k.filesystems, _ = sys.ReadKernelFile(k.proc + "/filesystems")
 }
 
 // listsModule says that a line of modules.builtin ("kernel/net/x.ko") or

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // LoadModule loads a module and sees to it that it is there: by starting
@@ -54,11 +56,11 @@ func (h *Host) modprobe(ctx context.Context, name string) (by string, err error)
 	switch {
 	case err == nil:
 		return unit, nil
-	case !errors.Is(err, ErrNotHere) && !errors.Is(err, ErrNotExist): // before systemd 245 there is no such unit
+	case !errors.Is(err, sys.ErrNotHere) && !errors.Is(err, ErrNotExist): // before systemd 245 there is no such unit
 		return unit, err
 	}
 	// -b: a blacklist holds for us too.
-	_, err = h.run(ctx, command{path: "modprobe", args: []string{"-b", "--", name}})
+	_, err = h.run(ctx, sys.Command{Path: "modprobe", Args: []string{"-b", "--", name}})
 	return "modprobe", err
 }
 

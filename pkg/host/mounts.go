@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Mounted implements [Kernel], of the calling thread's mount namespace.
 func (k *kernel) Mounted(path string) (string, error) {
 	if !k.live {
-		return "", fmt.Errorf("look for a mount at %s: %w", path, ErrNotHere)
+		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNotHere)
 	}
-	list, err := readKernelFile(k.proc + "/thread-self/mountinfo")
+	list, err := sys.ReadKernelFile(k.proc + "/thread-self/mountinfo")
 	if err != nil {
 		return "", fmt.Errorf("read mountinfo: %w", err)
 	}
@@ -20,7 +22,7 @@ func (k *kernel) Mounted(path string) (string, error) {
 		// id parent major:minor root point options [tags…] - type source options
 		left, right, ok := bytes.Cut(line, []byte(" - "))
 		l, r := strings.Fields(string(left)), strings.Fields(string(right))
-		if ok && len(l) > 4 && len(r) > 0 && unescapeMount(l[4]) == path {
+		if ok && len(l) > 4 && len(r) > 0 && sys.UnescapeMount(l[4]) == path {
 			fstype = r[0] // a later line lies over an earlier one
 		}
 	}
@@ -29,4 +31,3 @@ func (k *kernel) Mounted(path string) (string, error) {
 	}
 	return fstype, nil
 }
-

@@ -8,6 +8,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // neighbourPause is the time between two looks at a neighbour that was asked.
@@ -64,7 +66,7 @@ func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr)
 		case n.State&unix.NUD_FAILED != 0:
 			return fmt.Errorf("neighbour %s on link %s does not answer", addr, link)
 		}
-		if !rest(ctx, neighbourPause) {
+		if !sys.Sleep(ctx, neighbourPause) {
 			return fmt.Errorf("neighbour %s on link %s: no answer: %w", addr, link, context.Cause(ctx))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // network reads links, addresses, routes, rules and nft tables of the network
@@ -36,7 +38,7 @@ func (n *network) close() error {
 	return nil
 }
 
-// rt returns the handle for rtnetlink. [ErrNotHere] without a kernel, the
+// rt returns the handle for rtnetlink. [sys.ErrNotHere] without a kernel, the
 // context's cause when it is over: a netlink call itself cannot be cancelled.
 func (n *network) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {
@@ -56,7 +58,7 @@ func (n *network) rt(ctx context.Context) (*netlink.Handle, error) {
 
 func (n *network) ready(ctx context.Context) error {
 	if !n.live {
-		return fmt.Errorf("read the network: %w", ErrNotHere)
+		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
 	}
 	return context.Cause(ctx)
 }

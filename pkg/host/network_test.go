@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/netns"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -99,10 +100,10 @@ func TestDumpStopsAtOtherErrorsAndAtTheEndOfTheContext(t *testing.T) {
 func TestNoLiveNetworkInAnImage(t *testing.T) {
 	n := openNetwork(Options{Root: t.TempDir()})
 	_, err := n.Links(t.Context())
-	if !errors.Is(err, ErrNotHere) {
+	if !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("Links: %v", err)
 	}
-	if _, err := n.Table(t.Context(), "inet", "x"); !errors.Is(err, ErrNotHere) {
+	if _, err := n.Table(t.Context(), "inet", "x"); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("Table: %v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package host
 
-import "go.uber.org/zap"
+import (
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
 
 // Options says which host to open and how.
 type Options struct {
@@ -28,4 +32,4 @@ type Options struct {
 }
 
 // live says that the root is the one that the running kernel and its systemd see.
-func (o Options) live() bool { return isLive(o.Root) }
+func (o Options) live() bool { return sys.IsLive(o.Root) }

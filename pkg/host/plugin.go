@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // pluginTimeout bounds one call of a CNI plugin. Those that wait for an API
@@ -16,7 +18,7 @@ const pluginTimeout = 2 * time.Minute
 // CNI's protocol, and returns what it wrote to stdout: on failure too, since
 // there a plugin says why (cni.dev/docs/spec, "Error"). The plugin changes the host.
 func (h *Host) RunPlugin(ctx context.Context, path string, conf []byte, env []string) ([]byte, error) {
-	c := command{path: path, stdin: conf, env: env, timeout: pluginTimeout}
+	c := sys.Command{Path: path, Stdin: conf, Env: env, Timeout: pluginTimeout}
 	for tries := 0; ; tries++ {
 		out, err := h.run(ctx, c)
 		// A plugin that was just installed is busy while a child forked meanwhile still has it open for writing.

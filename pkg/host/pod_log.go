@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // PodLog is what the log says of pods: how many the runtime made and took away, and how it failed.
@@ -41,7 +43,7 @@ var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o"
 func (l *Live) PodLog(ctx context.Context) (PodLog, error) {
 	var all []byte
 	for _, unit := range podUnits[l.Facts().Runtime.Name] {
-		out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, max: 8 << 20, args: []string{
+		out, err := l.run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: []string{
 			"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=4000", "--unit=" + unit}})
 		if err != nil {
 			return PodLog{}, fmt.Errorf("read the log of %s: %w", unit, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Used is the processor time of this process, of the kernel's work for it too.
@@ -28,7 +30,7 @@ type Process struct {
 
 // Self is the process that calls.
 func Self() Process {
-	started, _ := startOf(os.Getpid())
+	started, _ := sys.StartOf(os.Getpid())
 	return Process{PID: os.Getpid(), Started: started}
 }
 
@@ -36,7 +38,7 @@ func Self() Process {
 // that is gone, or whose number another has by now, is success.
 func (h *Host) EndProcess(ctx context.Context, p Process) error {
 	for first := true; ; first = false {
-		started, err := startOf(p.PID)
+		started, err := sys.StartOf(p.PID)
 		if err != nil || started != p.Started || p.PID == os.Getpid() {
 			return nil
 		}
@@ -48,7 +50,7 @@ func (h *Host) EndProcess(ctx context.Context, p Process) error {
 		if state, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/stat"); err == nil && bytes.Contains(state, []byte(") Z ")) {
 			return nil // dead; its parent has not looked yet
 		}
-		if !rest(ctx, 10*time.Millisecond) {
+		if !sys.Sleep(ctx, 10*time.Millisecond) {
 			return fmt.Errorf("end process %d: %w", p.PID, context.Cause(ctx))
 		}
 	}

@@ -3,12 +3,14 @@ package host
 import (
 	"context"
 	"fmt"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// run starts a program of the running host. [ErrNotHere] below an image's root.
-func (l *Live) run(ctx context.Context, c command) ([]byte, error) {
+// run starts a program of the running host. [sys.ErrNotHere] below an image's root.
+func (l *Live) run(ctx context.Context, c sys.Command) ([]byte, error) {
 	if !l.opt.live() {
-		return nil, fmt.Errorf("run %s: %w", c.path, ErrNotHere)
+		return nil, fmt.Errorf("run %s: %w", c.Path, sys.ErrNotHere)
 	}
-	return runProgram(ctx, c)
+	return sys.Run(ctx, c)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect to, or look at what they send.
@@ -67,7 +69,7 @@ func attachedTo(dir *os.File) ([]Program, error) {
 
 // cgroupRoots are the directories where cgroup2 is mounted, each hierarchy once.
 func cgroupRoots() ([]string, error) {
-	list, err := readKernelFile("/proc/thread-self/mountinfo")
+	list, err := sys.ReadKernelFile("/proc/thread-self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("read mountinfo: %w", err)
 	}
@@ -80,7 +82,7 @@ func cgroupRoots() ([]string, error) {
 			continue
 		}
 		var st unix.Stat_t
-		dir := unescapeMount(l[4])
+		dir := sys.UnescapeMount(l[4])
 		if unix.Stat(dir, &st) != nil || slices.Contains(seen, st.Ino) {
 			continue // covered by another mount, or the same directory
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // LegacyTable is a table of ip_tables as its program saves it.
@@ -35,7 +37,7 @@ func (h *Host) LegacyTables(ctx context.Context) (out []LegacyTable, err error) 
 			if !slices.Contains(strings.Fields(string(names)), table) {
 				continue
 			}
-			text, err := h.run(ctx, command{path: program + "-save", args: []string{"-t", table}, max: 64 << 20})
+			text, err := h.run(ctx, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 			if err != nil {
 				return nil, err
 			}
@@ -65,7 +67,7 @@ func (h *Host) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (left
 		}
 		program, err := h.legacyFind(ctx, is.Family)
 		if err == nil {
-			_, err = h.run(ctx, command{path: program + "-restore", args: []string{"-w", "10", "--noflush", "-T", is.Table}, stdin: batch})
+			_, err = h.run(ctx, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", is.Table}, Stdin: batch})
 		}
 		if err != nil {
 			if context.Cause(ctx) != nil {

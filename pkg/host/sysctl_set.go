@@ -7,6 +7,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // SetSysctl writes a key of the running kernel and reads it back. It is an
@@ -18,7 +20,7 @@ func (h *Host) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("set sysctl %s: %w", key, err)
 	}
 	if !h.kernel.live {
-		return fmt.Errorf("set sysctl %s: %w", key, ErrNotHere)
+		return fmt.Errorf("set sysctl %s: %w", key, sys.ErrNotHere)
 	}
 	canonical, err := CanonicalSysctl(key)
 	if err != nil {
@@ -28,7 +30,7 @@ func (h *Host) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("set sysctl %s: it belongs to the whole machine and is not set from a container "+
 			"or a sandbox: set it on the host", key)
 	}
-	if err := writeKernelFile(h.kernel.sysctlFile(canonical), value); err != nil {
+	if err := sys.WriteKernelFile(h.kernel.sysctlFile(canonical), value); err != nil {
 		return fmt.Errorf("set sysctl %s to %q: %w", key, value, explainSysctl(canonical, err))
 	}
 	got, err := h.kernel.Sysctl(canonical)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // NetSysctls are all keys of net.* that may be read and written here, with their values: those of
@@ -27,8 +29,8 @@ func (h *Host) NetSysctls() map[string]string {
 		if info, err := e.Info(); err != nil || info.Mode()&0o600 != 0o600 {
 			return nil
 		}
-		if value, err := readKernelFile(path); err == nil && len(value) < os.Getpagesize() {
-			out[key] = foldSpace(string(value))
+		if value, err := sys.ReadKernelFile(path); err == nil && len(value) < os.Getpagesize() {
+			out[key] = sys.FoldSpace(string(value))
 		}
 		return nil
 	})

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Where systemd listens. The private socket answers root without a bus daemon
@@ -59,7 +61,7 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, 
 	var d net.Dialer
 	sock, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("connect to systemd: %w", because(ctx, err))
+		return nil, fmt.Errorf("connect to systemd: %w", sys.Cause(ctx, err))
 	}
 	// Authentication and Hello take no context: the socket's deadline stands in.
 	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
@@ -67,7 +69,7 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, 
 	b := &bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, because(ctx, err)), sock.Close())
+		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, sys.Cause(ctx, err)), sock.Close())
 	}
 	// The context of a connection ends it; ours lives until Close.
 	b.conn, err = dbus.NewConn(known, dbus.WithSignalHandler(b))

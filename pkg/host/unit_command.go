@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // unitCommand is a service's command line as systemd makes it.
@@ -40,7 +42,7 @@ func (u UnitFile) command(f Files) unitCommand {
 	if len(starts) == 0 {
 		return c
 	}
-	c.line = foldSpace(starts[0])
+	c.line = sys.FoldSpace(starts[0])
 	for i, word := range splitWords(starts[0]) {
 		if i == 0 {
 			word = strings.TrimLeft(word, "@-:+!|")

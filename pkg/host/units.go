@@ -12,6 +12,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // units reads and drives systemd over D-Bus. It connects when first asked.
@@ -51,10 +53,10 @@ func (u *units) close() error {
 }
 
 // connect returns the connection, made anew when the last one ended (systemd
-// re-executed itself). [ErrNotHere] where no systemd may be talked to.
+// re-executed itself). [sys.ErrNotHere] where no systemd may be talked to.
 func (u *units) connect(ctx context.Context) (*bus, error) {
 	if !u.here {
-		return nil, ErrNotHere
+		return nil, sys.ErrNotHere
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,7 +96,7 @@ type unitProperties map[string]dbus.Variant
 func (u *units) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
 	var answer dbus.Error
-	if err != nil && !errors.As(err, &answer) && !errors.Is(err, ErrNotHere) && ctx.Err() == nil {
+	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNotHere) && ctx.Err() == nil {
 		// systemd did not answer at all: it closes its connections when it
 		// re-executes itself. A new connection will do.
 		if err := u.close(); err != nil {

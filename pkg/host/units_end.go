@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // UnitEnd is how the last run of a unit ended.
@@ -122,11 +124,11 @@ func (l *Live) lastJournal(ctx context.Context, u UnitState) string {
 		}
 		for _, match := range of {
 			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
-			out, err := l.run(ctx, command{path: "journalctl", timeout: 5 * time.Second, args: args})
+			out, err := l.run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Args: args})
 			if err != nil {
 				return ""
 			}
-			if text := lastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
+			if text := sys.LastLines(strings.ToValidUTF8(string(out), "?"), journalLines); text != "" {
 				return text
 			}
 		}

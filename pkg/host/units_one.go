@@ -5,9 +5,11 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]: no systemd runs here that may be talked to. It starts
+// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [sys.ErrNotHere]: no systemd runs here that may be talked to. It starts
 // nobody.
 func LookAtUnit(ctx context.Context, opt Options, name string) (state UnitState, err error) {
 	u := openUnits(opt)
@@ -26,7 +28,7 @@ func BootWords(opt Options) []string {
 	if container(k, opt.Sandbox) != "" {
 		file = filepath.Join(k.proc, "1/cmdline")
 	}
-	raw, err := readKernelFile(file)
+	raw, err := sys.ReadKernelFile(file)
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // show asks systemctl, which is not our code, for a property.
@@ -302,13 +304,13 @@ func testModuleByUnit(t *testing.T) {
 
 func TestUnitsWithoutSystemd(t *testing.T) {
 	h := testHost(t)
-	if _, err := h.Unit(t.Context(), "dbus.service"); !errors.Is(err, ErrNotHere) {
+	if _, err := h.Unit(t.Context(), "dbus.service"); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("read: %v", err)
 	}
-	if err := h.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, ErrNotHere) {
+	if err := h.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("start: %v", err)
 	}
-	if err := h.DaemonReload(t.Context()); !errors.Is(err, ErrNotHere) {
+	if err := h.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("reload: %v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // versionStamp is the name under which [Stamps] keep a program's version: 32
@@ -47,7 +49,7 @@ func (h *Host) LearnVersions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
-	out, err := h.run(ctx, command{path: k.Program, args: []string{"--version"}, timeout: 10 * time.Second, max: 4096})
+	out, err := h.run(ctx, sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}

@@ -4,11 +4,17 @@ import (
 	"context"
 	"io/fs"
 	"net/netip"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // ErrNotExist says that what was asked for is not on the host. It is
 // [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
 var ErrNotExist = fs.ErrNotExist
+
+// ErrNotHere says that the root is an image or a tree without a running
+// kernel or systemd behind it (--root): live state cannot be read there.
+var ErrNotHere = sys.ErrNotHere
 
 // View is the host as a plan may see it. No method writes, loads a module,
 // starts a unit or makes the kernel do so. Implementations: [Live] and the
@@ -75,7 +81,7 @@ type Kernel interface {
 	// Module says whether a module is built in, loaded, loadable or absent.
 	Module(name string) (ModuleState, error)
 	// Mounted returns the type of the file system that is mounted at a path
-	// ("bpf"). [ErrNotExist] if nothing is. [ErrNotHere] below an image's root.
+	// ("bpf"). [ErrNotExist] if nothing is. [sys.ErrNotHere] below an image's root.
 	Mounted(path string) (fstype string, err error)
 }
 
@@ -123,7 +129,7 @@ type Network interface {
 // Units reads systemd over D-Bus without starting anything.
 type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
-	// [ErrNotHere] where no systemd runs.
+	// [sys.ErrNotHere] where no systemd runs.
 	Unit(ctx context.Context, name string) (UnitState, error)
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload: CLOCK_MONOTONIC, microseconds. 0 where
 	// systemd does not tell (before 250).

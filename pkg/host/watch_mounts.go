@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with
@@ -102,7 +104,7 @@ func (m *mountWatch) close() error {
 
 // state is a digest of the mounts that matter.
 func (m *mountWatch) state() (uint64, error) {
-	list, err := readKernelFile("/proc/self/mountinfo")
+	list, err := sys.ReadKernelFile("/proc/self/mountinfo")
 	if err != nil {
 		return 0, fmt.Errorf("read mountinfo: %w", err)
 	}
@@ -111,7 +113,7 @@ func (m *mountWatch) state() (uint64, error) {
 	sum.SetSeed(m.seed)
 	for line := range bytes.Lines(list) {
 		fields := bytes.SplitN(line, []byte(" "), 6)
-		if len(fields) == 6 && aim[unescapeMount(string(fields[4]))] {
+		if len(fields) == 6 && aim[sys.UnescapeMount(string(fields[4]))] {
 			_, _ = sum.Write(line) // a hash takes all
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // unitWatch hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by it, is no news: to look at one that nobody uses is enough for both,
@@ -69,7 +71,7 @@ func (u *unitWatch) subscribe(ctx context.Context, aim unitAim) error {
 			return nil
 		}
 		if err := u.bus.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", quiet, sender+rule).Err; err != nil {
-			return fmt.Errorf("listen to systemd: %w", because(ctx, err))
+			return fmt.Errorf("listen to systemd: %w", sys.Cause(ctx, err))
 		}
 		u.asked[rule] = true
 		return nil
@@ -87,7 +89,7 @@ func (u *unitWatch) subscribe(ctx context.Context, aim unitAim) error {
 	if err := u.bus.manager(ctx, "Subscribe").Err; err != nil {
 		var answer dbus.Error
 		if !errors.As(err, &answer) || answer.Name != "org.freedesktop.systemd1.AlreadySubscribed" {
-			return fmt.Errorf("listen to systemd: %w", because(ctx, err))
+			return fmt.Errorf("listen to systemd: %w", sys.Cause(ctx, err))
 		}
 	}
 	return nil

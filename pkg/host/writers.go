@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Limits of one look for who else writes.
@@ -66,9 +68,9 @@ type WriterID struct {
 
 // writerAt is the process of a directory of /proc.
 func writerAt(dir string, pid int) WriterID {
-	started, _ := startOf(pid) // of one that is gone: none
+	started, _ := sys.StartOf(pid) // of one that is gone: none
 	p := WriterID{Process: Process{PID: pid, Started: started}}
-	group, _ := readKernelFile(dir + "/cgroup")
+	group, _ := sys.ReadKernelFile(dir + "/cgroup")
 	for line := range strings.Lines(string(group)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) == 3 && (containerOf.MatchString(parts[2]) || strings.Contains(parts[2], ".service")) {
@@ -85,11 +87,11 @@ var controlGroups = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/f
 func (l *Live) Runs(p WriterID) bool { return p.runs(controlGroups) }
 
 func (p WriterID) runs(groups []string) bool {
-	if started, err := startOf(p.PID); err == nil && started == p.Started {
+	if started, err := sys.StartOf(p.PID); err == nil && started == p.Started {
 		return true
 	}
 	return p.Service != "" && slices.ContainsFunc(groups, func(dir string) bool {
-		list, err := readKernelFile(dir + p.Service + "/cgroup.procs")
+		list, err := sys.ReadKernelFile(dir + p.Service + "/cgroup.procs")
 		return err == nil && len(list) > 0
 	})
 }
@@ -118,7 +120,7 @@ func holdsOpen(proc, path string) bool {
 		if at, err := os.Readlink(fd); err != nil || at != path {
 			continue
 		}
-		info, err := readKernelFile(proc + "/fdinfo/" + filepath.Base(fd))
+		info, err := sys.ReadKernelFile(proc + "/fdinfo/" + filepath.Base(fd))
 		if m := openFlags.FindSubmatch(info); err == nil && m != nil {
 			flags, err := strconv.ParseUint(string(m[1]), 8, 64)
 			return err == nil && flags&(uint64(os.O_WRONLY)|uint64(os.O_RDWR)) != 0
@@ -131,7 +133,7 @@ var openFlags = regexp.MustCompile(`(?m)^flags:\s*(\d+)`)
 
 // commandNames says that the command of a process has a thing in it, or a script that it runs.
 func commandNames(proc, thing string) bool {
-	text, err := readKernelFile(proc + "/cmdline")
+	text, err := sys.ReadKernelFile(proc + "/cmdline")
 	if err != nil || len(text) == 0 {
 		return false // a thread of the kernel, or it ended
 	}
@@ -180,9 +182,9 @@ var containerOf = regexp.MustCompile(`([0-9a-f]{64})(\.scope)?$`)
 
 // whoIs names a process by its pod and image, or by its unit, and by its program.
 func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
-	comm, _ := readKernelFile(proc + "/comm")
+	comm, _ := sys.ReadKernelFile(proc + "/comm")
 	program := fmt.Sprintf("%s, process %d", strings.TrimSpace(string(comm)), pid)
-	group, _ := readKernelFile(proc + "/cgroup")
+	group, _ := sys.ReadKernelFile(proc + "/cgroup")
 	unit := ""
 	for line := range strings.Lines(string(group)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)

@@ -49,6 +49,11 @@ var allowed = map[string][]string{
 	"cmd":        append([]string{"agent", "bootstrap", "support"}, upper...),
 }
 
+// rooms says what each package below pkg/host may import of the others there. pkg/host itself puts them together and may import all.
+var rooms = map[string][]string{
+	"internal/sys": nil,
+}
+
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.
 var pure = []struct {
 	component string
@@ -73,11 +78,20 @@ func layers(p *pass) {
 			at, strings.Join(slices.Sorted(maps.Keys(allowed)), ", "), layersWhy)
 		return
 	}
+	room, inHost := strings.CutPrefix(at, "pkg/host/")
+	if _, known := rooms[room]; inHost && !known {
+		p.say(p.Files[0].Package, "package %s has no place below pkg/host: give it one in tools/house/layers.go (known: %s); %s",
+			at, strings.Join(slices.Sorted(maps.Keys(rooms)), ", "), layersWhy)
+		return
+	}
 	for _, f := range p.sources() {
 		for _, spec := range f.Imports {
 			path, _ := strconv.Unquote(spec.Path.Value)
 			if name, ok := strings.CutPrefix(path, module+"/"); ok {
 				p.layer(spec.Pos(), own, name)
+				if other, ok := strings.CutPrefix(name, "pkg/host"); ok && inHost && !slices.Contains(rooms[room], strings.TrimPrefix(other, "/")) {
+					p.say(spec.Pos(), "%s imports %s, which is not below it: pass what is needed as a value or a small interface; %s", at, name, layersWhy)
+				}
 				continue
 			}
 			for _, rule := range pure {

@@ -1,4 +1,4 @@
-package host
+package sys
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// rest waits, and says whether ctx let it.
-func rest(ctx context.Context, d time.Duration) bool {
+// Sleep waits, and says whether ctx let it.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -22,16 +22,16 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// because is the context's cause where that is why a call failed.
-func because(ctx context.Context, err error) error {
+// Cause is the context's cause where that is why a call failed.
+func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// startOf reads when a process was started.
-func startOf(pid int) (uint64, error) {
+// StartOf reads when a process was started.
+func StartOf(pid int) (uint64, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package host
+package sys
 
 import (
 	"bytes"
@@ -11,43 +11,43 @@ import (
 	"time"
 )
 
-// command is a program to run. Secrets never go into args: every user of the
+// Command is a program to run. Secrets never go into args: every user of the
 // machine can read them.
-type command struct {
-	path    string // with no slash it is looked for in PATH and the sbin directories
-	args    []string
-	stdin   []byte
-	env     []string      // nil: ours
-	timeout time.Duration // 0: 30 s
-	max     int           // of output kept, in bytes; 0: 1 MiB
+type Command struct {
+	Path    string // with no slash it is looked for in PATH and the sbin directories
+	Args    []string
+	Stdin   []byte
+	Env     []string      // nil: ours
+	Timeout time.Duration // 0: 30 s
+	Max     int           // of output kept, in bytes; 0: 1 MiB
 }
 
-// runProgram starts a program in a process group of its own, waits for it and returns
+// Run starts a program in a process group of its own, waits for it and returns
 // what it wrote to stdout, also when it failed. At the deadline, or when ctx ends, the whole group
 // is killed. An error quotes the command and the end of its stderr. It is the
 // only way in which a task starts another program.
-func runProgram(ctx context.Context, c command) ([]byte, error) {
-	path, err := findProgram(c.path)
+func Run(ctx context.Context, c Command) ([]byte, error) {
+	path, err := FindProgram(c.Path)
 	if err != nil {
 		return nil, err
 	}
-	timeout := c.timeout
+	timeout := c.Timeout
 	if timeout == 0 {
 		timeout = 30 * time.Second
 	}
-	late := fmt.Errorf("%s did not end within %s and was killed", c.path, timeout)
+	late := fmt.Errorf("%s did not end within %s and was killed", c.Path, timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
 	defer cancel()
 
-	limit := c.max
+	limit := c.Max
 	if limit == 0 {
 		limit = 1 << 20
 	}
 	stdout, stderr := &bounded{max: limit}, &bounded{max: 4096, tail: true}
-	cmd := exec.CommandContext(ctx, path, c.args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = stdout, stderr, c.env
-	if c.stdin != nil {
-		cmd.Stdin = bytes.NewReader(c.stdin)
+	cmd := exec.CommandContext(ctx, path, c.Args...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = stdout, stderr, c.Env
+	if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -55,12 +55,12 @@ func runProgram(ctx context.Context, c command) ([]byte, error) {
 	cmd.WaitDelay = time.Second
 
 	err = cmd.Run()
-	line := strings.Join(append([]string{c.path}, c.args...), " ")
+	line := strings.Join(append([]string{c.Path}, c.Args...), " ")
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("run `%s`: %w", line, context.Cause(ctx))
 	case err != nil && stderr.buf.String() != "":
-		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w: %s", line, err, lastLines(stderr.buf.String(), 5))
+		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w: %s", line, err, LastLines(stderr.buf.String(), 5))
 	case err != nil:
 		return stdout.buf.Bytes(), fmt.Errorf("run `%s`: %w", line, err)
 	case stdout.cut:
@@ -69,8 +69,8 @@ func runProgram(ctx context.Context, c command) ([]byte, error) {
 	return stdout.buf.Bytes(), nil
 }
 
-// findProgram looks in PATH and where a service's PATH may not reach.
-func findProgram(name string) (string, error) {
+// FindProgram looks in PATH and where a service's PATH may not reach.
+func FindProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil || strings.Contains(name, "/") {
 		return path, wrapLook(name, err)
@@ -121,8 +121,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastLines are the last n lines that are not blank, on one line.
-func lastLines(s string, n int) string {
+// LastLines are the last n lines that are not blank, on one line.
+func LastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -1,4 +1,4 @@
-package host
+package sys
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readKernelFile reads a small file of procfs or sysfs with three system
+// ReadKernelFile reads a small file of procfs or sysfs with three system
 // calls. [os.ReadFile] makes six: it registers the file with the poller,
 // which procfs half supports, and asks for a size that is always 0.
-func readKernelFile(path string) ([]byte, error) {
-	fd, err := openRetry(path, unix.O_RDONLY)
+func ReadKernelFile(path string) ([]byte, error) {
+	fd, err := OpenRetry(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func readKernelFile(path string) ([]byte, error) {
 	}
 }
 
-// openRetry opens a file and starts again when a signal came between.
-func openRetry(path string, flags int) (int, error) {
+// OpenRetry opens a file and starts again when a signal came between.
+func OpenRetry(path string, flags int) (int, error) {
 	for {
 		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
 		if err != unix.EINTR {
@@ -45,11 +45,11 @@ func openRetry(path string, flags int) (int, error) {
 	}
 }
 
-// writeKernelFile writes a value in one system call, as procfs wants it.
-func writeKernelFile(path, value string) error {
+// WriteKernelFile writes a value in one system call, as procfs wants it.
+func WriteKernelFile(path, value string) error {
 	// O_TRUNC makes procfs take the write as a whole new value whatever
 	// kernel.sysctl_writes_strict says.
-	fd, err := openRetry(path, unix.O_WRONLY|unix.O_TRUNC)
+	fd, err := OpenRetry(path, unix.O_WRONLY|unix.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func writeKernelFile(path, value string) error {
 	}
 }
 
-// foldSpace makes the kernel's tabs and line ends one space each, and none at
+// FoldSpace makes the kernel's tabs and line ends one space each, and none at
 // the ends.
-func foldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+func FoldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// unescapeMount undoes the kernel's \040 for space, tab, newline and backslash.
-func unescapeMount(s string) string {
+// UnescapeMount undoes the kernel's \040 for space, tab, newline and backslash.
+func UnescapeMount(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}

@@ -1,4 +1,4 @@
-package host
+package sys
 
 import (
 	"errors"
@@ -9,5 +9,5 @@ import (
 // kernel or systemd behind it (--root): live state cannot be read there.
 var ErrNotHere = errors.New("no live state under this root")
 
-// isLive says that a root is the one that the running kernel and its systemd see.
-func isLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }
+// IsLive says that a root is the one that the running kernel and its systemd see.
+func IsLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }

@@ -1,4 +1,4 @@
-package host
+package sys
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 )
 
 func TestRun(t *testing.T) {
-	out, err := runProgram(t.Context(), command{path: "cat", stdin: []byte("hello")})
+	out, err := Run(t.Context(), Command{Path: "cat", Stdin: []byte("hello")})
 	if err != nil || string(out) != "hello" {
 		t.Errorf("%q, %v", out, err)
 	}
-	_, err = runProgram(t.Context(), command{path: "sh", args: []string{"-c", "echo one >&2; echo; echo two >&2; exit 3"}})
+	_, err = Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "echo one >&2; echo; echo two >&2; exit 3"}})
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(err.Error(), "sh -c") || !strings.HasSuffix(err.Error(), "one; two") {
 		t.Errorf("a failure: %v", err)
 	}
-	if _, err = runProgram(t.Context(), command{path: "no-such-program"}); err == nil || !strings.Contains(err.Error(), "not installed") {
+	if _, err = Run(t.Context(), Command{Path: "no-such-program"}); err == nil || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("an absent program: %v", err)
 	}
-	if _, err = runProgram(t.Context(), command{path: "sh", args: []string{"-c", "head -c 100 /dev/zero"}, max: 10}); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
+	if _, err = Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "head -c 100 /dev/zero"}, Max: 10}); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
 		t.Errorf("too much output: %v", err)
 	}
 }
@@ -44,7 +44,7 @@ func TestRunKillsTheGroup(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if _, err := runProgram(ctx, command{path: "sh", args: []string{"-c", script}}); !errors.Is(err, late) {
+	if _, err := Run(ctx, Command{Path: "sh", Args: []string{"-c", script}}); !errors.Is(err, late) {
 		t.Fatalf("a program that does not end: %v", err)
 	}
 	raw, err := os.ReadFile(pidfile)
@@ -78,7 +78,7 @@ func state(pid int) string {
 }
 
 func TestRunDeadline(t *testing.T) {
-	_, err := runProgram(t.Context(), command{path: "sleep", args: []string{"1000"}, timeout: time.Millisecond})
+	_, err := Run(t.Context(), Command{Path: "sleep", Args: []string{"1000"}, Timeout: time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("a program that does not end: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the agent stops")
 	cancel(cause)
-	if _, err := runProgram(ctx, command{path: "sleep", args: []string{"1000"}}); !errors.Is(err, cause) {
+	if _, err := Run(ctx, Command{Path: "sleep", Args: []string{"1000"}}); !errors.Is(err, cause) {
 		t.Errorf("want the cause, got %v", err)
 	}
 }
