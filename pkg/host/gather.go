@@ -15,13 +15,13 @@ func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
 	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
 	g := gatherer{Live: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
-	facts.Contain = container(l.kernel, l.opt.Sandbox)
-	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
+	facts.Contain = container(l.kernelReader, l.opt.Sandbox)
+	if facts.Kernel = kernelFacts(l.kernelReader, facts.Contain); !l.opt.live() {
 		facts.Kernel = imageKernel(l)
 	} else if facts.Contain == "" {
-		facts.Cloud = cloudOf(l.kernel)
+		facts.Cloud = cloudOf(l.kernelReader)
 	}
-	facts.Cgroup = cgroupVersion(l.kernel)
+	facts.Cgroup = cgroupVersion(l.kernelReader)
 	facts.Init = initSystem(l)
 	g.peers()
 	g.services()

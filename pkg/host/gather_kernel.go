@@ -17,16 +17,16 @@ var knownModules = []string{
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
-func kernelFacts(k *kernel, contain string) KernelFacts {
-	facts := KernelFacts{Release: k.release}
-	if !k.live {
+func kernelFacts(k *kernelReader, contain string) KernelFacts {
+	facts := KernelFacts{Release: k.Release}
+	if !k.Live {
 		return facts
 	}
-	facts.IPv6 = unix.Access(k.proc+"/sys/net/ipv6/conf", unix.F_OK) == nil
-	facts.HostSysctls = contain == "" && k.ownsSysctls()
-	facts.Modules = contain == "" && unix.Access(k.proc+"/modules", unix.F_OK) == nil
+	facts.IPv6 = unix.Access(k.Proc+"/sys/net/ipv6/conf", unix.F_OK) == nil
+	facts.HostSysctls = contain == "" && k.OwnsSysctls()
+	facts.Modules = contain == "" && unix.Access(k.Proc+"/modules", unix.F_OK) == nil
 	var fs unix.Statfs_t
-	facts.BPF = unix.Statfs(k.sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
+	facts.BPF = unix.Statfs(k.Sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
 	facts.Hugepages = hugepages(k)
 	facts.KnownModules = map[string]ModuleState{}
 	for _, name := range knownModules {
@@ -37,26 +37,14 @@ func kernelFacts(k *kernel, contain string) KernelFacts {
 	return facts
 }
 
-// ownsSysctls says that this is the machine's own view of /proc/sys: writable,
-// and of the initial network namespace. Only there can the socket buffers'
-// limits be written (mode 0644); elsewhere the key is absent or read-only.
-func (k *kernel) ownsSysctls() bool {
-	var fs unix.Statfs_t
-	if unix.Statfs(k.proc+"/sys", &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {
-		return false
-	}
-	var st unix.Stat_t
-	return unix.Stat(k.proc+"/sys/net/core/rmem_max", &st) == nil && st.Mode&0o200 != 0
-}
-
 // container names what this process is contained in, or "": first what systemd
 // and the container managers say (https://systemd.io/CONTAINER_INTERFACE),
 // then whether root here is the machine's root.
-func container(k *kernel, sandbox bool) string {
+func container(k *kernelReader, sandbox bool) string {
 	switch {
 	case sandbox:
 		return "sandbox"
-	case !k.live:
+	case !k.Live:
 		return ""
 	}
 	for _, file := range []string{"/run/systemd/container", "/run/host/container-manager"} {
@@ -64,7 +52,7 @@ func container(k *kernel, sandbox bool) string {
 			return string(bytes.TrimSpace(raw))
 		}
 	}
-	if environ, err := sys.ReadKernelFile(k.proc + "/1/environ"); err == nil {
+	if environ, err := sys.ReadKernelFile(k.Proc + "/1/environ"); err == nil {
 		for v := range strings.SplitSeq(string(environ), "\x00") {
 			if name, ok := strings.CutPrefix(v, "container="); ok && name != "" {
 				return name
@@ -77,16 +65,16 @@ func container(k *kernel, sandbox bool) string {
 		}
 	}
 	// The initial user namespace maps everything onto itself.
-	if raw, err := sys.ReadKernelFile(k.proc + "/self/uid_map"); err == nil && sys.FoldSpace(string(raw)) != "0 0 4294967295" {
+	if raw, err := sys.ReadKernelFile(k.Proc + "/self/uid_map"); err == nil && sys.FoldSpace(string(raw)) != "0 0 4294967295" {
 		return "user namespace"
 	}
 	return ""
 }
 
 // cgroupVersion says which version the root of the hierarchy is, 0 if unknown.
-func cgroupVersion(k *kernel) int {
+func cgroupVersion(k *kernelReader) int {
 	var fs unix.Statfs_t
-	if !k.live || unix.Statfs(k.sys+"/fs/cgroup", &fs) != nil {
+	if !k.Live || unix.Statfs(k.Sys+"/fs/cgroup", &fs) != nil {
 		return 0
 	}
 	switch fs.Type {

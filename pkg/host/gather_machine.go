@@ -13,7 +13,7 @@ import (
 // cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what its firmware says of itself (DMI); ""
 // where nothing tells. The marks are those of cloud-init.
 // https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
-func cloudOf(k *kernel) string {
+func cloudOf(k *kernelReader) string {
 	said := func(field string) string { return firmware(k, field) }
 	switch vendor := said("sys_vendor"); vendor {
 	case "Amazon EC2":
@@ -37,8 +37,8 @@ func cloudOf(k *kernel) string {
 }
 
 // firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
-func firmware(k *kernel, field string) string {
-	raw, err := sys.ReadKernelFile(k.sys + "/class/dmi/id/" + field)
+func firmware(k *kernelReader, field string) string {
+	raw, err := sys.ReadKernelFile(k.Sys + "/class/dmi/id/" + field)
 	if err != nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func firmware(k *kernel, field string) string {
 }
 
 // nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and that of Xen does not.
-func nitroType(k *kernel) string {
+func nitroType(k *kernelReader) string {
 	if name := firmware(k, "product_name"); firmware(k, "sys_vendor") == "Amazon EC2" && strings.Count(name, ".") == 1 {
 		return name
 	}
@@ -55,12 +55,12 @@ func nitroType(k *kernel) string {
 
 // hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have and has none of are 0. Nil where nobody can
 // tell. https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
-func hugepages(k *kernel) map[string]int {
-	if unix.Access(k.sys+"/kernel/mm", unix.F_OK) != nil {
+func hugepages(k *kernelReader) map[string]int {
+	if unix.Access(k.Sys+"/kernel/mm", unix.F_OK) != nil {
 		return nil
 	}
 	out := map[string]int{}
-	sizes, err := os.ReadDir(k.sys + "/kernel/mm/hugepages")
+	sizes, err := os.ReadDir(k.Sys + "/kernel/mm/hugepages")
 	if err != nil { // a kernel without
 		return out
 	}
@@ -77,7 +77,7 @@ func hugepages(k *kernel) map[string]int {
 			size = strconv.Itoa(kb>>10) + "M"
 		}
 		out[size] = 0
-		if raw, err := sys.ReadKernelFile(k.sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
+		if raw, err := sys.ReadKernelFile(k.Sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
 			out[size], _ = strconv.Atoi(strings.TrimSpace(string(raw))) // the kernel writes numbers
 		}
 	}

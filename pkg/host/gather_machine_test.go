@@ -43,7 +43,7 @@ func TestHugepages(t *testing.T) {
 	if d := cmp.Diff(map[string]int{"2M": 512, "1G": 0, "64K": 3}, hugepages(k)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if err := os.RemoveAll(k.sys + "/kernel/mm/hugepages"); err != nil {
+	if err := os.RemoveAll(k.Sys + "/kernel/mm/hugepages"); err != nil {
 		t.Fatal(err)
 	}
 	if got := hugepages(k); got == nil || len(got) > 0 {

@@ -9,7 +9,7 @@ import (
 // Live is the host as it is. It implements [View] and has no method that writes.
 type Live struct {
 	*files
-	*kernel
+	*kernelReader
 	*network
 	*units
 	opt   Options
@@ -19,6 +19,17 @@ type Live struct {
 // Host is a host that can be written to. Only the apply step of a pass holds one.
 type Host struct {
 	*Live
+	*kernelWriter
+}
+
+// newHost is a view with all that writes.
+func newHost(l *Live) *Host {
+	h := &Host{Live: l}
+	h.kernelWriter = &kernelWriter{
+		Kernel: l.kernelReader, HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
+		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
+	}
+	return h
 }
 
 var _ View = (*Live)(nil)
@@ -33,7 +44,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 		return nil, err
 	}
 	l := &Live{opt: opt, files: f}
-	l.kernel = openKernel(opt, f)
+	l.kernelReader = openKernelReader(opt.live())
 	l.network = openNetwork(opt)
 	l.units = openUnits(opt)
 	if l.facts = opt.Facts; l.facts != nil {
@@ -55,8 +66,8 @@ func OpenBrief(opt Options) (*Live, error) {
 		return nil, err
 	}
 	g := gatherer{Live: l, facts: l.facts, mu: &sync.Mutex{}}
-	if l.facts.Contain = container(l.kernel, opt.Sandbox); opt.live() && l.facts.Contain == "" {
-		l.facts.Cloud = cloudOf(l.kernel)
+	if l.facts.Contain = container(l.kernelReader, opt.Sandbox); opt.live() && l.facts.Contain == "" {
+		l.facts.Cloud = cloudOf(l.kernelReader)
 	}
 	g.kubelet()
 	return l, nil
@@ -68,7 +79,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{Live: l}, nil
+	return newHost(l), nil
 }
 
 // Close releases the root, the netlink sockets and the bus.

@@ -57,7 +57,7 @@ func (l *Live) LearnInstance(ctx context.Context, all bool) {
 	if l.facts.Cloud != "aws" || l.facts.Instance != nil {
 		return
 	}
-	if known := nitroType(l.kernel); known != "" && !all {
+	if known := nitroType(l.kernelReader); known != "" && !all {
 		l.facts.Instance = &Instance{Type: known}
 		return
 	}

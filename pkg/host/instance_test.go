@@ -171,7 +171,7 @@ func TestTypeByFirmware(t *testing.T) {
 		if got := nitroType(k); got != c.want {
 			t.Errorf("%q %q: %q, want %q", c.vendor, c.product, got, c.want)
 		}
-		if l := (&Live{kernel: k, facts: &Facts{Cloud: "aws"}}); c.want != "" {
+		if l := (&Live{kernelReader: k, facts: &Facts{Cloud: "aws"}}); c.want != "" {
 			if l.LearnInstance(t.Context(), false); l.facts.Instance == nil || l.facts.Instance.Type != c.want || l.facts.Problems != nil {
 				t.Errorf("%+v", l.facts)
 			}
@@ -187,7 +187,7 @@ func BenchmarkNotOnACloud(b *testing.B) {
 	}
 	defer l.Close()
 	for b.Loop() {
-		l.facts.Cloud = cloudOf(l.kernel)
+		l.facts.Cloud = cloudOf(l.kernelReader)
 		l.LearnInstance(b.Context(), true)
 	}
 }

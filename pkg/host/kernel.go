@@ -10,15 +10,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// kernel reads what the running kernel says of itself below /proc and /sys. It
-// does so directly, not through [Files]: procfs is no tree that one may leave.
-type kernel struct {
-	live bool   // false: an image, no kernel behind it
-	proc string // "/proc", elsewhere in tests
-	sys  string // "/sys"
-	lib  string // "/lib/modules"
+// kernelReader reads what the running kernel says of itself below /proc and /sys. It
+// does so directly, not through the files of a root: procfs is no tree that one may leave.
+type kernelReader struct {
+	Live bool   // false: an image, no kernel behind it
+	Proc string // "/proc", elsewhere in tests
+	Sys  string // "/sys"
+	Lib  string // "/lib/modules"
 
-	release string // as uname -r
+	Release string // as uname -r
 	// What is on disk for this release, and what file systems it had when
 	// first asked: loading a module is seen in sysfs.
 	index       sync.Once
@@ -27,19 +27,20 @@ type kernel struct {
 	filesystems []byte // /proc/filesystems
 }
 
-func openKernel(opt Options, _ *files) *kernel {
-	k := &kernel{live: opt.live(), proc: "/proc", sys: "/sys", lib: "/lib/modules"}
+// openKernelReader reads the running kernel; not live, it answers [sys.ErrNotHere].
+func openKernelReader(live bool) *kernelReader {
+	k := &kernelReader{Live: live, Proc: "/proc", Sys: "/sys", Lib: "/lib/modules"}
 	var uts unix.Utsname
-	if k.live && unix.Uname(&uts) == nil {
-		k.release = unix.ByteSliceToString(uts.Release[:])
+	if k.Live && unix.Uname(&uts) == nil {
+		k.Release = unix.ByteSliceToString(uts.Release[:])
 	}
 	return k
 }
 
 // Sysctl implements [Kernel]. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
-func (k *kernel) Sysctl(key string) (string, error) {
-	if !k.live {
+func (k *kernelReader) Sysctl(key string) (string, error) {
+	if !k.Live {
 		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNotHere)
 	}
 	canonical, err := CanonicalSysctl(key)
@@ -56,6 +57,18 @@ func (k *kernel) Sysctl(key string) (string, error) {
 	return sys.FoldSpace(string(raw)), nil
 }
 
-func (k *kernel) sysctlFile(canonical string) string {
-	return k.proc + "/sys/" + sysctlPath(canonical)
+func (k *kernelReader) sysctlFile(canonical string) string {
+	return k.Proc + "/sys/" + sysctlPath(canonical)
+}
+
+// OwnsSysctls says that this is the machine's own view of /proc/sys: writable,
+// and of the initial network namespace. Only there can the socket buffers'
+// limits be written (mode 0644); elsewhere the key is absent or read-only.
+func (k *kernelReader) OwnsSysctls() bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(k.Proc+"/sys", &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Stat(k.Proc+"/sys/net/core/rmem_max", &st) == nil && st.Mode&0o200 != 0
 }

@@ -12,10 +12,21 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
+// ModuleState is where a kernel module stands.
+type ModuleState string
+
+// The states of a module.
+const (
+	ModuleLoaded   ModuleState = "loaded"
+	ModuleBuiltin  ModuleState = "built in"
+	ModuleLoadable ModuleState = "loadable" // on disk for this kernel, not loaded
+	ModuleAbsent   ModuleState = "absent"
+)
+
 // Module implements [Kernel]. The order of looking is by cost: sysfs tells of
 // most that is loaded in one system call.
-func (k *kernel) Module(name string) (ModuleState, error) {
-	if !k.live {
+func (k *kernelReader) Module(name string) (ModuleState, error) {
+	if !k.Live {
 		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNotHere)
 	}
 	name, err := moduleName(name)
@@ -45,8 +56,8 @@ func moduleName(name string) (string, error) {
 }
 
 // loaded asks the running kernel, and answers "" when it does not know.
-func (k *kernel) loaded(name string) (ModuleState, error) {
-	dir := k.sys + "/module/" + name
+func (k *kernelReader) loaded(name string) (ModuleState, error) {
+	dir := k.Sys + "/module/" + name
 	raw, err := sys.ReadKernelFile(dir + "/initstate")
 	switch {
 	case err == nil && sys.FoldSpace(string(raw)) == "live":
@@ -59,11 +70,11 @@ func (k *kernel) loaded(name string) (ModuleState, error) {
 	if unix.Access(dir, unix.F_OK) == nil {
 		return ModuleBuiltin, nil // a built-in module with parameters has a directory, but no state
 	}
-	if unix.Access(k.sys+"/module", unix.F_OK) == nil {
+	if unix.Access(k.Sys+"/module", unix.F_OK) == nil {
 		return "", nil
 	}
 	// Without sysfs, as in some containers, /proc/modules is the other list.
-	list, err := sys.ReadKernelFile(k.proc + "/modules")
+	list, err := sys.ReadKernelFile(k.Proc + "/modules")
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return "", fmt.Errorf("list the loaded modules: %w", err)
 	}
@@ -77,10 +88,10 @@ func (k *kernel) loaded(name string) (ModuleState, error) {
 
 // readIndex reads what depmod wrote for the running kernel. Where there is
 // nothing, nothing is known to be loadable.
-func (k *kernel) readIndex() {
-	k.builtin, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.builtin")
-	k.deps, _ = os.ReadFile(k.lib + "/" + k.release + "/modules.dep")
-	k.filesystems, _ = sys.ReadKernelFile(k.proc + "/filesystems")
+func (k *kernelReader) readIndex() {
+	k.builtin, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.builtin")
+	k.deps, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.dep")
+	k.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
 // listsModule says that a line of modules.builtin ("kernel/net/x.ko") or
@@ -116,9 +127,9 @@ var signs = map[string]string{
 }
 
 // showsModule says that the kernel acts as one that has the module.
-func (k *kernel) showsModule(name string) bool {
+func (k *kernelReader) showsModule(name string) bool {
 	if sign := signs[name]; sign != "" {
-		return unix.Access(k.proc+sign, unix.F_OK) == nil
+		return unix.Access(k.Proc+sign, unix.F_OK) == nil
 	}
 	for line := range bytes.Lines(k.filesystems) {
 		if f := bytes.Fields(line); len(f) > 0 && string(f[len(f)-1]) == name {
@@ -128,24 +139,3 @@ func (k *kernel) showsModule(name string) bool {
 	return false
 }
 
-// ModuleSource says where an absent module of a release comes from, in words
-// for an error: the package that has it, by the distribution.
-func ModuleSource(os OSRelease, release string) string {
-	for _, id := range append([]string{os.ID}, os.IDLike...) {
-		switch id {
-		case "flatcar", "coreos", "bottlerocket", "cos": // their root is read-only, and comes whole
-			return "boot a release of " + id + " whose kernel has it"
-		case "rhel", "centos", "fedora", "rocky", "almalinux", "ol":
-			return "install kernel-modules-extra-" + release
-		case "amzn":
-			return "install kernel-modules-extra of kernel " + release
-		case "ubuntu":
-			return "install linux-modules-extra-" + release
-		case "debian":
-			return "install linux-image-" + release + " (the -cloud- kernels leave modules out: use the one without)"
-		case "suse", "opensuse", "sles":
-			return "install kernel-default in the version of " + release
-		}
-	}
-	return "install the package of kernel " + release + " that has it"
-}

@@ -15,44 +15,44 @@ import (
 // modprobe@NAME.service where systemd runs, so that the agent needs no
 // CAP_SYS_MODULE, else with modprobe. A loaded or built-in one is success. It
 // may be retried.
-func (h *Host) LoadModule(ctx context.Context, name string) error {
+func (w *kernelWriter) LoadModule(ctx context.Context, name string) error {
 	name, err := moduleName(name)
 	if err != nil {
 		return err
 	}
-	state, err := h.Module(name)
+	state, err := w.Kernel.Module(name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("load module %s: %w", name, err)
 	case state == ModuleLoaded || state == ModuleBuiltin:
 		return nil
-	case !h.facts.Kernel.Modules:
+	case !w.Modules:
 		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there", name)
 	case state == ModuleAbsent:
-		return fmt.Errorf("load module %s: %w", name, h.moduleAbsent(name))
+		return fmt.Errorf("load module %s: %w", name, w.moduleAbsent(name))
 	}
-	by, err := h.modprobe(ctx, name)
+	by, err := w.modprobe(ctx, name)
 	if err != nil {
 		return fmt.Errorf("load module %s: %w", name, err)
 	}
 	// modprobe@.service ignores modprobe's result: only the kernel knows.
-	switch state, err = h.Module(name); {
+	switch state, err = w.Kernel.Module(name); {
 	case err != nil:
 		return fmt.Errorf("load module %s: %w", name, err)
 	case state != ModuleLoaded && state != ModuleBuiltin:
 		return fmt.Errorf("load module %s: %s ran and it is still not loaded: look for a blacklist in "+
 			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by, name)
 	}
-	if log := h.opt.Log; log != nil {
+	if log := w.Log; log != nil {
 		log.Debug("module loaded", zap.String("module", name), zap.String("by", by))
 	}
 	return nil
 }
 
 // modprobe runs modprobe by systemd or directly, and says by what.
-func (h *Host) modprobe(ctx context.Context, name string) (by string, err error) {
+func (w *kernelWriter) modprobe(ctx context.Context, name string) (by string, err error) {
 	unit := "modprobe@" + name + ".service"
-	err = h.StartUnit(ctx, unit, true)
+	err = w.StartUnit(ctx, unit)
 	switch {
 	case err == nil:
 		return unit, nil
@@ -60,19 +60,19 @@ func (h *Host) modprobe(ctx context.Context, name string) (by string, err error)
 		return unit, err
 	}
 	// -b: a blacklist holds for us too.
-	_, err = h.run(ctx, sys.Command{Path: "modprobe", Args: []string{"-b", "--", name}})
+	_, err = sys.Run(ctx, sys.Command{Path: "modprobe", Args: []string{"-b", "--", name}})
 	return "modprobe", err
 }
 
 // moduleAbsent says why a module cannot be loaded and where it comes from.
-func (h *Host) moduleAbsent(name string) error {
-	k := h.kernel
-	if _, err := os.Stat(k.proc + "/modules"); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.release, ErrNotExist)
+func (w *kernelWriter) moduleAbsent(name string) error {
+	k := w.Kernel
+	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.Release, ErrNotExist)
 	}
-	if _, err := os.Stat(k.lib + "/" + k.release); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(k.Lib + "/" + k.Release); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or %s: %w",
-			k.release, k.lib, ModuleSource(h.facts.OS, k.release), ErrNotExist)
+			k.Release, k.Lib, w.ModuleSource, ErrNotExist)
 	}
-	return fmt.Errorf("kernel %s has no such module: %s: %w", k.release, ModuleSource(h.facts.OS, k.release), ErrNotExist)
+	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.ModuleSource, ErrNotExist)
 }

@@ -3,12 +3,13 @@ package host
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
 // fakeKernel is a kernel in a directory: the files that the real one shows.
-func fakeKernel(t *testing.T, files map[string]string) *kernel {
+func fakeTree(t *testing.T, files map[string]string) *kernelReader {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"/proc", "/sys/module", "/lib/6.1.0"} {
@@ -17,13 +18,18 @@ func fakeKernel(t *testing.T, files map[string]string) *kernel {
 		}
 	}
 	for path, content := range files {
-		write(t, dir+path, content)
+		if err := os.MkdirAll(filepath.Dir(dir+path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return &kernel{live: true, proc: dir + "/proc", sys: dir + "/sys", lib: dir + "/lib", release: "6.1.0"}
+	return &kernelReader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
 }
 
 func TestModule(t *testing.T) {
-	k := fakeKernel(t, map[string]string{
+	k := fakeTree(t, map[string]string{
 		"/proc/modules":                      "br_netfilter 32768 0 - Live 0x0\n",
 		"/proc/filesystems":                  "nodev\tsysfs\n\text4\nnodev\toverlay\n",
 		"/sys/module/br_netfilter/initstate": "live\n",
@@ -60,8 +66,8 @@ func TestModule(t *testing.T) {
 }
 
 func TestModuleWithoutSysfs(t *testing.T) {
-	k := fakeKernel(t, map[string]string{"/proc/modules": "overlay 1 0 - Live 0x0\nbr_netfilter 32768 0 - Live 0x0\n"})
-	if err := os.Remove(k.sys + "/module"); err != nil {
+	k := fakeTree(t, map[string]string{"/proc/modules": "overlay 1 0 - Live 0x0\nbr_netfilter 32768 0 - Live 0x0\n"})
+	if err := os.Remove(k.Sys + "/module"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := k.Module("br_netfilter"); err != nil || got != ModuleLoaded {
@@ -73,23 +79,19 @@ func TestModuleWithoutSysfs(t *testing.T) {
 }
 
 func TestLoadModuleErrors(t *testing.T) {
-	open := func(files map[string]string) *Host {
-		h := testHost(t)
-		h.kernel = fakeKernel(t, files)
-		h.facts.Kernel.Modules = true
-		h.facts.OS = OSRelease{ID: "rocky", IDLike: []string{"rhel", "centos", "fedora"}}
-		return h
+	open := func(files map[string]string) *kernelWriter {
+		return &kernelWriter{Kernel: fakeTree(t, files), Modules: true, ModuleSource: "install kernel-modules-extra-6.1.0"}
 	}
 	absent := open(map[string]string{"/proc/modules": ""})
 	gone := open(map[string]string{"/proc/modules": ""})
-	if err := os.Remove(gone.kernel.lib + "/6.1.0"); err != nil {
+	if err := os.Remove(gone.Kernel.Lib + "/6.1.0"); err != nil {
 		t.Fatal(err)
 	}
 	contained := open(map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/x.ko:\n"})
-	contained.facts.Kernel.Modules = false
+	contained.Modules = false
 	for _, c := range []struct {
 		name string
-		host *Host
+		host *kernelWriter
 		says []string
 		is   error
 	}{
@@ -112,8 +114,7 @@ func TestLoadModuleErrors(t *testing.T) {
 }
 
 func TestLoadModuleThatIsThere(t *testing.T) {
-	h := testHost(t)
-	h.kernel = fakeKernel(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})
+	h := &kernelWriter{Kernel: fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})}
 	for _, name := range []string{"x", "y"} {
 		if err := h.LoadModule(t.Context(), name); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -121,18 +122,3 @@ func TestLoadModuleThatIsThere(t *testing.T) {
 	}
 }
 
-func TestModuleSource(t *testing.T) {
-	for id, want := range map[string]string{
-		"ubuntu":       "linux-modules-extra-6.1.0",
-		"fedora":       "kernel-modules-extra-6.1.0",
-		"debian":       "linux-image-6.1.0",
-		"amzn":         "kernel-modules-extra",
-		"flatcar":      "boot a release of flatcar",
-		"bottlerocket": "boot a release of bottlerocket",
-		"gentoo":       "kernel 6.1.0",
-	} {
-		if got := ModuleSource(OSRelease{ID: id}, "6.1.0"); !strings.Contains(got, want) {
-			t.Errorf("%s: %q", id, got)
-		}
-	}
-}

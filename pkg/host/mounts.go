@@ -9,11 +9,11 @@ import (
 )
 
 // Mounted implements [Kernel], of the calling thread's mount namespace.
-func (k *kernel) Mounted(path string) (string, error) {
-	if !k.live {
+func (k *kernelReader) Mounted(path string) (string, error) {
+	if !k.Live {
 		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNotHere)
 	}
-	list, err := sys.ReadKernelFile(k.proc + "/thread-self/mountinfo")
+	list, err := sys.ReadKernelFile(k.Proc + "/thread-self/mountinfo")
 	if err != nil {
 		return "", fmt.Errorf("read mountinfo: %w", err)
 	}

@@ -221,7 +221,7 @@ func TestUplinkFacts(t *testing.T) {
 	ns.Run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", "ra2")
 	ns.Do(func() {
 		ok(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
-		l := &Live{network: openNetwork(Options{Root: "/"}), kernel: &kernel{live: true, proc: "/proc"}, opt: Options{Sandbox: true}}
+		l := &Live{network: openNetwork(Options{Root: "/"}), kernelReader: openKernelReader(true), opt: Options{Sandbox: true}}
 		var err error
 		l.files, err = openFiles(Options{Root: "/"})
 		ok(t, err)

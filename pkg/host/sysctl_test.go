@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -162,7 +161,7 @@ func inNewNetns(t *testing.T, do func()) {
 
 func TestSetSysctl(t *testing.T) {
 	inNewNetns(t, func() {
-		h := testHost(t)
+		h := &kernelWriter{Kernel: openKernelReader(true)}
 		ctx := t.Context()
 		for _, c := range []struct{ key, value, want string }{
 			{"net.ipv4.ip_forward", "1", "1"},
@@ -185,7 +184,7 @@ func TestSetSysctl(t *testing.T) {
 
 func TestSetSysctlErrors(t *testing.T) {
 	inNewNetns(t, func() {
-		h := testHost(t)
+		h := &kernelWriter{Kernel: openKernelReader(true)}
 		for _, c := range []struct {
 			key, value string
 			is         error
@@ -209,11 +208,10 @@ func TestSetSysctlErrors(t *testing.T) {
 
 func TestSetSysctlReadsBack(t *testing.T) {
 	// A tree that keeps another value stands for a kernel that clamps.
-	h := testHost(t)
+	h := &kernelWriter{}
 	proc := t.TempDir()
-	h.kernel = &kernel{live: true, proc: proc}
-	write(t, proc+"/sys/net/ipv4/x", "")
-	if err := os.Remove(proc + "/sys/net/ipv4/x"); err != nil {
+	h.Kernel = &kernelReader{Live: true, Proc: proc}
+	if err := os.MkdirAll(proc+"/sys/net/ipv4", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("/dev/zero", proc+"/sys/net/ipv4/zero"); err != nil {
@@ -245,37 +243,15 @@ func TestSetSysctlReadOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h := testHost(t)
+		h := &kernelWriter{Kernel: openKernelReader(true)}
 		err := h.SetSysctl(t.Context(), "net.ipv4.ip_forward", "1")
 		if !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "read-only here") {
 			t.Errorf("a read-only /proc/sys: %v", err)
 		}
-		if h.kernel.ownsSysctls() {
+		if h.Kernel.OwnsSysctls() {
 			t.Error("host-wide keys are called writable")
 		}
 	})
-}
-
-// testHost opens this machine without its systemd.
-func testHost(t *testing.T) *Host {
-	t.Helper()
-	h, err := Open(context.Background(), Options{Sandbox: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
-	return h
-}
-
-// write writes a file with its parents.
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestSourcePorts(t *testing.T) {

@@ -11,19 +11,19 @@ import (
 
 // NetSysctls are all keys of net.* that may be read and written here, with their values: those of
 // the machine too where they may be set.
-func (h *Host) NetSysctls() map[string]string {
+func (w *kernelWriter) NetSysctls() map[string]string {
 	out := map[string]string{}
-	if !h.kernel.live {
+	if !w.Kernel.Live {
 		return out
 	}
-	root := h.kernel.proc + "/sys/"
+	root := w.Kernel.Proc + "/sys/"
 	// What cannot be read now (a link that goes just then, a key that wants more rights) is not kept.
 	_ = filepath.WalkDir(root+"net", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}
 		key := swapSeparators(strings.TrimPrefix(path, root))
-		if ScopeOf(key) == ScopeHost && !h.facts.Kernel.HostSysctls {
+		if ScopeOf(key) == ScopeHost && !w.HostSysctls {
 			return nil
 		}
 		if info, err := e.Info(); err != nil || info.Mode()&0o600 != 0o600 {

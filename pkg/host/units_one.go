@@ -23,10 +23,10 @@ func BootWords(opt Options) []string {
 	if !opt.live() {
 		return nil
 	}
-	k := openKernel(opt, nil)
-	file := filepath.Join(k.proc, "cmdline")
+	k := openKernelReader(true)
+	file := filepath.Join(k.Proc, "cmdline")
 	if container(k, opt.Sandbox) != "" {
-		file = filepath.Join(k.proc, "1/cmdline")
+		file = filepath.Join(k.Proc, "1/cmdline")
 	}
 	raw, err := sys.ReadKernelFile(file)
 	if err != nil {

@@ -294,8 +294,8 @@ func testModuleByUnit(t *testing.T) {
 		t.Errorf("load in a container: %v", err)
 	}
 	// modprobe@.service itself starts, and its silence is not believed.
-	h.facts.Kernel.Modules = true
-	h.kernel = fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"})
+	h.kernelWriter.Modules = true
+	h.Kernel = fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"})
 	err := h.LoadModule(t.Context(), "wireguard")
 	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
 		t.Errorf("load of a module that is not there: %v", err)

@@ -177,17 +177,6 @@ type FileInfo struct {
 // Digest is a sha256.
 type Digest [32]byte
 
-// ModuleState is where a kernel module stands.
-type ModuleState string
-
-// The states of a module.
-const (
-	ModuleLoaded   ModuleState = "loaded"
-	ModuleBuiltin  ModuleState = "built in"
-	ModuleLoadable ModuleState = "loadable" // on disk for this kernel, not loaded
-	ModuleAbsent   ModuleState = "absent"
-)
-
 // Link is a network interface.
 type Link struct {
 	Index     int

@@ -21,7 +21,7 @@ func OpenFileWriter(opt Options) (*FileWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FileWriter{&Host{&Live{opt: opt, files: f}}}, nil
+	return &FileWriter{&Host{Live: &Live{opt: opt, files: f}}}, nil
 }
 
 // WriteFile puts a file in place, whole and durable; missing directories are made with mode 0755.

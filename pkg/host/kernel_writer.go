@@ -1,0 +1,19 @@
+package host
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+)
+
+// kernelWriter sets sysctls and loads modules.
+type kernelWriter struct {
+	Kernel *kernelReader
+	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may be loaded here.
+	HostSysctls, Modules bool
+	// ModuleSource says, in words for an error, where a module comes from that the kernel does not have.
+	ModuleSource string
+	// StartUnit starts a unit of systemd and waits for its end.
+	StartUnit func(ctx context.Context, name string) error
+	Log       *zap.Logger // nil: none
+}

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// testHost opens this machine without its systemd.
+func testHost(t *testing.T) *Host {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Sandbox: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// write writes a file with its parents.
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fakeKernel is a kernel whose files are these.
+func fakeKernel(t *testing.T, files map[string]string) *kernelReader {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"/proc", "/sys/module", "/lib/6.1.0"} {
+		if err := os.MkdirAll(dir+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, content := range files {
+		write(t, dir+path, content)
+	}
+	return &kernelReader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
+}
