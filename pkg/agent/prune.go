@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -140,7 +141,7 @@ func (c *custody) goesAlong(key graph.Key) bool {
 	if key.Kind() != tasks.KindSysctl {
 		return false
 	}
-	link, known := c.led.Entries()[tasks.LinkKey(host.SysctlLink(key.Name()))]
+	link, known := c.led.Entries()[tasks.LinkKey(kernel.SysctlLink(key.Name()))]
 	return known && link.Mode == ledger.Owned && !link.Released && !c.wants(link)
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // surroundings are what a program of the user's may change that no key names. Addresses, routes,
@@ -124,7 +125,7 @@ func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left [
 		left = nil
 		for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
 			now, err := h.Sysctl(key)
-			if err != nil || host.SameSysctl(key, now, s.Sysctls[key]) {
+			if err != nil || hostkernel.SameSysctl(key, now, s.Sysctls[key]) {
 				continue
 			}
 			if h.SetSysctl(ctx, key, s.Sysctls[key]) != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // restore brings everything back to what the journal says. It goes on after an
@@ -180,7 +181,7 @@ func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
 	for range 3 {
 		errs = nil
 		for _, s := range j.Sysctls {
-			if now, err := h.Sysctl(s.Key); err != nil || host.SameSysctl(s.Key, now, s.Value) {
+			if now, err := h.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
 				continue
 			}
 			errs = append(errs, h.SetSysctl(ctx, s.Key, s.Value))

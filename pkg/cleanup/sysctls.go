@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -40,7 +41,7 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if err != nil {
 			return nil, err
 		}
-		if !host.SameSysctl(m.Key, have, m.Wrote) || host.SameSysctl(m.Key, have, back) {
+		if !kernel.SameSysctl(m.Key, have, m.Wrote) || kernel.SameSysctl(m.Key, have, back) {
 			continue
 		}
 		out = append(out, item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),

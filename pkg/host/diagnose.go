@@ -62,7 +62,7 @@ func hasTables(names string) bool {
 	return err == nil && len(bytes.TrimSpace(raw)) > 0
 }
 
-// Diagnose runs one and returns what it showed. [sys.ErrNotHere]: of an image nothing is shown.
+// Diagnose runs one and returns what it showed. [ErrNotHere]: of an image nothing is shown.
 func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, most int) ([]byte, error) {
 	if l.opt.live() && d.quiet != nil && !d.quiet() {
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)

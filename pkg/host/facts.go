@@ -1,6 +1,10 @@
 package host
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
+)
 
 // Facts are what is true of a host during one pass. They are gathered once,
 // saved by `agent facts -o json` and read again by `agent store check`.
@@ -66,7 +70,7 @@ type KernelFacts struct {
 	// Hugepages is how many huge pages are set aside, by size ("2M", "1G"); a size that is not in it the kernel does not have. Nil: not known.
 	Hugepages map[string]int `json:"hugepages"`
 	// KnownModules is, per module that a builder may ask for, where it stands.
-	KnownModules map[string]ModuleState `json:"knownModules,omitempty"`
+	KnownModules map[string]kernel.ModuleState `json:"knownModules,omitempty"`
 }
 
 // LinkFact is a link and who manages it.

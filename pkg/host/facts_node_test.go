@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // testFactsOfANode holds facts against what programs of the node say.
@@ -32,7 +34,7 @@ func testFactsOfANode(t *testing.T) {
 	if f.OS.ID == "" || f.Contain != "systemd-nspawn" || f.Init != "systemd" || f.Cgroup == 0 {
 		t.Errorf("%+v", f)
 	}
-	if f.Kernel.KnownModules["br_netfilter"] != ModuleBuiltin || f.Kernel.KnownModules["overlay"] != ModuleBuiltin {
+	if f.Kernel.KnownModules["br_netfilter"] != kernel.ModuleBuiltin || f.Kernel.KnownModules["overlay"] != kernel.ModuleBuiltin {
 		t.Errorf("modules: %v", f.Kernel.KnownModules)
 	}
 	rt := f.Runtime

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"path"
 	"runtime"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // architecture is the running host's, or that of an image's own programs: the
@@ -51,14 +53,14 @@ func imageKernel(l *Live) KernelFacts {
 		}
 		builtin, _ := l.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
 		if facts.KnownModules == nil {
-			facts.Modules, facts.KnownModules = true, map[string]ModuleState{}
+			facts.Modules, facts.KnownModules = true, map[string]kernel.ModuleState{}
 		}
 		for _, name := range knownModules {
 			switch {
-			case listsModule(builtin, name), listsModule(deps, name):
-				facts.KnownModules[name] = ModuleLoadable
+			case kernel.Lists(builtin, name), kernel.Lists(deps, name):
+				facts.KnownModules[name] = kernel.ModuleLoadable
 			case facts.KnownModules[name] == "":
-				facts.KnownModules[name] = ModuleAbsent
+				facts.KnownModules[name] = kernel.ModuleAbsent
 			}
 		}
 	}

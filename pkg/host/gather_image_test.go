@@ -3,6 +3,8 @@ package host
 import (
 	"runtime"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // An image has the architecture of its own programs, not of the machine that it is made on.
@@ -38,8 +40,8 @@ func TestModulesOfAnImage(t *testing.T) {
 	if !f.Modules || f.Release != "" {
 		t.Errorf("modules %v, release %q", f.Modules, f.Release)
 	}
-	for name, want := range map[string]ModuleState{
-		"nf_conntrack": ModuleLoadable, "overlay": ModuleLoadable, "br_netfilter": ModuleLoadable, "bridge": ModuleAbsent, "wireguard": ModuleAbsent,
+	for name, want := range map[string]kernel.ModuleState{
+		"nf_conntrack": kernel.ModuleLoadable, "overlay": kernel.ModuleLoadable, "br_netfilter": kernel.ModuleLoadable, "bridge": kernel.ModuleAbsent, "wireguard": kernel.ModuleAbsent,
 	} {
 		if got := f.KnownModules[name]; got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)

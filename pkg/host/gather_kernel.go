@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // knownModules are those that a builder may ask for.
@@ -17,7 +18,7 @@ var knownModules = []string{
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
-func kernelFacts(k *kernelReader, contain string) KernelFacts {
+func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
 	facts := KernelFacts{Release: k.Release}
 	if !k.Live {
 		return facts
@@ -28,7 +29,7 @@ func kernelFacts(k *kernelReader, contain string) KernelFacts {
 	var fs unix.Statfs_t
 	facts.BPF = unix.Statfs(k.Sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
 	facts.Hugepages = hugepages(k)
-	facts.KnownModules = map[string]ModuleState{}
+	facts.KnownModules = map[string]kernel.ModuleState{}
 	for _, name := range knownModules {
 		if state, err := k.Module(name); err == nil {
 			facts.KnownModules[name] = state
@@ -40,7 +41,7 @@ func kernelFacts(k *kernelReader, contain string) KernelFacts {
 // container names what this process is contained in, or "": first what systemd
 // and the container managers say (https://systemd.io/CONTAINER_INTERFACE),
 // then whether root here is the machine's root.
-func container(k *kernelReader, sandbox bool) string {
+func container(k *kernel.Reader, sandbox bool) string {
 	switch {
 	case sandbox:
 		return "sandbox"
@@ -72,7 +73,7 @@ func container(k *kernelReader, sandbox bool) string {
 }
 
 // cgroupVersion says which version the root of the hierarchy is, 0 if unknown.
-func cgroupVersion(k *kernelReader) int {
+func cgroupVersion(k *kernel.Reader) int {
 	var fs unix.Statfs_t
 	if !k.Live || unix.Statfs(k.Sys+"/fs/cgroup", &fs) != nil {
 		return 0

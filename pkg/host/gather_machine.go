@@ -8,12 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what its firmware says of itself (DMI); ""
 // where nothing tells. The marks are those of cloud-init.
 // https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
-func cloudOf(k *kernelReader) string {
+func cloudOf(k *kernel.Reader) string {
 	said := func(field string) string { return firmware(k, field) }
 	switch vendor := said("sys_vendor"); vendor {
 	case "Amazon EC2":
@@ -37,7 +38,7 @@ func cloudOf(k *kernelReader) string {
 }
 
 // firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
-func firmware(k *kernelReader, field string) string {
+func firmware(k *kernel.Reader, field string) string {
 	raw, err := sys.ReadKernelFile(k.Sys + "/class/dmi/id/" + field)
 	if err != nil {
 		return ""
@@ -46,7 +47,7 @@ func firmware(k *kernelReader, field string) string {
 }
 
 // nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and that of Xen does not.
-func nitroType(k *kernelReader) string {
+func nitroType(k *kernel.Reader) string {
 	if name := firmware(k, "product_name"); firmware(k, "sys_vendor") == "Amazon EC2" && strings.Count(name, ".") == 1 {
 		return name
 	}
@@ -55,7 +56,7 @@ func nitroType(k *kernelReader) string {
 
 // hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have and has none of are 0. Nil where nobody can
 // tell. https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
-func hugepages(k *kernelReader) map[string]int {
+func hugepages(k *kernel.Reader) map[string]int {
 	if unix.Access(k.Sys+"/kernel/mm", unix.F_OK) != nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // OwnSysctlFile is the name of our file of sysctls.
@@ -87,7 +89,7 @@ func parseSysctls(text string) (out []SysctlLine) {
 		if !ok {
 			continue
 		}
-		key, err := CanonicalSysctl(strings.TrimSpace(key))
+		key, err := kernel.CanonicalSysctl(strings.TrimSpace(key))
 		if err != nil {
 			continue // a pattern, or what systemd-sysctl refuses too
 		}

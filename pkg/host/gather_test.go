@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // factsOf gathers the facts of an image with the given files.
@@ -251,7 +253,7 @@ func TestFactsSurviveJSON(t *testing.T) {
 		"this machine": testHost(t).Facts(),
 		"full": {
 			Hostname: "n", Arch: "amd64", Init: "systemd", Uplink: "eth0", Address: netip.MustParseAddr("10.0.0.1"),
-			Kernel:        KernelFacts{Release: "6", KnownModules: map[string]ModuleState{"overlay": ModuleBuiltin}},
+			Kernel:        KernelFacts{Release: "6", KnownModules: map[string]kernel.ModuleState{"overlay": kernel.ModuleBuiltin}},
 			Links:         []LinkFact{{Name: "eth0", MTU: 9001, Addresses: []netip.Prefix{netip.MustParsePrefix("fe80::1/64")}}},
 			Runtime:       RuntimeFacts{Name: "containerd", NetworkReady: &ready, BinDirs: []string{"/a"}},
 			ForwardPolicy: map[string]string{"ip": "drop"}, Peers: []string{"kubeadm"}, Problems: []string{"x"},

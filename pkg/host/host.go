@@ -4,6 +4,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
+)
+
+// The parts of a host, by names under which a struct can have several.
+type (
+	kernelReader = kernel.Reader
+	kernelWriter = kernel.Writer
 )
 
 // Live is the host as it is. It implements [View] and has no method that writes.
@@ -25,7 +33,7 @@ type Host struct {
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
 	h := &Host{Live: l}
-	h.kernelWriter = &kernelWriter{
+	h.kernelWriter = &kernel.Writer{
 		Kernel: l.kernelReader, HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
 		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
 	}
@@ -44,7 +52,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 		return nil, err
 	}
 	l := &Live{opt: opt, files: f}
-	l.kernelReader = openKernelReader(opt.live())
+	l.kernelReader = kernel.Open(opt.live())
 	l.network = openNetwork(opt)
 	l.units = openUnits(opt)
 	if l.facts = opt.Facts; l.facts != nil {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // testHost opens this machine without its systemd.
@@ -30,7 +32,7 @@ func write(t *testing.T, path, content string) {
 }
 
 // fakeKernel is a kernel whose files are these.
-func fakeKernel(t *testing.T, files map[string]string) *kernelReader {
+func fakeKernel(t *testing.T, files map[string]string) *kernel.Reader {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"/proc", "/sys/module", "/lib/6.1.0"} {
@@ -41,5 +43,5 @@ func fakeKernel(t *testing.T, files map[string]string) *kernelReader {
 	for path, content := range files {
 		write(t, dir+path, content)
 	}
-	return &kernelReader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
+	return &kernel.Reader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
 }

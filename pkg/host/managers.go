@@ -33,7 +33,7 @@ const (
 )
 
 // LinkSetup says how far a manager ([LinkFact.Manager]) is with a link. A checkpoint holds a change
-// to it. [ErrNotExist] if there is no such link, [sys.ErrNotHere] where no systemd runs. It may be
+// to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may be
 // retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
 	if !l.units.here {

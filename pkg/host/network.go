@@ -38,7 +38,7 @@ func (n *network) close() error {
 	return nil
 }
 
-// rt returns the handle for rtnetlink. [sys.ErrNotHere] without a kernel, the
+// rt returns the handle for rtnetlink. [ErrNotHere] without a kernel, the
 // context's cause when it is over: a netlink call itself cannot be cancelled.
 func (n *network) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {

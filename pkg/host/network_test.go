@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/test/netns"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -221,7 +222,7 @@ func TestUplinkFacts(t *testing.T) {
 	ns.Run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", "ra2")
 	ns.Do(func() {
 		ok(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
-		l := &Live{network: openNetwork(Options{Root: "/"}), kernelReader: openKernelReader(true), opt: Options{Sandbox: true}}
+		l := &Live{network: openNetwork(Options{Root: "/"}), kernelReader: kernel.Open(true), opt: Options{Sandbox: true}}
 		var err error
 		l.files, err = openFiles(Options{Root: "/"})
 		ok(t, err)

@@ -53,7 +53,7 @@ func (u *units) close() error {
 }
 
 // connect returns the connection, made anew when the last one ended (systemd
-// re-executed itself). [sys.ErrNotHere] where no systemd may be talked to.
+// re-executed itself). [ErrNotHere] where no systemd may be talked to.
 func (u *units) connect(ctx context.Context) (*bus, error) {
 	if !u.here {
 		return nil, sys.ErrNotHere

@@ -16,7 +16,7 @@ type UnitBrief struct {
 }
 
 // AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name. What
-// is made for a moment and has no file is left out. [sys.ErrNotHere] where no systemd runs.
+// is made for a moment and has no file is left out. [ErrNotHere] where no systemd runs.
 func (h *Host) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	b, err := h.units.connect(ctx)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [sys.ErrNotHere]: no systemd runs here that may be talked to. It starts
+// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]: no systemd runs here that may be talked to. It starts
 // nobody.
 func LookAtUnit(ctx context.Context, opt Options, name string) (state UnitState, err error) {
 	u := openUnits(opt)
@@ -23,7 +24,7 @@ func BootWords(opt Options) []string {
 	if !opt.live() {
 		return nil
 	}
-	k := openKernelReader(true)
+	k := kernel.Open(true)
 	file := filepath.Join(k.Proc, "cmdline")
 	if container(k, opt.Sandbox) != "" {
 		file = filepath.Join(k.Proc, "1/cmdline")

@@ -7,7 +7,7 @@ import (
 )
 
 // Reboot has systemd end everything in good order and boot the machine again. It returns at once.
-// [sys.ErrNotHere] where no systemd runs.
+// [ErrNotHere] where no systemd runs.
 func (h *Host) Reboot(ctx context.Context) error {
 	return h.manage(ctx, "reboot", func(b *bus) *dbus.Call {
 		return b.manager(ctx, "StartUnit", "reboot.target", "replace-irreversibly")

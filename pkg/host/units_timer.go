@@ -41,7 +41,7 @@ func property(name string, value any) unitProperty {
 // StartTimer makes a transient timer NAME.timer that runs a command as
 // NAME.service once, after the given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets
-// it. Nothing of it outlives a boot. [sys.ErrNotHere] where no systemd runs.
+// it. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (h *Host) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
@@ -115,7 +115,7 @@ func (h *Host) StartWhenGone(ctx context.Context, name, description, file string
 const conditions = 240
 
 // TryService runs a command once as the transient service NAME.service, confined as [Host.StartTimer] confines it, and waits for its end: an error where
-// it could not be run or failed. [sys.ErrNotHere] where no systemd runs.
+// it could not be run or failed. [ErrNotHere] where no systemd runs.
 func (h *Host) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
 	b, err := h.units.connect(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // ErrNotExist says that what was asked for is not on the host. It is
@@ -79,9 +80,9 @@ type Kernel interface {
 	// folded to one space. [ErrNotExist] when the kernel has no such key.
 	Sysctl(key string) (string, error)
 	// Module says whether a module is built in, loaded, loadable or absent.
-	Module(name string) (ModuleState, error)
+	Module(name string) (kernel.ModuleState, error)
 	// Mounted returns the type of the file system that is mounted at a path
-	// ("bpf"). [ErrNotExist] if nothing is. [sys.ErrNotHere] below an image's root.
+	// ("bpf"). [ErrNotExist] if nothing is. [ErrNotHere] below an image's root.
 	Mounted(path string) (fstype string, err error)
 }
 
@@ -129,7 +130,7 @@ type Network interface {
 // Units reads systemd over D-Bus without starting anything.
 type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
-	// [sys.ErrNotHere] where no systemd runs.
+	// [ErrNotHere] where no systemd runs.
 	Unit(ctx context.Context, name string) (UnitState, error)
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload: CLOCK_MONOTONIC, microseconds. 0 where
 	// systemd does not tell (before 250).

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which each pod brings several, are dropped before they wake anybody.
@@ -26,7 +28,7 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 		aim[strings.ReplaceAll(m, "-", "_")] = true
 	}
 	for _, key := range i.Sysctls {
-		if m := SysctlModule(key); m != "" { // it brings the key
+		if m := kernel.SysctlModule(key); m != "" { // it brings the key
 			aim[m] = true
 		}
 	}

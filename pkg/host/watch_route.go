@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // routeWatch hears links, addresses, routes, rules and the sysctls of net.*.conf that the kernel tells of (netconf). On a node pods come and go by the second, and their
@@ -152,7 +154,7 @@ func aimRoutes(i *Interest) *routeAim {
 		a.rules[rulePlace{family, r.Priority}] = true
 	}
 	for _, key := range i.Sysctls {
-		link := SysctlLink(key)
+		link := kernel.SysctlLink(key)
 		if link != "" {
 			a.links[link] = true // its keys come and go with it
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -151,8 +152,8 @@ func become(f *host.Facts, ts []tasks.Task) {
 				}
 			}
 		case tasks.Module:
-			if f.Kernel.KnownModules[t.Name] == host.ModuleLoadable {
-				f.Kernel.KnownModules[t.Name] = host.ModuleLoaded
+			if f.Kernel.KnownModules[t.Name] == kernel.ModuleLoadable {
+				f.Kernel.KnownModules[t.Name] = kernel.ModuleLoaded
 			}
 		case tasks.TOMLKey:
 			told(f, t.Key, t.Value)

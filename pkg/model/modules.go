@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -32,7 +33,7 @@ func (b *builder) modules() error {
 		meta.Why = m.Why
 		b.add(tasks.Module{Meta: meta, Name: m.Name, Optional: m.Optional})
 		switch k := b.in.Facts.Kernel; {
-		case !k.Modules || k.KnownModules[m.Name] != host.ModuleAbsent:
+		case !k.Modules || k.KnownModules[m.Name] != kernel.ModuleAbsent:
 			text.WriteString(m.Name + "\n")
 		case k.Release == "" && !m.Optional: // an image: no task can look
 			b.note(network.Warning, meta.From, "no kernel of this image has module %s (%s): add the package that has it", m.Name, m.Why)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -101,7 +102,7 @@ func (b *builder) hasModules() error {
 	}
 	var errs []error
 	for _, m := range b.net.Modules {
-		if m.Optional || m.If != nil && !m.If(b.view) || k.KnownModules[moduleFact(m.Name)] != host.ModuleAbsent {
+		if m.Optional || m.If != nil && !m.If(b.view) || k.KnownModules[moduleFact(m.Name)] != kernel.ModuleAbsent {
 			continue
 		}
 		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, neither built in nor as a file: %s; after an update of the kernel, reboot into it",

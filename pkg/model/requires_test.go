@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -32,9 +33,9 @@ func TestRefused(t *testing.T) {
 	cloud := func(said, seen string) func(*host.Facts, *config.Node) {
 		return func(f *host.Facts, n *config.Node) { n.CloudProvider, f.Cloud = said, seen }
 	}
-	module := func(name string, state host.ModuleState, loads bool) func(*host.Facts, *config.Node) {
+	module := func(name string, state hostkernel.ModuleState, loads bool) func(*host.Facts, *config.Node) {
 		return func(f *host.Facts, _ *config.Node) {
-			f.Kernel.Modules, f.Kernel.KnownModules = loads, map[string]host.ModuleState{name: state}
+			f.Kernel.Modules, f.Kernel.KnownModules = loads, map[string]hostkernel.ModuleState{name: state}
 		}
 	}
 	for _, c := range []struct {
@@ -82,11 +83,11 @@ func TestRefused(t *testing.T) {
 		{"{cilium: {ipam: eni, tunnel: disabled}}", cloud("", "azure"), "ipam eni works on aws only"},
 		{"{cilium: {}}", cloud("azure", "azure"), ""},
 
-		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleAbsent, true), "needs kernel module vxlan"},
-		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleLoadable, true), ""},
-		{"{flannel: {backend: vxlan}}", module("tun", host.ModuleAbsent, true), ""}, // of the other backend
-		{"{flannel: {backend: vxlan}}", module("vxlan", host.ModuleAbsent, false), ""},
-		{"{calico: {encapsulationMode: vxlan}}", module("ipip", host.ModuleAbsent, true), ""},
+		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleAbsent, true), "needs kernel module vxlan"},
+		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleLoadable, true), ""},
+		{"{flannel: {backend: vxlan}}", module("tun", hostkernel.ModuleAbsent, true), ""}, // of the other backend
+		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleAbsent, false), ""},
+		{"{calico: {encapsulationMode: vxlan}}", module("ipip", hostkernel.ModuleAbsent, true), ""},
 	} {
 		in := of(t, c.networking, c.host)
 		_, _, err := Build(in)

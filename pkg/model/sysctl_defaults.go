@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -12,7 +12,7 @@ func nodeSysctls(in network.Input) []network.Sysctl {
 		{Key: "vm.max_map_count", Value: "1048576", Why: "Elasticsearch and others map many files (kops#1340)"},
 		{Key: "kernel.softlockup_panic", Value: "1", Why: "a stuck node reboots (kubernetes#38001)"},
 		{Key: "kernel.softlockup_all_cpu_backtrace", Value: "1", Why: "and says where it was stuck"},
-		{Key: host.ReservedPorts, Value: in.Node.NodePortRange.String(), Why: "node ports are no source ports (kops#6342)"},
+		{Key: kernel.ReservedPorts, Value: in.Node.NodePortRange.String(), Why: "node ports are no source ports (kops#6342)"},
 		{Key: "net.core.somaxconn", Value: "32768", Why: "many connections"},
 		{Key: "net.core.rmem_max", Value: "16777216", Why: "large receive buffers"},
 		{Key: "net.core.wmem_max", Value: "16777216", Why: "large send buffers"},

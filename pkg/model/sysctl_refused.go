@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -18,12 +18,12 @@ const fewestSourcePorts = 1024
 func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	for _, k := range keys {
 		// 8: no address is answered for. The cut comes when the neighbours forget this node: https://docs.kernel.org/networking/ip-sysctl.html
-		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && host.SameSysctl(k.Key, k.Value, "8") {
+		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && kernel.SameSysctl(k.Key, k.Value, "8") {
 			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
 		}
 	}
-	within, reserved := find(keys, host.SourcePortRange), find(keys, host.ReservedPorts)
-	left, ok := host.SourcePorts(value(keys, within), value(keys, reserved))
+	within, reserved := find(keys, kernel.SourcePortRange), find(keys, kernel.ReservedPorts)
+	left, ok := kernel.SourcePorts(value(keys, within), value(keys, reserved))
 	switch {
 	case !ok || left >= fewestSourcePorts || within < 0 && reserved < 0:
 		return keys, nil
@@ -35,7 +35,7 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 		reserved = within
 	}
 	return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node can connect to nothing: leave at least %d of %s",
-		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts, host.SourcePortRange)
+		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts, kernel.SourcePortRange)
 }
 
 // find is the index of a key, -1 where nobody sets it.

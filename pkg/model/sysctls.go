@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -58,7 +59,7 @@ func (b *builder) sysctls() error {
 func (b *builder) lateSysctls(keys []sysctl) {
 	for _, late := range b.in.Facts.LateSysctls {
 		i := find(keys, late.Key)
-		if i < 0 || host.SameSysctl(late.Key, late.Value, keys[i].Value) {
+		if i < 0 || kernel.SameSysctl(late.Key, late.Value, keys[i].Value) {
 			continue
 		}
 		from := late.File

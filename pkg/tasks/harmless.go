@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // Proof says what is known of a change before it is made. What is [Unproved] is made under a
@@ -280,8 +281,8 @@ func NotLive(t Task, facts *host.Facts, read map[graph.Key]bool) bool {
 	switch t := t.(type) {
 	case Sysctl:
 		key := SysctlKey(t.Key).Name()
-		if key == host.ReservedPorts {
-			left, ok := host.SourcePorts("", t.Value)
+		if key == kernel.ReservedPorts {
+			left, ok := kernel.SourcePorts("", t.Value)
 			return !ok || left < leastPorts
 		}
 		return sysctlDisruption(key, t.Value) == NoDisruption && !inRange(key, t.Value, "")

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // span says which values of a sysctl are harmless. A value that is not one whole number is not.
@@ -154,11 +154,11 @@ func sysctlKindHarmless(ctx context.Context, t Sysctl, c *Change, on Ground) boo
 
 // sysctlHarmless says that a value of a key costs nothing on this host.
 func sysctlHarmless(ctx context.Context, key, value, have string, on Ground) bool {
-	key, err := host.CanonicalSysctl(key)
+	key, err := kernel.CanonicalSysctl(key)
 	if err != nil {
 		return false
 	}
-	if key == host.ReservedPorts {
+	if key == kernel.ReservedPorts {
 		return portsLeft(value, on)
 	}
 	if !inRange(key, value, have) {
@@ -172,10 +172,10 @@ const leastPorts = 14000
 
 // portsLeft says that reserved ports leave enough for connections that name none.
 func portsLeft(reserved string, on Ground) bool {
-	within, err := on.View.Sysctl(host.SourcePortRange)
+	within, err := on.View.Sysctl(kernel.SourcePortRange)
 	if err != nil {
 		return false
 	}
-	left, ok := host.SourcePorts(within, reserved)
+	left, ok := kernel.SourcePorts(within, reserved)
 	return ok && left >= leastPorts
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // How the kinds of the kernel, and the keys in TOML files, look after their keys.
@@ -111,7 +112,7 @@ func alongWith(v host.View, key string) map[string]string {
 // Live implements [Keeper].
 func (t Module) Live(_ context.Context, v host.View) (string, error) {
 	state, err := v.Module(t.Name)
-	if state == host.ModuleLoaded || state == host.ModuleBuiltin {
+	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
 		return string(state), err
 	}
 	return "", err

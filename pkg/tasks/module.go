@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // KindModule is the kind of a kernel module: module:br_netfilter.
@@ -36,7 +37,7 @@ func ModuleKey(name string) graph.Key {
 // Plan implements [Task].
 func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 	state, err := v.Module(t.Name)
-	if state == host.ModuleLoaded || state == host.ModuleBuiltin {
+	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
 		return nil, nil
 	}
 	key := t.Owns()[0]
@@ -57,10 +58,10 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 		change.NotHere, change.Pending = "this kernel loads no modules", nil
 	case !facts.Kernel.Modules:
 		change.NotHere, change.Pending = "modules are the host's, not loaded here", nil
-	case state == host.ModuleAbsent && t.Optional:
+	case state == kernel.ModuleAbsent && t.Optional:
 		change.NotHere, change.Pending = "optional, and this kernel has no such module", nil
 		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
-	case state == host.ModuleAbsent:
+	case state == kernel.ModuleAbsent:
 		return nil, fmt.Errorf("plan module %s: kernel %s has no such module: %s: %w",
 			t.Name, facts.Kernel.Release, source, host.ErrNotExist)
 	}

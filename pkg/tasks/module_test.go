@@ -6,20 +6,21 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 func TestModule(t *testing.T) {
 	h, err := host.Open(t.Context(), host.Options{Sandbox: true})
 	ok(t, err)
 	t.Cleanup(func() { h.Close() })
-	state := func(name string) host.ModuleState {
+	state := func(name string) kernel.ModuleState {
 		s, err := h.Module(name)
 		ok(t, err)
 		return s
 	}
 	// ipv6 or nf_conntrack: something is there on every machine that runs this.
 	there := slices.IndexFunc([]string{"ipv6", "nf_conntrack", "overlay"}, func(n string) bool {
-		return state(n) == host.ModuleBuiltin || state(n) == host.ModuleLoaded
+		return state(n) == kernel.ModuleBuiltin || state(n) == kernel.ModuleLoaded
 	})
 	if there < 0 {
 		t.Fatal("this kernel shows none of its modules")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // KindSysctl is the kind of a sysctl: sysctl:net.ipv4.ip_forward.
@@ -36,7 +37,7 @@ func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
 
 // SysctlKey is the key of a sysctl, whichever form it is written in.
 func SysctlKey(key string) graph.Key {
-	if canonical, err := host.CanonicalSysctl(key); err == nil {
+	if canonical, err := kernel.CanonicalSysctl(key); err == nil {
 		key = canonical
 	}
 	return graph.MakeKey(KindSysctl, key)
@@ -47,10 +48,10 @@ func SysctlKey(key string) graph.Key {
 func (t Sysctl) Needs() []graph.Key {
 	needs := append([]graph.Key(nil), t.After...)
 	key := SysctlKey(t.Key).Name()
-	if m := host.SysctlModule(key); m != "" {
+	if m := kernel.SysctlModule(key); m != "" {
 		needs = append(needs, graph.MakeKey(KindModule, m))
 	}
-	if link := host.SysctlLink(key); link != "" {
+	if link := kernel.SysctlLink(key); link != "" {
 		needs = append(needs, graph.MakeKey(KindLink, link))
 	}
 	for _, first := range sysctlsBefore(key) {
@@ -92,7 +93,7 @@ func sysctlsBefore(key string) []string {
 
 // Plan implements [Task].
 func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
-	key, err := host.CanonicalSysctl(t.Key)
+	key, err := kernel.CanonicalSysctl(t.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +104,9 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotHere):
 		change.NotHere = "no running kernel under this root"
 		return change, nil
-	case err == nil && host.SameSysctl(key, have, t.Value):
+	case err == nil && kernel.SameSysctl(key, have, t.Value):
 		return nil, nil
-	case host.ScopeOf(key) == host.ScopeHost && !v.Facts().Kernel.HostSysctls:
+	case kernel.ScopeOf(key) == kernel.ScopeHost && !v.Facts().Kernel.HostSysctls:
 		change.NotHere = "host-wide, not set here"
 		return change, nil
 	case errors.Is(err, host.ErrNotExist):
@@ -119,7 +120,7 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // planAbsent plans a key that the kernel does not have now.
 func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, error) {
-	module, link := host.SysctlModule(key), host.SysctlLink(key)
+	module, link := kernel.SysctlModule(key), kernel.SysctlLink(key)
 	change.Items[0].Op = Create
 	switch {
 	case module != "" && v.WillExist(KindModule+":"+module):
@@ -147,7 +148,7 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 // for a reset. Whether there is a checkpoint is not decided here: see harmless_sysctl.go.
 // Turning IPv4 forwarding on does nothing to them, nor does what is only for one of our links.
 func sysctlDisruption(key, value string) Disruption {
-	link, leaf := host.SysctlLink(key), key[strings.LastIndexByte(key, '.')+1:]
+	link, leaf := kernel.SysctlLink(key), key[strings.LastIndexByte(key, '.')+1:]
 	switch {
 	case key == ipForward:
 		return onlyOff(value)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/test/vm"
 )
 
@@ -32,7 +33,7 @@ func TestKernelInAVM(t *testing.T) {
 	}
 	h := onNode(t)
 	if k := h.Facts().Kernel; !k.HostSysctls || !k.Modules || h.Facts().Contain != "" || h.Facts().Cgroup != 2 ||
-		k.KnownModules["br_netfilter"] != host.ModuleLoadable || k.KnownModules["ip_vs"] != host.ModuleLoadable {
+		k.KnownModules["br_netfilter"] != kernel.ModuleLoadable || k.KnownModules["ip_vs"] != kernel.ModuleLoadable {
 		t.Errorf("facts: %+v", h.Facts())
 	}
 	t.Run("module, then its sysctl", func(t *testing.T) { testModuleLoads(t, h) })

@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 // rooms says what each package below pkg/host may import of the others there. pkg/host itself puts them together and may import all.
 var rooms = map[string][]string{
 	"internal/sys": nil,
+	"kernel":       {"internal/sys"},
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.

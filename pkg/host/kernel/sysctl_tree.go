@@ -1,4 +1,4 @@
-package host
+package kernel
 
 import (
 	"io/fs"
@@ -11,7 +11,7 @@ import (
 
 // NetSysctls are all keys of net.* that may be read and written here, with their values: those of
 // the machine too where they may be set.
-func (w *kernelWriter) NetSysctls() map[string]string {
+func (w *Writer) NetSysctls() map[string]string {
 	out := map[string]string{}
 	if !w.Kernel.Live {
 		return out

@@ -1,4 +1,4 @@
-package host
+package kernel
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// kernelWriter sets sysctls and loads modules.
-type kernelWriter struct {
-	Kernel *kernelReader
+// Writer sets sysctls and loads modules.
+type Writer struct {
+	Kernel *Reader
 	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may be loaded here.
 	HostSysctls, Modules bool
 	// ModuleSource says, in words for an error, where a module comes from that the kernel does not have.

@@ -1,15 +1,16 @@
-package host
+package kernel
 
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Mounted implements [Kernel], of the calling thread's mount namespace.
-func (k *kernelReader) Mounted(path string) (string, error) {
+func (k *Reader) Mounted(path string) (string, error) {
 	if !k.Live {
 		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNotHere)
 	}
@@ -27,7 +28,7 @@ func (k *kernelReader) Mounted(path string) (string, error) {
 		}
 	}
 	if fstype == "" {
-		return "", fmt.Errorf("look for a mount at %s: %w", path, ErrNotExist)
+		return "", fmt.Errorf("look for a mount at %s: %w", path, fs.ErrNotExist)
 	}
 	return fstype, nil
 }

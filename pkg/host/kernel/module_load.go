@@ -1,9 +1,10 @@
-package host
+package kernel
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"go.uber.org/zap"
@@ -15,7 +16,7 @@ import (
 // modprobe@NAME.service where systemd runs, so that the agent needs no
 // CAP_SYS_MODULE, else with modprobe. A loaded or built-in one is success. It
 // may be retried.
-func (w *kernelWriter) LoadModule(ctx context.Context, name string) error {
+func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	name, err := moduleName(name)
 	if err != nil {
 		return err
@@ -50,13 +51,13 @@ func (w *kernelWriter) LoadModule(ctx context.Context, name string) error {
 }
 
 // modprobe runs modprobe by systemd or directly, and says by what.
-func (w *kernelWriter) modprobe(ctx context.Context, name string) (by string, err error) {
+func (w *Writer) modprobe(ctx context.Context, name string) (by string, err error) {
 	unit := "modprobe@" + name + ".service"
 	err = w.StartUnit(ctx, unit)
 	switch {
 	case err == nil:
 		return unit, nil
-	case !errors.Is(err, sys.ErrNotHere) && !errors.Is(err, ErrNotExist): // before systemd 245 there is no such unit
+	case !errors.Is(err, sys.ErrNotHere) && !errors.Is(err, fs.ErrNotExist): // before systemd 245 there is no such unit
 		return unit, err
 	}
 	// -b: a blacklist holds for us too.
@@ -65,14 +66,14 @@ func (w *kernelWriter) modprobe(ctx context.Context, name string) (by string, er
 }
 
 // moduleAbsent says why a module cannot be loaded and where it comes from.
-func (w *kernelWriter) moduleAbsent(name string) error {
+func (w *Writer) moduleAbsent(name string) error {
 	k := w.Kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.Release, ErrNotExist)
+		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.Release, fs.ErrNotExist)
 	}
 	if _, err := os.Stat(k.Lib + "/" + k.Release); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or %s: %w",
-			k.Release, k.Lib, w.ModuleSource, ErrNotExist)
+			k.Release, k.Lib, w.ModuleSource, fs.ErrNotExist)
 	}
-	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.ModuleSource, ErrNotExist)
+	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.ModuleSource, fs.ErrNotExist)
 }

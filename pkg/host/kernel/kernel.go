@@ -1,8 +1,9 @@
-package host
+package kernel
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -10,9 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// kernelReader reads what the running kernel says of itself below /proc and /sys. It
+// Reader reads what the running kernel says of itself below /proc and /sys. It
 // does so directly, not through the files of a root: procfs is no tree that one may leave.
-type kernelReader struct {
+type Reader struct {
 	Live bool   // false: an image, no kernel behind it
 	Proc string // "/proc", elsewhere in tests
 	Sys  string // "/sys"
@@ -27,9 +28,9 @@ type kernelReader struct {
 	filesystems []byte // /proc/filesystems
 }
 
-// openKernelReader reads the running kernel; not live, it answers [sys.ErrNotHere].
-func openKernelReader(live bool) *kernelReader {
-	k := &kernelReader{Live: live, Proc: "/proc", Sys: "/sys", Lib: "/lib/modules"}
+// Open reads the running kernel; not live, it answers [sys.ErrNotHere].
+func Open(live bool) *Reader {
+	k := &Reader{Live: live, Proc: "/proc", Sys: "/sys", Lib: "/lib/modules"}
 	var uts unix.Utsname
 	if k.Live && unix.Uname(&uts) == nil {
 		k.Release = unix.ByteSliceToString(uts.Release[:])
@@ -39,7 +40,7 @@ func openKernelReader(live bool) *kernelReader {
 
 // Sysctl implements [Kernel]. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
-func (k *kernelReader) Sysctl(key string) (string, error) {
+func (k *Reader) Sysctl(key string) (string, error) {
 	if !k.Live {
 		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNotHere)
 	}
@@ -50,21 +51,21 @@ func (k *kernelReader) Sysctl(key string) (string, error) {
 	raw, err := sys.ReadKernelFile(k.sysctlFile(canonical))
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
-		return "", fmt.Errorf("read sysctl %s: %w", key, ErrNotExist)
+		return "", fmt.Errorf("read sysctl %s: %w", key, fs.ErrNotExist)
 	case err != nil:
 		return "", fmt.Errorf("read sysctl %s: %w", key, err)
 	}
 	return sys.FoldSpace(string(raw)), nil
 }
 
-func (k *kernelReader) sysctlFile(canonical string) string {
+func (k *Reader) sysctlFile(canonical string) string {
 	return k.Proc + "/sys/" + sysctlPath(canonical)
 }
 
 // OwnsSysctls says that this is the machine's own view of /proc/sys: writable,
 // and of the initial network namespace. Only there can the socket buffers'
 // limits be written (mode 0644); elsewhere the key is absent or read-only.
-func (k *kernelReader) OwnsSysctls() bool {
+func (k *Reader) OwnsSysctls() bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(k.Proc+"/sys", &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {
 		return false

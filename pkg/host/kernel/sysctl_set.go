@@ -1,9 +1,10 @@
-package host
+package kernel
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 // error if the kernel then says something else than what was asked for (it
 // rounds and clamps some keys). A key of scope host is refused where
 // [Writer.HostSysctls] is false. It may be retried.
-func (w *kernelWriter) SetSysctl(ctx context.Context, key, value string) error {
+func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("set sysctl %s: %w", key, err)
 	}
@@ -58,7 +59,7 @@ func explainSysctl(key string, err error) error {
 		} else if link := SysctlLink(key); link != "" {
 			hint = "there is no such key before link " + link + " exists"
 		}
-		err = fmt.Errorf("%w (%w)", ErrNotExist, err)
+		err = fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
 		hint = "the kernel refuses this value: correct it, or set the key on the host if this is " +
 			"a network namespace that may not change it"

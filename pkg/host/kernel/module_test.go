@@ -1,7 +1,8 @@
-package host
+package kernel
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,7 @@ import (
 )
 
 // fakeKernel is a kernel in a directory: the files that the real one shows.
-func fakeTree(t *testing.T, files map[string]string) *kernelReader {
+func fakeTree(t *testing.T, files map[string]string) *Reader {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"/proc", "/sys/module", "/lib/6.1.0"} {
@@ -25,7 +26,7 @@ func fakeTree(t *testing.T, files map[string]string) *kernelReader {
 			t.Fatal(err)
 		}
 	}
-	return &kernelReader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
+	return &Reader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
 }
 
 func TestModule(t *testing.T) {
@@ -79,8 +80,8 @@ func TestModuleWithoutSysfs(t *testing.T) {
 }
 
 func TestLoadModuleErrors(t *testing.T) {
-	open := func(files map[string]string) *kernelWriter {
-		return &kernelWriter{Kernel: fakeTree(t, files), Modules: true, ModuleSource: "install kernel-modules-extra-6.1.0"}
+	open := func(files map[string]string) *Writer {
+		return &Writer{Kernel: fakeTree(t, files), Modules: true, ModuleSource: "install kernel-modules-extra-6.1.0"}
 	}
 	absent := open(map[string]string{"/proc/modules": ""})
 	gone := open(map[string]string{"/proc/modules": ""})
@@ -91,13 +92,13 @@ func TestLoadModuleErrors(t *testing.T) {
 	contained.Modules = false
 	for _, c := range []struct {
 		name string
-		host *kernelWriter
+		host *Writer
 		says []string
 		is   error
 	}{
-		{"absent", absent, []string{"6.1.0", "kernel-modules-extra-6.1.0"}, ErrNotExist},
-		{"updated kernel", gone, []string{"6.1.0", "reboot"}, ErrNotExist},
-		{"kernel without modules", open(nil), []string{"built without it"}, ErrNotExist},
+		{"absent", absent, []string{"6.1.0", "kernel-modules-extra-6.1.0"}, fs.ErrNotExist},
+		{"updated kernel", gone, []string{"6.1.0", "reboot"}, fs.ErrNotExist},
+		{"kernel without modules", open(nil), []string{"built without it"}, fs.ErrNotExist},
 		{"container", contained, []string{"belong to the host"}, nil},
 	} {
 		err := c.host.LoadModule(t.Context(), "x")
@@ -114,11 +115,10 @@ func TestLoadModuleErrors(t *testing.T) {
 }
 
 func TestLoadModuleThatIsThere(t *testing.T) {
-	h := &kernelWriter{Kernel: fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})}
+	h := &Writer{Kernel: fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})}
 	for _, name := range []string{"x", "y"} {
 		if err := h.LoadModule(t.Context(), name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
-

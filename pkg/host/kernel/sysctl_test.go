@@ -1,4 +1,4 @@
-package host
+package kernel
 
 import (
 	"errors"
@@ -161,7 +161,7 @@ func inNewNetns(t *testing.T, do func()) {
 
 func TestSetSysctl(t *testing.T) {
 	inNewNetns(t, func() {
-		h := &kernelWriter{Kernel: openKernelReader(true)}
+		h := &Writer{Kernel: Open(true)}
 		ctx := t.Context()
 		for _, c := range []struct{ key, value, want string }{
 			{"net.ipv4.ip_forward", "1", "1"},
@@ -184,14 +184,14 @@ func TestSetSysctl(t *testing.T) {
 
 func TestSetSysctlErrors(t *testing.T) {
 	inNewNetns(t, func() {
-		h := &kernelWriter{Kernel: openKernelReader(true)}
+		h := &Writer{Kernel: Open(true)}
 		for _, c := range []struct {
 			key, value string
 			is         error
 			says       string
 		}{
-			{"net.ipv4.no_such_key", "1", ErrNotExist, "no such key: remove it"},
-			{"net.ipv4.conf.nolink.rp_filter", "1", ErrNotExist, "before link nolink exists"},
+			{"net.ipv4.no_such_key", "1", fs.ErrNotExist, "no such key: remove it"},
+			{"net.ipv4.conf.nolink.rp_filter", "1", fs.ErrNotExist, "before link nolink exists"},
 			{"net.ipv4.ip_forward", "maybe", unix.EINVAL, "refuses this value"},
 			{"net.ipv4.ip_default_ttl", "256", unix.EINVAL, "refuses this value"},
 			{"net.ipv6.conf.all.mc_forwarding", "1", unix.EACCES, "not permitted"},
@@ -208,9 +208,9 @@ func TestSetSysctlErrors(t *testing.T) {
 
 func TestSetSysctlReadsBack(t *testing.T) {
 	// A tree that keeps another value stands for a kernel that clamps.
-	h := &kernelWriter{}
+	h := &Writer{}
 	proc := t.TempDir()
-	h.Kernel = &kernelReader{Live: true, Proc: proc}
+	h.Kernel = &Reader{Live: true, Proc: proc}
 	if err := os.MkdirAll(proc+"/sys/net/ipv4", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestSetSysctlReadOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h := &kernelWriter{Kernel: openKernelReader(true)}
+		h := &Writer{Kernel: Open(true)}
 		err := h.SetSysctl(t.Context(), "net.ipv4.ip_forward", "1")
 		if !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "read-only here") {
 			t.Errorf("a read-only /proc/sys: %v", err)

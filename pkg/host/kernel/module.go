@@ -1,4 +1,4 @@
-package host
+package kernel
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ const (
 
 // Module implements [Kernel]. The order of looking is by cost: sysfs tells of
 // most that is loaded in one system call.
-func (k *kernelReader) Module(name string) (ModuleState, error) {
+func (k *Reader) Module(name string) (ModuleState, error) {
 	if !k.Live {
 		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNotHere)
 	}
@@ -39,9 +39,9 @@ func (k *kernelReader) Module(name string) (ModuleState, error) {
 	}
 	k.index.Do(k.readIndex)
 	switch {
-	case listsModule(k.builtin, name), k.showsModule(name):
+	case Lists(k.builtin, name), k.showsModule(name):
 		return ModuleBuiltin, nil
-	case listsModule(k.deps, name):
+	case Lists(k.deps, name):
 		return ModuleLoadable, nil
 	}
 	return ModuleAbsent, nil
@@ -56,7 +56,7 @@ func moduleName(name string) (string, error) {
 }
 
 // loaded asks the running kernel, and answers "" when it does not know.
-func (k *kernelReader) loaded(name string) (ModuleState, error) {
+func (k *Reader) loaded(name string) (ModuleState, error) {
 	dir := k.Sys + "/module/" + name
 	raw, err := sys.ReadKernelFile(dir + "/initstate")
 	switch {
@@ -88,16 +88,16 @@ func (k *kernelReader) loaded(name string) (ModuleState, error) {
 
 // readIndex reads what depmod wrote for the running kernel. Where there is
 // nothing, nothing is known to be loadable.
-func (k *kernelReader) readIndex() {
+func (k *Reader) readIndex() {
 	k.builtin, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.builtin")
 	k.deps, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.dep")
 	k.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
-// listsModule says that a line of modules.builtin ("kernel/net/x.ko") or
+// Lists says that a line of modules.builtin ("kernel/net/x.ko") or
 // modules.dep ("kernel/net/x.ko.xz: …") is about the module. Files are named
 // with underscores or with hyphens.
-func listsModule(list []byte, name string) bool {
+func Lists(list []byte, name string) bool {
 	for _, n := range []string{name, strings.ReplaceAll(name, "_", "-")} {
 		needle := []byte("/" + n + ".ko")
 		for rest := list; ; {
@@ -127,7 +127,7 @@ var signs = map[string]string{
 }
 
 // showsModule says that the kernel acts as one that has the module.
-func (k *kernelReader) showsModule(name string) bool {
+func (k *Reader) showsModule(name string) bool {
 	if sign := signs[name]; sign != "" {
 		return unix.Access(k.Proc+sign, unix.F_OK) == nil
 	}
@@ -138,4 +138,3 @@ func (k *kernelReader) showsModule(name string) bool {
 	}
 	return false
 }
-
