@@ -1,6 +1,9 @@
 package network
 
-import "github.com/netwright/netwright/pkg/cleanup"
+import (
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/tasks"
+)
 
 const kubeRouterConf = "10-kuberouter.conflist"
 
@@ -100,6 +103,9 @@ func buildKubeRouter(in Input) (Built, error) {
 		b.note(Warning, in.NetworkOrigin(), "Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
 	}
 	b.noteKubeProxy(in, "spec.networking.kubeRouter", "kube-router")
+	// Older distributions have it in /etc alone. https://github.com/kubernetes/kops/issues/17914
+	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
+		Path: "/usr/share/iproute2", Mode: 0o755})
 	b.Wait = in.waitConf(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
 	return b, nil
 }
