@@ -114,9 +114,9 @@ func (c *checking) print(out io.Writer, all []*agent.Checked) {
 			if n.Error == "" {
 				fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", one.Cluster, n.Who(), n.Network, n.Tasks)
 			}
-			for _, text := range n.Notes {
-				fmt.Fprintf(out, "%s: %s: note: %s\n", one.Cluster, n.Who(), text)
-			}
+		}
+		for _, note := range one.SharedNotes() {
+			fmt.Fprintf(out, "%s: %s: note: %s\n", one.Cluster, agent.NamesOf(note.Nodes), note.Text)
 		}
 		switch {
 		case !c.passes(one) && one.OK():
@@ -198,5 +198,9 @@ func annotation(out io.Writer, base string, f agent.Finding) {
 	if len(f.Nodes) > 0 {
 		text += "\nof " + strings.Join(f.Nodes, ", ")
 	}
-	fmt.Fprintf(out, "::%s %s::%s\n", f.Severity, properties, inMessage.Replace(text))
+	level := string(f.Severity)
+	if f.Severity == config.SeverityNote {
+		level = "notice"
+	}
+	fmt.Fprintf(out, "::%s %s::%s\n", level, properties, inMessage.Replace(text))
 }

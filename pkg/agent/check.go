@@ -97,7 +97,8 @@ func (c *Checked) OK() bool {
 
 // Warns says that there is a warning, which is no error unless somebody wants it so.
 func (c *Checked) Warns() bool {
-	return len(c.Diagnostics) > 0 || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
+	said := func(d config.Diagnostic) bool { return d.Severity != config.SeverityNote }
+	return slices.ContainsFunc(c.Diagnostics, said) || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
 // Check validates a cluster off-host: every document, and for every node group
@@ -134,6 +135,9 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	}
 	if len(out.Nodes) == 0 { // the cluster's document alone speaks for every node
 		out.Nodes = append(out.Nodes, c.node(ctx, config.Select{}))
+	}
+	if !slices.ContainsFunc(out.Nodes, func(n CheckedNode) bool { return n.Error != "" }) {
+		c.assetsUnused()
 	}
 	out.Findings = append(out.Findings, sorted(c.all)...)
 	out.Exposed, err = exposed(ctx, snap)
@@ -197,6 +201,7 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 		return out
 	}
 	out.Tasks = g.Len()
+	c.assetsAsked(d.Node.Assets, g.Order())
 	c.assets(ctx, out.Who(), c.store, g.Order())
 	c.otherMachines(ctx, out.Who(), d)
 	out.Notes = append(out.Notes, linksMet(c.facts, d.Node.FollowLinks)...)
@@ -241,7 +246,7 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 	var names []string
 	read := tasks.ReadByUnits(list)
 	for _, t := range list {
-		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && tasks.NotLive(t, facts, read) {
+		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && !ofNodeup(t.Origin()) && tasks.NotLive(t, facts, read) {
 			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], t.Origin()))
 		}
 	}

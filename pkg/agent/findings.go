@@ -35,18 +35,70 @@ func (f Finding) String() string {
 	if len(f.Nodes) == 0 {
 		return text
 	}
-	names := f.Nodes
+	return text + "\n  of " + NamesOf(f.Nodes)
+}
+
+// NamesOf lists nodes and groups, the first of many.
+func NamesOf(names []string) string {
 	more := ""
 	if n := len(names) - mostNamed; n > 0 {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
-	return text + "\n  of " + strings.Join(names, ", ") + more
+	return strings.Join(names, ", ") + more
+}
+
+// SharedNote is a note of a check with all nodes that have it.
+type SharedNote struct {
+	Text  string
+	Nodes []string
+}
+
+// SharedNotes are the notes of all nodes, each once.
+func (c *Checked) SharedNotes() (all []SharedNote) {
+	for _, n := range c.Nodes {
+		for _, text := range n.Notes {
+			i := slices.IndexFunc(all, func(s SharedNote) bool { return s.Text == text })
+			if i < 0 {
+				all, i = append(all, SharedNote{Text: text}), len(all)
+			}
+			all[i].Nodes = append(all[i].Nodes, n.Who())
+		}
+	}
+	return all
 }
 
 // findings gathers what the plans of a cluster's nodes say, by cause.
 type findings struct {
 	sources []config.Source
 	all     []Finding
+	unused  []config.Asset // of documents, that no node's network asked for so far
+	used    []string       // origins of those that one did
+}
+
+// assetsAsked notes which of a node's assets its tasks ask for.
+func (f *findings) assetsAsked(said []config.Asset, list []tasks.Task) {
+	for _, t := range list {
+		if archive, ok := t.(tasks.Archive); ok {
+			f.used = append(f.used, archive.From)
+		}
+	}
+	for _, a := range said {
+		if !ofNodeup(a.Origin.File) && !slices.ContainsFunc(f.unused, func(have config.Asset) bool { return have.Origin == a.Origin }) {
+			f.unused = append(f.unused, a)
+		}
+	}
+}
+
+// ofNodeup tells that a document is one that kOps writes for its nodeup: nobody corrects it, and it was in no document of ours.
+func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
+
+// assetsUnused warns of those that no node asks for: a slip in a name has the built-in table used in its place.
+func (f *findings) assetsUnused() {
+	for _, a := range f.unused {
+		if a.Origin.File != "" && !slices.Contains(f.used, a.Origin.String()) {
+			f.add("", f.at(config.SeverityWarning, problem.PlanWarning, a.Origin.String(), fmt.Sprintf("no network of these nodes uses the asset %s: correct its name, or take it out", a.Name)))
+		}
+	}
 }
 
 // add says it of one more node ("": of the cluster). Of two that differ in nothing else one is kept.

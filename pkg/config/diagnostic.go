@@ -10,10 +10,11 @@ import (
 // Severity of a diagnostic.
 type Severity string
 
-// An error makes the configuration unusable; a warning does not.
+// An error makes the configuration unusable; a warning does not, and a note asks for nothing.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
+	SeverityNote    Severity = "note"
 )
 
 // Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its JSON form is stable.
@@ -35,8 +36,8 @@ func (d Diagnostic) String() string {
 	if at := d.Origin.String(); at != "" {
 		b.WriteString(at + ": ")
 	}
-	if d.Severity == SeverityWarning {
-		b.WriteString("warning: ")
+	if d.Severity != SeverityError && d.Severity != "" {
+		b.WriteString(string(d.Severity) + ": ")
 	}
 	b.WriteString(d.Summary + " " + d.ID.String())
 	if d.Line != "" {

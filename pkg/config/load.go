@@ -55,6 +55,9 @@ func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics
 		}
 		l.load(sel)
 	}
+	if !l.diagnostics().HasErrors() {
+		l.leftOut()
+	}
 	return l.diagnostics()
 }
 
@@ -160,7 +163,11 @@ func (l *loader) diagnostics() Diagnostics {
 func (l *loader) load(sel Select) *Node {
 	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: RoleNode, origins: make(origins, 64)}
 	if sel.Node != "" && validName(sel.Node) != "" {
-		l.lost(Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", clip(sel.Node)), Expected: validName(sel.Node)})
+		diag := Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", clip(sel.Node)), Expected: validName(sel.Node)}
+		if l.docs["nodes/"+sel.Node+".yaml"] != nil {
+			diag.Origin.File = "nodes/" + sel.Node + ".yaml"
+		}
+		l.lost(diag)
 	}
 	if l.cluster == nil {
 		l.lost(Diagnostic{Severity: SeverityError, ID: problem.DocumentMissing, Origin: Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",

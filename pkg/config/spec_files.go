@@ -55,6 +55,7 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	var isBase64 bool
 	var secret *bool
 	var roles, groups []string
+	before := d.doc.errors
 	d.mapping(v, at, []field{
 		{name: "name", set: d.text(&f.Name, validFileName)},
 		{name: "path", set: d.absolutePath(&f.Path)},
@@ -80,12 +81,15 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	if dir, hint := notForFiles(f.Path); dir != "" {
 		d.bad(v.get("path"), at+".path", "a path outside of "+dir, hint)
 	}
+	if d.checks && slices.Contains(everyHosts, f.Path) {
+		d.bad(v.get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
+	}
 	f.Secret = f.Mode&othersMayRead == 0
 	stated := v.get("mode") != nil // the default of kOps says nothing of a content
 	if secret != nil {
 		f.Secret, stated = *secret, true
 	}
-	if text := v.get("content"); f.Secret && stated && text != nil {
+	if text := v.get("content"); f.Secret && stated && text != nil && d.doc.errors == before {
 		d.inlineSecret(text, at+".content")
 	}
 	var all []FileAsset
@@ -163,6 +167,10 @@ func notForFiles(at string) (dir, hint string) {
 	}
 	return "", ""
 }
+
+// everyHosts are directories that every host has: no file can be in their place. hier(7).
+var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin /srv /tmp /usr /var /etc/cni /etc/cni/net.d /etc/kubernetes /etc/modules-load.d " +
+	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
 func (d *decoder) writtenFile(f FileAsset, v *value, at, content string, isBase64 bool) []FileAsset {

@@ -100,6 +100,9 @@ func (v *validator) all() {
 	v.routed()
 	v.release()
 	v.windows()
+	v.ofOneCloud()
+	v.possible()
+	v.ciliumRelease()
 	v.ranges()
 	v.families()
 	v.ownRanges()
@@ -126,7 +129,8 @@ func (v *validator) all() {
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
-		v.errorAt("spec.kubernetesVersion", Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2"})
+		v.errorAt("spec.kubernetesVersion", Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
+			Hint: "add the field kubernetesVersion here"})
 		return
 	}
 	if !n.KubernetesVersion.AtLeast(1, 24) {
@@ -158,7 +162,7 @@ func (v *validator) ranges() {
 				say = v.warnAt
 			}
 			say("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
-				Hint: "a pod may get the address of a service"})
+				Expected: "ranges that do not overlap", Hint: "a pod may get the address of a service"})
 		}
 	}
 	for _, p := range n.ServiceClusterIPRange {
@@ -167,7 +171,7 @@ func (v *validator) ranges() {
 		}
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
 			v.warnAt("spec.serviceClusterIPRange", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
-				Hint: "kOps refuses this"})
+				Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {

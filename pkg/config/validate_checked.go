@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -61,6 +62,22 @@ func (v *validator) routed() {
 	}
 }
 
+// ofOneCloud warns where no document names the one cloud that a network works in: what depends on it is left out then.
+func (v *validator) ofOneCloud() {
+	n := v.node
+	if n.CloudProvider != "" || !v.loader.checks || v.loader.cluster.dialect.lenient {
+		return
+	}
+	for cloud, has := range map[string]bool{
+		"aws": n.Networking.AmazonVPC != nil || n.Networking.LyftVPC != nil || n.Networking.Cilium != nil && n.Networking.Cilium.ENI(), "gce": n.Networking.GCP != nil, "azure": n.Networking.Azure != nil,
+	} {
+		if has {
+			v.warnAt("spec.networking."+n.Networking.Name(), Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
+				Expected: "cloudProvider: " + cloud, Hint: "without it what depends on the cloud is left out"})
+		}
+	}
+}
+
 // families: what has an IPv4 address only reaches no service with an IPv6 address.
 func (v *validator) families() {
 	n := v.node
@@ -72,13 +89,74 @@ func (v *validator) families() {
 	}
 }
 
+const ownPart = "a part of podCIDR that no other node has"
+
+// special are addresses that no pod and no service can have: RFC 6890, and the multicast ranges.
+var special = [...]struct {
+	prefix netip.Prefix
+	what   string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "this network's own"}, {netip.MustParsePrefix("127.0.0.0/8"), "the loopback's"}, {netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
+	{netip.MustParsePrefix("224.0.0.0/3"), "for multicast or reserved"}, {netip.MustParsePrefix("::/8"), "reserved, the loopback's among them"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local"}, {netip.MustParsePrefix("ff00::/8"), "for multicast"},
+}
+
+// leastServices is how many addresses kube-apiserver demands of a range of services.
+// https://github.com/kubernetes/kubernetes/blob/master/cmd/kube-apiserver/app/options/validation.go
+const leastServices = 8
+
+// possible refuses ranges whose addresses nobody can have, and those with too few.
+func (v *validator) possible() {
+	n := v.node
+	for _, r := range [...]struct {
+		path   string
+		ranges CIDRs
+		least  int
+	}{{"spec.podCIDR", n.PodCIDR, 4}, {"spec.serviceClusterIPRange", n.ServiceClusterIPRange, leastServices}} {
+		name := strings.TrimPrefix(r.path, "spec.")
+		for _, p := range r.ranges {
+			if n.Origin(r.path).IsDefault() {
+				continue
+			}
+			for _, s := range special {
+				if s.prefix.Overlaps(p) {
+					v.checked(r.path, Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
+						Expected: "a private range such as 100.96.0.0/11 or fd00:10::/64"})
+					break
+				}
+			}
+			if free := p.Addr().BitLen() - p.Bits(); free < 20 && 1<<free < r.least {
+				v.checked(r.path, Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
+			}
+		}
+	}
+}
+
+// ciliumRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it knows only an API that Kubernetes 1.22
+// removed. https://github.com/cilium/cilium/pull/11477
+func (v *validator) ciliumRelease() {
+	c := v.node.Networking.Cilium
+	if c == nil || c.Version == "" {
+		return
+	}
+	const at = "spec.networking.cilium.version"
+	release, err := ParseVersion(c.Version)
+	switch {
+	case err != nil:
+		v.checked(at, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", clip(c.Version)), Expected: "a release such as v1.16.4"})
+	case !release.AtLeast(1, 9) && v.node.KubernetesVersion.AtLeast(1, 22):
+		v.checked(at, Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, v.node.KubernetesVersion),
+			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
+	}
+}
+
 // ownRanges: a node's pods are the cluster's, and have addresses enough.
 func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
 		if pods := sameFamily(n.PodCIDR, p); pods.IsValid() && !within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
 			v.checked("spec.podCIDRs", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
-				Expected: "a part of podCIDR that no other node has"})
+				Expected: ownPart})
 		}
 		free := p.Addr().BitLen() - p.Bits()
 		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most { // network, gateway and broadcast are no pod's

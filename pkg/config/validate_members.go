@@ -68,7 +68,8 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 			severity = SeverityError
 		}
 		v.reportAt(p.Origin, Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
-			Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR"))})
+			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
+			Expected: ownPart})
 	}
 	if hop := p.Address.family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
 		family := "IPv6"

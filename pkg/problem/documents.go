@@ -19,6 +19,7 @@ const (
 	FieldValue        ID = "field-value"
 	FieldMissing      ID = "field-missing"
 	FieldNewer        ID = "field-newer"
+	FieldNodeup       ID = "field-left-to-nodeup"
 	FieldsTogether    ID = "fields-together"
 	NetworkChoice     ID = "network-choice"
 	AddressRanges     ID = "address-ranges"
@@ -47,6 +48,7 @@ var documents = []Row{
 	{ID: FieldValue, Means: "A value is of the right kind, and none that the field takes.", Do: "Write one that the message expects.", Page: "reference/documents.md"},
 	{ID: FieldMissing, Means: "A field that must be there is not.", Do: "Add it.", Page: "reference/documents.md"},
 	{ID: FieldNewer, Warning: true, Means: "Agents of earlier releases do not know the field, and refuse the document for it.", Do: "Upgrade all nodes that read this store first."},
+	{ID: FieldNodeup, Means: "Documents of kOps have fields that its nodeup acts on, and the agent does not.", Do: "It is a note. Where nodeup no longer runs, set by other means what these fields say.", Page: "kops.md"},
 	{ID: FieldsTogether, Means: "Two values, each right by itself, do not go together.", Do: "Change one of them: the message names both.", Page: "documents.md"},
 	{ID: NetworkChoice, Means: "The documents name no network for this node, or more than one.", Do: "Set exactly one below `spec.networking`.", Page: "networks/README.md"},
 	{ID: AddressRanges, Means: "Ranges of pods, services or nodes overlap, are not of the same families, or are not within one another where they must be.", Do: "Choose ranges that are apart. Those of a running cluster cannot be changed in place.", Page: "documents.md"},

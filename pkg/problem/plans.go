@@ -23,7 +23,7 @@ var plans = []Row{
 	{ID: KernelUnfit, Means: "The kernel of the node lacks what the network needs.", Do: "Boot a kernel that has it, or choose another network.", Page: "networks/README.md"},
 	{ID: SysctlConflict, Means: "The documents set a sysctl to a value with which the network cannot work, or twice.", Do: "Take the line out of `sysctlParameters`.", Page: "networks/README.md"},
 	{ID: SysctlHarm, Means: "The value of a sysctl would take the node off the network.", Do: "Choose one that the message names."},
-	{ID: SysctlUnknown, Means: "There is no such sysctl in a kernel, or it does not take this value.", Do: "Correct the name or the value. For a key of a module that is loaded later write a `-` before the name."},
+	{ID: SysctlUnknown, Means: "There is no such sysctl in a kernel, or it does not take this value.", Do: "Correct the name or the value, as the message says."},
 	{ID: KeyTwice, Means: "Two parts of the documents want one file, unit or sysctl, and differ.", Do: "Take one of them out: the message names both places."},
 	{ID: KeypairMissing, Means: "A certificate or a key that the network needs is not in the store.", Do: "Put it below `pki/`, or have it issued by `spec.certificates`.", Page: "certificates.md"},
 	{ID: KeypairExpired, Means: "A certificate in the store has ended, or its time has not come yet.", Do: "Issue a new one, put it below `pki/`, and publish.", Page: "certificates.md"},
