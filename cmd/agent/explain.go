@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -94,7 +95,7 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	if !ok {
 		madeFor = bringer(plan, key)
 		if t, ok = g.Find(madeFor); !ok {
-			return fmt.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
+			return problem.KeyUnknown.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
 		}
 	}
 	e := explained{

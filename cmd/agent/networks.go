@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 func networksCommand(f *flags, s streams) *cobra.Command {
@@ -65,7 +66,7 @@ func (f *flags) network(ctx context.Context, name string) (network.Network, bool
 }
 
 func unknownNetwork(name string) error {
-	return fmt.Errorf("no network is called %q: expected one of %s", name, strings.Join(networkNames(), ", "))
+	return problem.Usage.Errorf("no network is called %q: expected one of %s", name, strings.Join(networkNames(), ", "))
 }
 
 func networkNames() []string {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -17,7 +17,7 @@ const (
 
 func (f *flags) checkOutput() error {
 	if all := []string{outText, outJSON, outYAML}; !slices.Contains(all, f.output) {
-		return fmt.Errorf("--output %q: expected one of %s", f.output, strings.Join(all, ", "))
+		return problem.Usage.Errorf("--output %q: expected one of %s", f.output, strings.Join(all, ", "))
 	}
 	return nil
 }

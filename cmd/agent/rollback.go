@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -104,7 +105,7 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 			case config.Remove:
 				pass.RemoveChanged = true
 			default:
-				return fmt.Errorf("--changed %q: expected keep or remove", changed)
+				return problem.Usage.Errorf("--changed %q: expected keep or remove", changed)
 			}
 			if !dry {
 				p := newProgress(f, s, false)

@@ -63,8 +63,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 			return f.checkOutput()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.checkRun(); err != nil {
-				return err
+			if err := f.checkRun(cmd.Flags().Changed("interval")); err != nil {
+				return problem.Usage.Wrap(err)
 			}
 			switch {
 			case f.sandbox:
@@ -149,8 +149,8 @@ func (f *flags) addTelling(cmd *cobra.Command) {
 	complete(cmd, "node-status", config.On, config.Off)
 }
 
-// checkRun refuses flags of the agent itself that do not go together.
-func (f *flags) checkRun() error {
+// checkRun refuses flags of the agent itself that do not go together. interval says that --interval is among them, 0 too.
+func (f *flags) checkRun(interval bool) error {
 	switch {
 	case f.dryRun && f.once:
 		return errors.New("--dry-run and --once exclude each other: the first shows what the second would do")
@@ -158,7 +158,7 @@ func (f *flags) checkRun() error {
 		return errors.New("--wait needs --once: the daemon waits by itself")
 	case f.wait < 0:
 		return fmt.Errorf("--wait %s: expected a time such as 5m", f.wait)
-	case f.interval != 0 && (f.once || f.dryRun || f.sandbox):
+	case interval && (f.once || f.dryRun || f.sandbox):
 		return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
 	case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
 		return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
@@ -166,7 +166,7 @@ func (f *flags) checkRun() error {
 		return fmt.Errorf("--metrics %s: expected %s", f.metrics, config.ValidMetrics(f.metrics))
 	case f.nodeStatus != "" && config.ValidNodeStatus(f.nodeStatus) != "":
 		return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
-	case f.interval < 0 || f.interval > 0 && f.interval < minInterval:
+	case interval && f.interval < minInterval:
 		return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
 	case f.logFormat != "" && f.logFormat != config.LogText && f.logFormat != config.LogJSON:
 		return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/bootstrap"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // The forms of user-data, as --format names them.
@@ -88,7 +89,7 @@ func (u *userData) text() (string, error) {
 	case formatCloudConfig:
 		return out.CloudConfig()
 	}
-	return "", fmt.Errorf("--format %q: expected %s or %s", u.format, formatShell, formatCloudConfig)
+	return "", problem.Usage.Errorf("--format %q: expected %s or %s", u.format, formatShell, formatCloudConfig)
 }
 
 // sha256 is what the program of each architecture must have.
@@ -98,7 +99,7 @@ func (u *userData) sha256() (map[string]string, error) {
 	}
 	switch {
 	case u.sumsFile != "" && len(u.sums) > 0:
-		return nil, errors.New("--sums and --sha256 exclude each other: both say what the agent must have")
+		return nil, problem.Usage.Errorf("--sums and --sha256 exclude each other: both say what the agent must have")
 	case u.sumsFile != "":
 		content, err := readFile(u.sumsFile)
 		if err != nil {
@@ -110,7 +111,7 @@ func (u *userData) sha256() (map[string]string, error) {
 	for _, said := range u.sums {
 		arch, sum, ok := strings.Cut(said, "=")
 		if !ok || out[arch] != "" {
-			return nil, fmt.Errorf("--sha256 %q: expected amd64=HEX or arm64=HEX, each once", said)
+			return nil, problem.Usage.Errorf("--sha256 %q: expected amd64=HEX or arm64=HEX, each once", said)
 		}
 		out[arch] = sum
 	}
@@ -124,7 +125,7 @@ func (u *userData) sha256() (map[string]string, error) {
 func (u *userData) agentFile() (string, error) {
 	if u.conf != "" {
 		if u.store != "" || u.cluster != "" || u.group != "" || u.node != "" || u.pin != "" || len(u.trustedKeys) > 0 || u.trust.unsigned {
-			return "", errors.New("--conf and flags that say what is in it exclude each other: write all of it into the file")
+			return "", problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of it into the file")
 		}
 		content, err := readFile(u.conf)
 		if err != nil {

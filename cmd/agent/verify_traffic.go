@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
 )
@@ -25,13 +25,13 @@ type proof struct {
 func (p proof) asked(f *flags) error {
 	switch {
 	case (len(p.peers) > 0 || len(p.services) > 0) && !p.traffic:
-		return errors.New("--peer and --service need --traffic: they are reached from a pod, which it adds")
+		return problem.Usage.Errorf("--peer and --service need --traffic: they are reached from a pod, which it adds")
 	case p.serve && p.traffic:
-		return errors.New("--serve and --traffic exclude each other: the one answers, on another node, what the other asks")
+		return problem.Usage.Errorf("--serve and --traffic exclude each other: the one answers, on another node, what the other asks")
 	case p.listen != defaultListen && !p.serve:
-		return errors.New("--listen needs --serve")
+		return problem.Usage.Errorf("--listen needs --serve")
 	case (p.serve || p.traffic) && f.root != "" && f.root != "/":
-		return errors.New("--traffic and --serve are for a running node: an image has no network")
+		return problem.Usage.Errorf("--traffic and --serve are for a running node: an image has no network")
 	}
 	return nil
 }
@@ -94,10 +94,10 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 // answer answers proofs of other nodes until it is interrupted.
 func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if l.want.Conf == nil {
-		return fmt.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
+		return problem.Usage.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
 	}
 	if u := l.unjudged; u != nil {
-		return fmt.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
+		return problem.Usage.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
 	}
 	listen := p.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {
@@ -105,7 +105,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	}
 	at, err := netip.ParseAddrPort(listen)
 	if err != nil {
-		return fmt.Errorf("--listen %s: expected an address of this node and a port, or :PORT", p.listen)
+		return problem.Usage.Errorf("--listen %s: expected an address of this node and a port, or :PORT", p.listen)
 	}
 	t, err := p.wanted(l)
 	if err != nil {

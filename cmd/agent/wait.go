@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -34,9 +35,9 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case cmd.Flags().Changed("generation") && w.generation < 1:
-				return fmt.Errorf("--generation %d: expected a number from 1, as `agent store publish` prints it", w.generation)
+				return problem.Usage.Errorf("--generation %d: expected a number from 1, as `agent store publish` prints it", w.generation)
 			case w.timeout <= 0:
-				return fmt.Errorf("--timeout %s: expected a time such as 10m", w.timeout)
+				return problem.Usage.Errorf("--timeout %s: expected a time such as 10m", w.timeout)
 			}
 			return w.wait(cmd.Context(), &statusReader{f: f, s: s, opt: host.Options{Root: f.root}})
 		},

@@ -25,6 +25,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -56,10 +57,10 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(f.root); f.root != "/" && f.root != "" && (err != nil || !info.IsDir()) {
-		return nil, fmt.Errorf("--root %s: there is no such directory: --root takes the directory that an image is mounted on", f.root)
+		return nil, problem.Usage.Errorf("--root %s: there is no such directory: --root takes the directory that an image is mounted on", f.root)
 	}
 	if f.store == "" {
-		return nil, fmt.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
+		return nil, problem.StoreLocation.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
 	}
 	if err := f.nameNode(); err != nil {
 		return nil, err
@@ -185,11 +186,11 @@ func (f *flags) readConf() error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read the agent's file: %w: give --conf its path", err)
+		return problem.AgentFile.Errorf("read the agent's file: %w: give --conf its path", err)
 	case errors.Is(err, syscall.EISDIR):
-		return fmt.Errorf("read the agent's file: %w: give --conf the path of a file", err)
+		return problem.AgentFile.Errorf("read the agent's file: %w: give --conf the path of a file", err)
 	case err != nil:
-		return fmt.Errorf("read the agent's file: %w", err) // it says what to do
+		return problem.AgentFile.Errorf("read the agent's file: %w", err) // it says what to do
 	}
 	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {

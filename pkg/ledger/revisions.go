@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -67,7 +68,7 @@ func Revisions(r Reader) ([]Revision, error) {
 func ReadRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read revision %d: it is not kept (%w): `agent history` lists those that are", number, fs.ErrNotExist)
+		return nil, problem.RevisionMissing.Because(fs.ErrNotExist, "read revision %d: it is not kept: `agent history` lists those that are", number)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)

@@ -54,6 +54,19 @@ func (id ID) Errorf(format string, args ...any) error {
 	return id.Wrap(fmt.Errorf(format, args...))
 }
 
+// Because is an error of this kind whose text does not show its cause: what is wrong is said already, and in better words.
+func (id ID) Because(cause error, format string, args ...any) error {
+	return id.Wrap(&caused{fmt.Sprintf(format, args...), cause})
+}
+
+type caused struct {
+	text  string
+	cause error
+}
+
+func (c *caused) Error() string { return c.text }
+func (c *caused) Unwrap() error { return c.cause }
+
 // Wrap gives an error this identifier, unless it has one: whoever is nearest to the cause knows best. Of nil it is nil.
 func (id ID) Wrap(err error) error {
 	if err == nil || Find(err) != "" {

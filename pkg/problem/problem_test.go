@@ -18,6 +18,9 @@ func TestErrorsBearOneIdentifier(t *testing.T) {
 	if Find(far) != StoreUnreachable || !errors.Is(far, cause) {
 		t.Errorf("identifier %q; the cause is there: %v", Find(far), errors.Is(far, cause))
 	}
+	if hidden := StoreMissing.Because(cause, "there is none of that name"); hidden.Error() != "there is none of that name [store-missing]" || !errors.Is(hidden, cause) {
+		t.Errorf("%q; the cause is there: %v", hidden, errors.Is(hidden, cause))
+	}
 	if Find(cause) != "" || Other.Wrap(nil) != nil {
 		t.Error("an error without identifier has one, or none became one")
 	}

@@ -44,15 +44,36 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		return "", nil, fmt.Errorf("state store %s: %w", location, explain("list", ".", err))
 	}
 	for _, name := range names {
-		for _, head := range append([]string{manifestName}, clusterDocuments...) {
-			if _, err := root.Lstat(path.Join(name, head)); err == nil && validCluster(name) && !slices.Contains(clusters, name) {
-				clusters = append(clusters, name)
-			}
+		if holdsCluster(root, name) {
+			clusters = append(clusters, name)
 		}
 	}
 	if len(clusters) == 0 {
-		return "", nil, problem.StoreMissing.Errorf("state store %s has no cluster: put a cluster's documents into %s: %w",
-			location, filepath.Join(dir, "<cluster>", clusterDocument), fs.ErrNotExist)
+		return "", nil, problem.StoreMissing.Because(fs.ErrNotExist, "state store %s has no cluster: put a cluster's documents into %s%s",
+			location, filepath.Join(dir, "<cluster>", clusterDocument), misnamed(root, names))
 	}
 	return location, clusters, nil
+}
+
+// mostClusters is how many an error names.
+const mostClusters = 10
+
+// holdsCluster tells that a directory of a store has a cluster in it.
+func holdsCluster(root *os.Root, name string) bool {
+	return validCluster(name) && slices.ContainsFunc(append([]string{manifestName}, clusterDocuments...), func(head string) bool {
+		_, err := root.Lstat(path.Join(name, head))
+		return err == nil
+	})
+}
+
+// misnamed says which file may be a cluster's document under another name; "": none.
+func misnamed(root *os.Root, names []string) string {
+	for _, name := range append([]string{"."}, names...) {
+		for _, other := range []string{"cluster.yml", "Cluster.yaml", "cluster.yaml.txt", "cluster.json", "cluster"} {
+			if info, err := root.Lstat(path.Join(name, other)); err == nil && info.Mode().IsRegular() {
+				return fmt.Sprintf("; %s may be meant: rename it to %s", path.Join(name, other), clusterDocument)
+			}
+		}
+	}
+	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -175,17 +176,21 @@ func (d *Directory) noCluster(root *os.Root) error {
 	var clusters []string
 	for _, name := range names {
 		if name == clusterDocument {
-			return fmt.Errorf("no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s: %w",
-				d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir), fs.ErrNotExist)
+			return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
+				d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir))
 		}
-		if info, err := root.Stat(name); err == nil && info.IsDir() && validCluster(name) {
+		if holdsCluster(root, name) {
 			clusters = append(clusters, name)
 		}
 	}
 	if len(clusters) == 0 {
-		return fmt.Errorf("no cluster %q in it, nor any other: put the cluster's documents into %s: %w", d.cluster, d, fs.ErrNotExist)
+		return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it, nor any other: put the cluster's documents into %s", d.cluster, d)
 	}
-	return fmt.Errorf("no cluster %q in it: it has %s; set cluster to one of them: %w", d.cluster, strings.Join(clusters, ", "), fs.ErrNotExist)
+	more := ""
+	if n := len(clusters) - mostClusters; n > 0 {
+		clusters, more = clusters[:mostClusters], fmt.Sprintf(" and %d more", n)
+	}
+	return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it has %s%s; set cluster to one of them", d.cluster, strings.Join(clusters, ", "), more)
 }
 
 // Open implements [Store].

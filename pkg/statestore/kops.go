@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -79,7 +80,7 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 		return true, nil
 	}
 	k.have = nil
-	return false, fmt.Errorf("there is no cluster %q of kOps: set store and cluster to where it is: %w", k.cluster, fs.ErrNotExist)
+	return false, problem.StoreMissing.Because(fs.ErrNotExist, "there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
 // choices are the documents that are wanted: of each list the first that is there. What was there is asked for first, so that a look asks for nothing that

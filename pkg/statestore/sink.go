@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/s3"
 )
@@ -40,7 +41,7 @@ func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
 	case "https":
 		return nil, fmt.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
 	}
-	return nil, fmt.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
+	return nil, problem.StoreLocation.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
 }
 
 // directorySink publishes into a directory of this machine. Each file is replaced by a rename, and the manifest under a lock.

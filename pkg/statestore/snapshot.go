@@ -3,18 +3,18 @@ package statestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // complete refuses a snapshot without the cluster's document. at is what stands before its name.
 func (s *Snapshot) complete(at string) error {
 	if !slices.ContainsFunc(clusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
-		return fmt.Errorf("%s%s is missing: write a document of kind Cluster there: %w", at, clusterDocument, fs.ErrNotExist)
+		return problem.DocumentMissing.Because(fs.ErrNotExist, "%s%s is missing: write a document of kind Cluster there", at, clusterDocument)
 	}
 	return nil
 }
