@@ -73,7 +73,7 @@ func (d *drift) rule(t tasks.Task, was *ledger.Drift) ruling {
 	case d.afresh:
 		return ruling{repair: true, anew: true}
 	case d.pods(t):
-		return d.peace.judgePods(was, d.now)
+		return d.peace.judgePods(was, d.now, d.gone(was))
 	}
 	return d.peace.judge(was, d.now, d.gone(was))
 }

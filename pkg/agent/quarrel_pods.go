@@ -17,7 +17,9 @@ const (
 
 // judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of other keys, but
 // never above podsPause, and it is contested once it was repaired as often as makes another key be given up.
-func (p peace) judgePods(d *ledger.Drift, now time.Time) ruling {
+// gone says that who else wrote it is not there any more: then it is repaired at once. That is so once in a
+// quarrel, for it may have been one process of many.
+func (p peace) judgePods(d *ledger.Drift, now time.Time, gone bool) ruling {
 	last := d.Last()
 	passed := now.Sub(last)
 	if last.IsZero() || passed < 0 || passed >= podsOver {
@@ -27,7 +29,8 @@ func (p peace) judgePods(d *ledger.Drift, now time.Time) ruling {
 	if made := len(d.Recent); made < p.after {
 		pause = min(pause, p.pause(made))
 	}
-	return ruling{repair: passed >= pause, until: last.Add(pause), contested: p.contestedPods(d)}
+	early := gone && d.Trials == 0 && passed < pause
+	return ruling{repair: passed >= pause || early, until: last.Add(pause), contested: p.contestedPods(d), trial: early}
 }
 
 func (p peace) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.after }
@@ -40,9 +43,10 @@ func (p peace) notedPods(was *ledger.Drift, by ruling, now time.Time) *ledger.Dr
 		d = *was
 	}
 	d.Repairs++
-	d.Trials = 0
 	if by.anew {
-		d.Recent, d.Writer, d.By = nil, "", host.WriterID{}
+		d.Trials, d.Recent, d.Writer, d.By = 0, nil, "", host.WriterID{}
+	} else if by.trial {
+		d.Trials++
 	}
 	d.Recent = append(slices.Clone(d.Recent), now)
 	if more := len(d.Recent) - p.after; more > 0 {

@@ -18,17 +18,17 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 	p, d := peaceOf(config.Contested{}), (*ledger.Drift)(nil)
 	var got []int
 	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
-		if r := p.judgePods(d, now); r.repair {
+		if r := p.judgePods(d, now, false); r.repair {
 			d = p.notedPods(d, r, now)
 			got = append(got, int(now.Sub(noon).Seconds()))
 		}
 	}
 	equal(t, "a minute", got, []int{0, 3, 13, 23, 33, 43, 53})
-	if r := p.judgePods(d, noon.Add(54*time.Second)); r.repair || !r.contested || !d.Recent[0].Equal(noon) {
+	if r := p.judgePods(d, noon.Add(54*time.Second), false); r.repair || !r.contested || !d.Recent[0].Equal(noon) {
 		t.Errorf("in the quarrel: %+v, since %s", r, d.Recent[0])
 	}
 	// It stood for a minute: the quarrel is over.
-	if r := p.judgePods(d, noon.Add(113*time.Second)); !r.repair || r.contested {
+	if r := p.judgePods(d, noon.Add(113*time.Second), false); !r.repair || r.contested {
 		t.Errorf("after a minute: %+v", r)
 	}
 }
@@ -48,7 +48,7 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 				continue
 			}
 			last := d.Last()
-			r := p.judgePods(d, now)
+			r := p.judgePods(d, now, false)
 			switch {
 			case !r.repair && (r.until.Sub(last) > podsPause || !r.until.After(now)):
 				t.Fatalf("it waits until %s, %s after the last repair", r.until, r.until.Sub(last))
@@ -66,6 +66,23 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// When the other writer of what pods stand on is gone, it is repaired at once. Where that was one process of many, it goes on as before.
+func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
+	p, d := peaceOf(config.Contested{}), (*ledger.Drift)(nil)
+	var got []int
+	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
+		gone := now.Sub(noon) >= 25*time.Second
+		if r := p.judgePods(d, now, gone); r.repair {
+			d = p.notedPods(d, r, now)
+			got = append(got, int(now.Sub(noon).Seconds()))
+		}
+	}
+	equal(t, "a minute", got, []int{0, 3, 13, 23, 25, 35, 45, 55})
+	if d = p.notedPods(d, ruling{anew: true}, noon); d.Trials != 0 {
+		t.Error("the next quarrel does not begin anew")
+	}
 }
 
 // When it is known that the other writer is gone, a key that was given up is repaired at once. Where that was one process of many, these tries are ever more seldom too.
