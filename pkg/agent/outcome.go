@@ -42,7 +42,7 @@ func moments(p *report.Plan) (list []time.Time) {
 
 // prepared says that all of the first gate is right. What waits there (a pod
 // CIDR that only a running kubelet brings) does not hold kubelet back, nor does
-// what a boot failed with, or what no document may write: kubelet ran before without it. A plugin that is being fetched does. What is
+// what a boot failed with, or what fails alone: kubelet ran before without it. A plugin that is being fetched does. What is
 // only planned is not made: a pass that ended before it changed anything has prepared nothing.
 func prepared(p *report.Plan) bool {
 	if p == nil {
@@ -50,7 +50,7 @@ func prepared(p *report.Plan) bool {
 	}
 	without := map[string]bool{}
 	for _, s := range p.Steps {
-		without[s.Key] = s.Refused == report.RefusedByBoot || s.Refused == report.RefusedByRule
+		without[s.Key] = s.Refused == report.RefusedByBoot || s.Alone
 	}
 	for _, s := range p.Steps {
 		if s.Gate == gateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -42,9 +43,22 @@ var peerUnits = map[string][]string{
 
 // look asks a task what it would change. One that is refused, or cannot be made, fails. What another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
-	if m, ok := t.(interface{ Base() tasks.Meta }); ok && m.Base().Refused != "" {
-		return nil, graph.Permanent(&refusedError{why: m.Base().Refused, origin: t.Origin()})
+	var meta tasks.Meta
+	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
+		meta = m.Base()
 	}
+	if meta.Refused != "" {
+		return nil, graph.Permanent(&refusedError{why: meta.Refused, origin: t.Origin()})
+	}
+	c, err := makable(ctx, t, v)
+	if err != nil && model.Asked(meta) && host.Held(err) {
+		return nil, &heldError{err}
+	}
+	return c, err
+}
+
+// makable asks a task what it would change, and whether that can be made here.
+func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	c, err := planStill(ctx, t, v)
 	if err != nil || c == nil || c.NotHere != "" {
 		return c, err
@@ -67,6 +81,12 @@ func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 type refusedError struct{ why, origin string }
 
 func (e *refusedError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.why, e.origin) }
+
+// heldError is what documents ask for by themselves, and the host keeps from being made. No pass
+// changes that, and no pod stands on it: it fails alone.
+type heldError struct{ error }
+
+func (e *heldError) Unwrap() error { return e.error }
 
 // peerOf says which of the agents on this node a key belongs to, or "".
 func peerOf(peers []string, key graph.Key) string {

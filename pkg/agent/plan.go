@@ -145,7 +145,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 			s.State, s.Message = report.NotHere, c.NotHere
 		}
 	case graph.Failed:
-		s.State, s.Refused = report.Failed, refusal(res.Err)
+		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), failsAlone(res.Err)
 		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		var fetching *fetchingError
@@ -158,15 +158,20 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 	return s
 }
 
-// allowed is a run without what no document may ask for: that is never made, so that nothing is held up for it.
+// allowed is a run without what fails alone.
 func allowed(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	refused := func(res graph.Result[tasks.Task]) bool {
-		return res.Err != nil && refusal(res.Err) == report.RefusedByRule
-	}
-	if slices.ContainsFunc(rep.Results, refused) {
-		rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), refused)
+	alone := func(res graph.Result[tasks.Task]) bool { return failsAlone(res.Err) }
+	if slices.ContainsFunc(rep.Results, alone) {
+		rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), alone)
 	}
 	return rep
+}
+
+// failsAlone says of a task that nothing but what needs it is held up for it: no document may ask for it, or the
+// host keeps it from being made and the network does without it. A further pass would not make it either.
+func failsAlone(err error) bool {
+	var held *heldError
+	return err != nil && (refusal(err) == report.RefusedByRule || errors.As(err, &held))
 }
 
 // refusal says by what a change is refused that failed; "": by nothing.

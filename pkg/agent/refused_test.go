@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // What no document may ask for fails alone: all else is made, what an earlier release made of it stays,
@@ -39,6 +41,59 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	}
 	if _, err := converge(t, root, other); err != nil || read(t, root, "/etc/netwright/x") != "1" {
 		t.Errorf("what is no longer wanted was removed: %v", err)
+	}
+}
+
+// A file that documents ask for, and that the host holds, fails alone: it is told, all else is made, what nobody wants any more goes, and kubelet is not held back.
+// What the network itself needs holds kubelet back.
+// The lines that keep it: peers.go, look; host/files_error.go, Held; outcome.go, prepared; plan.go, failsAlone.
+func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
+	for name, hold := range map[string]func(t *testing.T, dir string){
+		"an immutable file": func(t *testing.T, dir string) {
+			immutable(t, dir+"/x", true)
+			t.Cleanup(func() { immutable(t, dir+"/x", false) })
+		},
+		"a read-only file system": func(t *testing.T, dir string) {
+			needs.Root(t)
+			covered(t, dir, "ro")
+		},
+		"a directory that is a link to itself": func(t *testing.T, dir string) {
+			if err := errors.Join(os.RemoveAll(dir), os.Symlink("lab", dir)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a directory that leads elsewhere": func(t *testing.T, dir string) {
+			if err := errors.Join(os.Rename(dir, dir+".d"), os.Symlink("lab.d", dir)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a directory that is in the way": func(t *testing.T, dir string) {
+			if err := errors.Join(os.Remove(dir+"/x"), os.Mkdir(dir+"/x", 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, asked := range []bool{true, false} {
+				root := t.TempDir()
+				held := file("/etc/lab/x", "1")
+				if asked {
+					held.Why = "fileAssets"
+				}
+				mustConverge(t, root, held, file("/etc/former", "1"))
+				hold(t, filepath.Join(root, "etc/lab"))
+				held.Content = []byte("2")
+				for range 2 {
+					p, err := converge(t, root, held, file("/etc/other", "1"))
+					if err == nil || stateOfKey(p, "file:/etc/lab/x") != report.Failed || p.Summary.Failed != 1 || !there(root, "/etc/other") {
+						t.Fatalf("asked %t: %v\n%s", asked, err, said(p))
+					}
+					if prepared(p) != asked || there(root, "/etc/former") == asked {
+						t.Errorf("asked %t: prepared %t, what nobody wants is there: %t\n%s", asked, prepared(p), there(root, "/etc/former"), said(p))
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -314,14 +314,16 @@ func TestUnfinished(t *testing.T) {
 	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
-	refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: &refusedError{}}
-	needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
-	rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
-	if err := s.unfinished(rep); err != nil {
-		t.Errorf("without what is refused by rule: %v", err)
-	}
-	if err, _ := s.unfit(rep); err != nil {
-		t.Errorf("not begun without what is refused by rule: %v", err)
+	for name, alone := range map[string]error{"what is refused by rule": &refusedError{}, "what the host holds": &heldError{host.ErrNotExist}} {
+		refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: alone}
+		needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
+		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
+		if err := s.unfinished(rep); err != nil {
+			t.Errorf("without %s: %v", name, err)
+		}
+		if err, _ := s.unfit(rep); err != nil {
+			t.Errorf("not begun without %s: %v", name, err)
+		}
 	}
 	s.Stays = true
 	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {

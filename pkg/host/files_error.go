@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -45,6 +46,19 @@ var advices = map[syscall.Errno]string{
 	unix.ETXTBSY: "a process executes it: stop that one first (fuser -v in DIR)",
 	unix.ESTALE:  "the network file system under it went away (findmnt -T DIR)",
 	unix.EBUSY:   "something is mounted on it or uses it (findmnt -R DIR)",
+}
+
+// Held says that the host itself keeps a path as it is, for as long as nobody changes that: it is immutable, leads
+// through a link or over a file, something else is in its place, or its file system is read-only or full.
+func Held(err error) bool {
+	var link *LinkError
+	var names *NamesError
+	var inTheWay *InTheWayError
+	if errors.As(err, &link) || errors.As(err, &names) || errors.As(err, &inTheWay) {
+		return true
+	}
+	return slices.ContainsFunc([]error{unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ELOOP, unix.ENOTDIR},
+		func(no error) bool { return errors.Is(err, no) })
 }
 
 // InTheWayError says that a path holds something of another type than what

@@ -130,6 +130,8 @@ type Step struct {
 	Message string `json:"message,omitempty"`
 	// Refused says of a step that failed by what its change is refused: the node is as it was without it.
 	Refused Refusal `json:"refused,omitempty"`
+	// Alone says of a step that failed that nothing but what needs it is held up for it.
+	Alone bool `json:"-"`
 	// Fetching says of a step that waits that what it needs is being fetched: it was not there before.
 	Fetching bool `json:"fetching,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.
