@@ -14,10 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/systemd"
 	"github.com/netwright/netwright/test/program"
 )
 
@@ -156,6 +159,38 @@ func TestHostileFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The largest store that is legal, of 5000 nodes and as many files, is taken within the memory that the daemon's unit allows.
+//
+// What keeps it: systemd/netwright-agent.service MemoryMax.
+func TestTheLargestIsTaken(t *testing.T) {
+	t.Parallel()
+	const many = 5000
+	spec := "  kubernetesVersion: 1.36.0\n  podCIDR: 100.64.0.0/10\n  nonMasqueradeCIDR: 100.64.0.0/10\n  networking:\n    bridge: {}\n"
+	d := nodeDocuments(t, "v1", spec)
+	files := "  fileAssets:\n"
+	for i := range many {
+		name := fmt.Sprintf("node-%d", i+1)
+		d["nodes/"+name+".yaml"] = document("Node", name, fmt.Sprintf("  nodeGroup: nodes\n  address: 10.77.%d.%d\n  podCIDRs: [100.%d.%d.0/24]\n", i>>8+1, i&255, i>>8+64, i&255))
+		files += fmt.Sprintf("  - {name: f%d, path: /etc/many/f%[1]d, content: ours}\n", i)
+	}
+	d["cluster.yaml"] += files
+	i := image{agent(t), t.TempDir(), t.TempDir()}
+	d.write(t, i.store)
+	run := launch(t, i.command())
+	made, err := os.ReadDir(i.root + "/etc/many")
+	if run.code != 0 || err != nil || len(made) != many {
+		t.Errorf("exit %d, %d files: %v\n%.2000s", run.code, len(made), err, run.out)
+	}
+	allowed := regexp.MustCompile(`(?m)^MemoryMax=(\d+)M$`).FindStringSubmatch(systemd.Agent)
+	if allowed == nil {
+		t.Fatal("the unit has no bound")
+	}
+	if most, _ := strconv.ParseInt(allowed[1], 10, 64); run.memory > most {
+		t.Errorf("it took %d MB of memory, and the unit allows %d", run.memory, most)
+	}
+	t.Logf("%d MB of memory", run.memory)
 }
 
 // mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it idles.
