@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"path"
 	"slices"
 	"time"
@@ -57,6 +58,8 @@ type Change struct {
 	OwnPods bool
 	// Right is the boot in which the books say that all was right last: see [Books.Right].
 	Right string
+	// Pods are the ranges of pods that the documents state.
+	Pods []netip.Prefix
 }
 
 // Checkpoint is how everything was before a change.
@@ -89,7 +92,8 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods}
+	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods,
+		before: ledBefore{pods: change.Pods, named: routesOf(change)}}
 	if w := watching(h); w == nil || w.over(h) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)
@@ -259,7 +263,8 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	}
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
-		j.askNeighbours(ctx, h, s.Means, around.groups())
+		j.askNeighbours(ctx, h, s.Means, around.groups(), around.hops(j.before.named))
+		j.before.routes = around.routes
 		j.askRunning(ctx, h, s.Means)
 		j.askTraffic(ctx, h, s.Means)
 	}

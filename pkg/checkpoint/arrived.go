@@ -18,8 +18,9 @@ func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
 		return attempt(ctx, h, m, j.Probes)
 	}
 	hops, err := j.newHops(ctx, h)
-	failed := attempt(ctx, h, m, append(slices.Clone(j.Probes), hops...))
-	if err != nil {
+	turned, unread := j.before.hopsNow(ctx, h)
+	failed := attempt(ctx, h, m, slices.Concat(j.Probes, hops, turned))
+	if err = errors.Join(err, unread); err != nil {
 		failed = append(failed, failure{neighbourProbe, err})
 	}
 	return append(failed, j.newServers(ctx, h, m)...)

@@ -55,8 +55,9 @@ type Journal struct {
 	contents int64    // bytes of Files
 	left     []string // what an undo could not bring back of Around
 	silent   []Probe  // that did not pass before
-	ownPods  bool     // see [Change.OwnPods]
-	unasked  error    // why no peer could be asked to knock
+	before   ledBefore
+	ownPods  bool  // see [Change.OwnPods]
+	unasked  error // why no peer could be asked to knock
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }

@@ -31,11 +31,12 @@ func onRoot(t *testing.T) (*host.Host, string) {
 	return h, root
 }
 
-// Bad is only what the probes say after the undo; a store alone, and what is lost some time after the change, say it the second time. An undo that is done again is the same try.
+// Bad is only what the probes say after the undo; a store alone, and what is lost some time after the change, say it the second time; the next hop of a route never does. An undo that is done again is the same try.
 // The lines that keep it: verdict.go, judge (v.Bad, same); arm.go, Take (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
 	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
+	hop := failure{"next-hop:eth0/10.0.0.9", errGone}
 	type undo struct {
 		pid       int // and, in tens, which try of that process
 		failed    failures
@@ -51,6 +52,8 @@ func TestJudge(t *testing.T) {
 		"an outage that lasts":                   {{1, failures{store}, false, false, 1}, {2, failures{store}, false, false, 2}},
 		"the store alone, twice":                 {{1, failures{store}, true, false, 1}, {2, failures{store}, true, true, 2}},
 		"the store and another":                  {{1, failures{store, other}, true, true, 1}},
+		"another node's next hop alone":          {{1, failures{hop}, true, false, 1}, {2, failures{hop}, true, false, 2}},
+		"another node's next hop and the store":  {{1, failures{hop, store}, true, true, 1}},
 		"nobody looked":                          {{1, nil, false, false, 1}},
 		late:                                     {{1, failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, failures{other}, true, true, 2}},
 		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
@@ -201,7 +204,7 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 			},
 		}
 		failed := hold(t.Context(), asks(nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}), 3*time.Second/2, 0)
-		if len(failed) != 1 || failed.beyondStore() {
+		if len(failed) != 1 || !failed.only(storeProbe) {
 			t.Errorf("failed: %s", failed)
 		}
 	})

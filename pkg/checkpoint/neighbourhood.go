@@ -48,16 +48,18 @@ func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err e
 }
 
 // askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours those
-// that do, as one probe. A group is left out if one of it must answer anyway.
-func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, groups [][]Probe) {
+// that do, as one probe. A group is left out if one of it must answer anyway. Of the next hops those
+// that answer are kept for [ledBefore].
+func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, groups [][]Probe, hops []Probe) {
 	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
-	failed := attempt(ctx, h, m, slices.Concat(groups...)).probes()
+	failed := attempt(ctx, h, m, slices.Concat(slices.Concat(groups...), hops)).probes()
+	silent := func(p Probe) bool { return slices.Contains(failed, p) }
+	j.before.answered = append(slices.Clone(j.Probes), slices.DeleteFunc(hops, silent)...)
 	for _, g := range groups {
-		g = slices.DeleteFunc(g, func(p Probe) bool { return slices.Contains(failed, p) })
-		if len(g) > 0 {
+		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
 			j.Probes = append(j.Probes, oneOf(g))
 		}
 	}

@@ -24,6 +24,7 @@ import (
 //	route:0.0.0.0/0           there is a default route, of the main table
 //	address:10.0.0.9          a link has the address
 //	neighbour:eth0/10.0.0.1   the neighbour answers ARP or NDP
+//	next-hop:eth0/10.0.0.9    the same of one to whom the change turned packets of another
 //	ping:10.0.0.1             it answers an ICMP echo
 //	tcp:10.0.0.1:443          it accepts a connection
 //	https:10.0.0.1:443        it gives a whole answer over a new connection, whatever it says
@@ -42,6 +43,7 @@ const (
 	routeProbe     = "route"
 	addressProbe   = "address"
 	neighbourProbe = "neighbour"
+	nextHopProbe   = "next-hop"
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
 	httpsProbe     = "https"
@@ -92,7 +94,7 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		return askRoute(ctx, h, what)
 	case addressProbe:
 		return askAddress(ctx, h, what)
-	case neighbourProbe:
+	case neighbourProbe, nextHopProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
@@ -290,14 +292,9 @@ func (f failures) probes() (out []Probe) {
 	return out
 }
 
-// beyondStore says that another than the store's failed.
-func (f failures) beyondStore() bool {
-	for _, one := range f {
-		if !strings.HasPrefix(string(one.probe), storeProbe+":") {
-			return true
-		}
-	}
-	return false
+// only says that all that failed is of one kind.
+func (f failures) only(kind string) bool {
+	return !slices.ContainsFunc(f, func(one failure) bool { return one.probe.kind() != kind })
 }
 
 func (f failures) String() string {

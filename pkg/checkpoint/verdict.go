@@ -104,6 +104,7 @@ func lastVerdict(r Reader) *Verdict {
 //
 // A store that failed alone may have had its own outage and come back just
 // then, and so may the network some time after the change: that bans a generation only the second time.
+// A node to which only a route of the change leads may be off for days, and bans none.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process, Taken: j.Taken}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
@@ -126,7 +127,9 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 		v.Unsure = "the probes do not pass without it either"
 	case j.Watched && v.Tries == 1:
 		v.Unsure = "they were lost some time after it, which may have been an outage that ended just then"
-	case failed.beyondStore() || v.Tries > 1:
+	case failed.only(nextHopProbe):
+		v.Unsure = "only the next hop of a route does not answer, which may be away itself"
+	case !failed.only(storeProbe) || v.Tries > 1:
 		v.Bad = true
 	default:
 		v.Unsure = "only the store failed, which may have had an outage of its own"

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -9,15 +10,22 @@ import (
 )
 
 // What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. A default route
-// that was there must be, and the address that others know the node by. The old ones go on answering here. ip and cat judge.
+// that was there must be, and the address that others know the node by. The packets for another node's pods go to somebody who is there. The old ones go on answering here. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute; neighbourhood.go, known.
+// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute; neighbourhood.go, known; turned.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
 	ctx := t.Context()
 	f := serveAll(t)
+	const moved = "10.77.0.21"
+	command(t, "ip", "-n", strings.TrimPrefix(f.Netns(), "/run/netns/"), "addr", "add", moved+"/24", "dev", "br0")
 	s, good := goodStore(t)
+	peer := func(address string) string {
+		return "bridge: {nodes: [{name: peer, address: " + address + ", podCIDRs: [10.244.7.0/24]}]}"
+	}
+	good = strings.Replace(good, "bridge: {}", peer(serverAddress), 1)
+	s.write(t, "cluster.yaml", good)
 	conf := func(window string) string {
 		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
 	}
@@ -37,6 +45,8 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name, files string
 		undone      string // by this probe; "": it stays
+		peer        string // whose pods are known; "": the server's address
+		unsure      bool   // whether the change was bad is not known
 		warns       string // of what is no failure
 		check       func(t *testing.T)
 	}{
@@ -70,6 +80,16 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 				t.Errorf("after the change: %s", now)
 			}
 		}},
+		{name: "a known node's address that nobody has", peer: "10.77.0.99", undone: "next-hop:host0/10.77.0.99 (", unsure: true, check: func(t *testing.T) {
+			if now := n.Must(ctx, "ip", "route", "show", "10.244.7.0/24"); !strings.Contains(now, "via "+serverAddress+" ") {
+				t.Errorf("after the undo: %s", now)
+			}
+		}},
+		{name: "a known node's address that answers", peer: moved, check: func(t *testing.T) {
+			if now := n.Must(ctx, "ip", "route", "show", "10.244.7.0/24"); !strings.Contains(now, "via "+moved+" ") {
+				t.Errorf("after the change: %s", now)
+			}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			window := "1m"
@@ -77,14 +97,15 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 				window = "9s" // a third of it passes before networkd is believed
 			}
 			n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
-			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", c.files+"  networking:", 1), 0o644)
+			document := strings.Replace(good, "  networking:", c.files+"  networking:", 1)
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(document, peer(serverAddress), peer(cmp.Or(c.peer, serverAddress)), 1), 0o644)
 			res := n.Run(ctx, "netwright", "--once", "-o", "json")
 			switch {
 			case c.undone == "" && (res.Code != 0 || !strings.Contains(res.Stdout, c.warns)):
 				t.Errorf("exit %d, want a warning of %q\n%s%s", res.Code, c.warns, res.Stdout, res.Stderr)
 			case c.undone != "":
 				verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
-				if res.Code != 1 || !strings.Contains(verdict, `"bad":true`) || !strings.Contains(verdict, c.undone) {
+				if res.Code != 1 || strings.Contains(verdict, `"bad":true`) == c.unsure || !strings.Contains(verdict, c.undone) {
 					t.Errorf("exit %d, the verdict is %s, want one by %s\n%s%s", res.Code, verdict, c.undone, res.Stdout, res.Stderr)
 				}
 			}
