@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,6 +307,45 @@ func TestFreeze(t *testing.T) {
 			t.Errorf("it was not taken when the freeze was over: %q", got)
 		}
 	})
+}
+
+// What only the API brings is not held back with the documents that wait: it goes by those in force.
+// The lines that keep it: update.go, taking and inForce.
+func TestAFreezeHoldsNoFactBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
+	h, err := host.Open(t.Context(), host.Options{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	converge := func(learnt string) {
+		t.Helper()
+		node := ledger.Learnt{Node: "n1", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(learnt)}}
+		if err := ledger.SaveLearnt(t.Context(), h, node); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const pods = "\n  podCIDR: 100.96.0.0/12"
+	publish(t, "{splay: 0s}"+pods, "one")
+	converge("100.96.1.0/24")
+	publish(t, "{splay: 0s, freeze: true}"+pods, "three")
+	for _, own := range []string{"100.96.1.0/24", "100.96.3.0/24"} {
+		converge(own)
+		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Errorf("it was taken: %+v", u)
+		}
+		if conf := read(t, b.root, conflist); !strings.Contains(conf, own) {
+			t.Errorf("the Node has %s, and the conf is %s", own, conf)
+		}
+	}
 }
 
 // A generation that was undone holds itself back, and not the one in force: what drifts is repaired, and what a boot took away comes back. Each pass is an error all the same.
