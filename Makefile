@@ -91,7 +91,7 @@ drift: ## how soon what somebody changes is right again
 witness: export RAPID_SEED = 0
 witness: ## 400 random documents on booted nodes, judged from outside: two hours
 	test/setup.sh
-	NETWRIGHT_WITNESS=400 go test -count 1 -parallel 5 -timeout 4h -v ./test/witness $(TESTFLAGS)
+	NETWRIGHT_WITNESS=400 go test -count 1 -parallel 9 -timeout 4h -v ./test/witness -nodes 8 $(TESTFLAGS)
 
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes: ## against a real API server, kubelet and kube-proxy
@@ -116,7 +116,7 @@ torture: export RAPID_SEED = 0
 torture: build ## killed at every system call, power cuts, fuzzers: hours
 	test/setup.sh
 	NETWRIGHT_TORTURE=full NETWRIGHT_FUZZTIME=$(FUZZTIME) go test -C test/torture -count 1 -timeout 12h $(TESTFLAGS) # without a package it shows what the test prints
-	NETWRIGHT_WITNESS=2000 go test -count 1 -parallel 5 -timeout 12h -v ./test/witness
+	NETWRIGHT_WITNESS=2000 go test -count 1 -parallel 9 -timeout 12h -v ./test/witness -nodes 8
 
 # What is given out, below bin/release: programs, packages, their sums, and with KEY=FILE (of `agent store keygen`) a signature. Twice the same bytes.
 # With GPG_KEY=FILE the packages are signed, too, and are the same bytes but for that.

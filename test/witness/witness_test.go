@@ -23,13 +23,13 @@ var (
 		"of the documents; 0: RAPID_SEED, and where that is 0 a new one")
 	only    = flag.Int("document", -1, "the number of the only document to try; -1: all")
 	without = flag.String("without", "", "the overlay that the agent is built with: off, S1-1 …")
+	nodes   = flag.Int("nodes", 4, "booted side by side: they mostly wait; -parallel must be above it")
 )
 
 const (
 	sample  = 25  // documents in `make test`
 	full    = 200 // documents from which on the shares and the rules are judged
 	control = 100 // documents of the control
-	workers = 4   // nodes side by side: they mostly wait
 )
 
 // documents is how many are tried: NETWRIGHT_WITNESS, else a sample.
@@ -110,7 +110,7 @@ func (r run) until(t *testing.T, without string, from, to int,
 	next.Store(int64(from))
 	var mu sync.Mutex
 	t.Run(cmp.Or(without, "whole"), func(t *testing.T) {
-		for i := range min(workers, to-from) {
+		for i := range min(*nodes, to-from) {
 			t.Run(fmt.Sprint("node-", i), func(t *testing.T) {
 				t.Parallel()
 				b := newBench(t, r.layers, agent)
