@@ -41,7 +41,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (criStatus,
 		version, err = c.call(ctx, "Version", nil)
 	}
 	if err != nil {
-		return criStatus{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, err)
+		return criStatus{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, servesNone(err))
 	}
 	status, err := c.call(ctx, "Status", []byte{1 << 3, 1}) // verbose = true
 	if err != nil {
@@ -151,7 +151,16 @@ func dialCRI(socket string) (c criClient, done func()) {
 // errNoSandbox is gRPC's NotFound.
 var errNoSandbox = errors.New("the runtime knows no such pod")
 
-var errUnimplemented = errors.New("the runtime does not serve this version of CRI")
+var errUnimplemented = errors.New("it does not serve this version of CRI")
+
+// servesNone says of a runtime that serves neither version what most likely keeps it from that.
+func servesNone(err error) error {
+	if !errors.Is(err, errUnimplemented) {
+		return err
+	}
+	return fmt.Errorf("%w, nor another: containerd's plugin cri is switched off (disabled_plugins in its configuration) or did not start "+
+		"(`ctr plugins ls`, `journalctl -u containerd`)", errUnimplemented)
+}
 
 // call is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
 func (c criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {

@@ -99,7 +99,7 @@ func (l *Live) cri(ctx context.Context, limit time.Duration, do func(context.Con
 		err = do(ctx, c)
 	}
 	if err != nil {
-		return fmt.Errorf("ask the runtime at %s: %w", socket, err)
+		return fmt.Errorf("ask the runtime at %s: %w", socket, servesNone(err))
 	}
 	return nil
 }

@@ -50,6 +50,9 @@ func (t *statusText) troubles(s *Status) {
 		}
 	}
 	for _, look := range looks {
+		if s.Paused != nil && look.state == KeyDrifted {
+			look.do = func(*KeyStatus) string { return "repairs are paused: `agent resume` has them made" }
+		}
 		shown, more := 0, 0
 		for i := range s.Keys {
 			k := &s.Keys[i]
