@@ -84,18 +84,19 @@ func (b ledBefore) turned(now []host.Route) (hops []Probe) {
 		was := leads(b.routes, r.Dst)
 		answered := func(w host.Route) bool { return w.Gateway.IsValid() && slices.Contains(b.answered, hopProbe(w)) }
 		same := func(w host.Route) bool { return w.Gateway == r.Gateway && w.Link == r.Link }
-		if slices.ContainsFunc(was, answered) && !slices.ContainsFunc(was, same) && !b.isNew(was, r.Dst) {
+		if slices.ContainsFunc(was, answered) && !slices.ContainsFunc(was, same) && !b.isNew(was, r) {
 			hops = append(hops, p)
 		}
 	}
 	return hops
 }
 
-// isNew says that a range is of pods and that only a default route led there: nobody was reached.
-func (b ledBefore) isNew(was []host.Route, dst netip.Prefix) bool {
-	return was[0].Dst.Bits() == 0 && slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
-		return pods.Bits() <= dst.Bits() && pods.Contains(dst.Addr())
-	})
+// isNew says that a route leads to pods where only a default route led: nobody was reached. What we
+// make leads to pods, also where no document states the ranges of all.
+func (b ledBefore) isNew(was []host.Route, r host.Route) bool {
+	return was[0].Dst.Bits() == 0 && (r.Protocol == host.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
+		return pods.Bits() <= r.Dst.Bits() && pods.Contains(r.Dst.Addr())
+	}))
 }
 
 // ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks make.

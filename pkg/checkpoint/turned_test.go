@@ -42,6 +42,8 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 		"a longer prefix of it":                 {route("10.244.2.128/25", "10.0.0.9", static, 0), "next-hop:up0/10.0.0.9"},
 		"of one that did not answer":            {route("10.244.3.0/24", "10.0.0.9", ours, 0), ""},
 		"a new node's":                          {route("10.244.4.0/24", "10.0.0.9", ours, 0), ""},
+		"a new node's, of no stated range":      {route("10.50.0.0/24", "10.0.0.9", ours, 0), ""},
+		"a new node's, by a network's program":  {route("10.244.4.0/24", "10.0.0.9", static, 0), ""},
 		"what only a default route covered":     {route("10.50.0.0/16", "10.0.0.9", static, 0), "next-hop:up0/10.0.0.9"},
 		"a shorter prefix than a known one":     {route("10.8.0.0/15", "10.0.0.9", static, 0), "next-hop:up0/10.0.0.9"},
 		"in the network of the link":            {route("10.0.0.64/26", "10.0.0.9", static, 0), ""},
