@@ -68,7 +68,7 @@ func FuzzTOML(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	key := TOMLKey{Table: []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}, Key: "conf_dir", Value: "/etc/cni/ours.d"}
+	key := tomlSetting{Table: []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}, Key: "conf_dir", Value: "/etc/cni/ours.d"}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		edit, err := key.edit(text)
 		if err != nil {

@@ -136,11 +136,8 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	st, there, err := t.statement(text)
-	if err != nil || !there {
-		return "", err
-	}
-	return string(text[st.value[0]:st.value[1]]), nil
+	value, _, err := t.setting().live(text)
+	return value, err
 }
 
 // unmounter takes a mount of ours off. See [Mount.Unmounter].
@@ -155,65 +152,12 @@ func (t unmounter) Remove(ctx context.Context, h *host.Host) error {
 	return h.StopUnit(ctx, t.unitName(), true)
 }
 
-// statement finds the line that sets the key.
-func (t TOMLKey) statement(text []byte) (tomlStatement, bool, error) {
-	statements, err := scanTOML(text)
-	if err != nil {
-		return tomlStatement{}, false, err
-	}
-	var table []string
-	for _, st := range statements {
-		switch {
-		case st.comment:
-		case st.header:
-			table = st.path
-		case slices.Equal(table, t.Table) && len(st.path) == 1 && st.path[0] == t.Key:
-			return st, true, nil
-		}
-	}
-	return tomlStatement{}, false, nil
-}
-
 // Remove implements [Remover]: the key's line goes, every other byte stays.
 func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 	if _, err := h.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	return h.EditFile(ctx, t.Path, t.without)
-}
-
-func (t TOMLKey) without(text []byte) ([]byte, error) {
-	st, there, err := t.statement(text)
-	if err != nil || !there {
-		return text, err
-	}
-	out := slices.Concat(text[:st.start], text[st.end:])
-	if bare := t.withoutHeader(text, st); bare != nil {
-		out = bare
-	}
-	return out, nil
-}
-
-// withoutHeader takes the key away with the header above it, where that is what setting the key brings about: a table of
-// nothing but the key, at the end of the file. Nil where it is not.
-func (t TOMLKey) withoutHeader(text []byte, key tomlStatement) []byte {
-	statements, err := scanTOML(text)
-	if err != nil || key.end != len(text) {
-		return nil
-	}
-	for i, st := range statements {
-		if i == 0 || st.start != key.start || !statements[i-1].header {
-			continue
-		}
-		above := text[:statements[i-1].start]
-		for _, gap := range []string{"\r\n", "\n", ""} {
-			bare := bytes.TrimSuffix(above, []byte(gap))
-			if e, err := t.edit(bare); err == nil && bytes.Equal(e.text, text) {
-				return bytes.Clone(bare)
-			}
-		}
-	}
-	return nil
+	return h.EditFile(ctx, t.Path, t.setting().without)
 }
 
 // Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
@@ -263,15 +207,11 @@ func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 
 // back is the file with the key as it was.
 func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
-	if e, err := t.edit(b.Content); err == nil && bytes.Equal(e.text, now) {
+	if e, err := t.setting().edit(b.Content); err == nil && bytes.Equal(e.text, now) {
 		return b.Content, nil
 	}
 	if b.Live == "" {
-		return t.without(now)
+		return t.setting().without(now)
 	}
-	st, there, err := t.statement(now)
-	if err != nil || !there {
-		return now, err
-	}
-	return slices.Concat(now[:st.value[0]], []byte(b.Live), now[st.value[1]:]), nil
+	return t.setting().rewrite(now, b.Live)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -62,7 +61,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
-	edit, err := t.edit(text)
+	edit, err := t.setting().edit(text)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
@@ -80,7 +79,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 // Apply implements [Task]. Several keys of one file are set one after the other.
 func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	err := h.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
-		edit, err := t.edit(old)
+		edit, err := t.setting().edit(old)
 		return edit.text, err
 	})
 	if err != nil {
@@ -89,10 +88,10 @@ func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
-// name is the key with its table, as TOML writes it.
-func (t TOMLKey) name() string { return tomlName(t.full()...) }
+func (t TOMLKey) setting() tomlSetting { return tomlSetting{t.Table, t.Key, t.Value} }
 
-func (t TOMLKey) full() []string { return append(slices.Clone(t.Table), t.Key) }
+// name is the key with its table, as TOML writes it.
+func (t TOMLKey) name() string { return t.setting().name() }
 
 func (t TOMLKey) field(before, after string) Field {
 	if t.Secret {

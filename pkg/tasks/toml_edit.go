@@ -12,6 +12,18 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
+// tomlSetting is a key in a document, and the value that it is to have.
+type tomlSetting struct {
+	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
+	Key   string
+	Value any // string, bool, int64 or []string
+}
+
+// name is the key with its table, as TOML writes it.
+func (t tomlSetting) name() string { return tomlName(t.full()...) }
+
+func (t tomlSetting) full() []string { return append(slices.Clone(t.Table), t.Key) }
+
 // tomlEdit is what setting a key makes of a document.
 type tomlEdit struct {
 	same   bool   // the key had the value: text is the document
@@ -19,8 +31,8 @@ type tomlEdit struct {
 	text   []byte
 }
 
-// edit sets the key in a document. The result is parsed before it is returned: it differs in this key and in nothing else.
-func (t TOMLKey) edit(text []byte) (tomlEdit, error) {
+// edit sets the key in a document: every other byte stays. What cannot be changed so is an error that says which line to rewrite. The result is parsed before it is returned: it differs in this key and in nothing else.
+func (t tomlSetting) edit(text []byte) (tomlEdit, error) {
 	old, err := parseTOML(text)
 	if err != nil {
 		return tomlEdit{}, fmt.Errorf("it is no valid TOML: %w: repair it first", err)
@@ -61,7 +73,7 @@ func (t TOMLKey) edit(text []byte) (tomlEdit, error) {
 }
 
 // find returns the table that the key goes into: nil when it is not there yet.
-func (t TOMLKey) find(doc map[string]any) (map[string]any, error) {
+func (t tomlSetting) find(doc map[string]any) (map[string]any, error) {
 	table := doc
 	for i, part := range t.Table {
 		switch next := table[part].(type) {
@@ -77,7 +89,7 @@ func (t TOMLKey) find(doc map[string]any) (map[string]any, error) {
 }
 
 // replace puts the value in place of the one that the key has.
-func (t TOMLKey) replace(text []byte, statements []tomlStatement, want string) (tomlEdit, error) {
+func (t tomlSetting) replace(text []byte, statements []tomlStatement, want string) (tomlEdit, error) {
 	var table []string
 	for _, st := range statements {
 		switch {
@@ -97,7 +109,7 @@ func (t TOMLKey) replace(text []byte, statements []tomlStatement, want string) (
 
 // insert adds the key to its table, or the table with the key to the end of the document. In its table the key comes
 // behind a comment that shows it without setting it, else behind the last key.
-func (t TOMLKey) insert(text []byte, statements []tomlStatement, want string) []byte {
+func (t tomlSetting) insert(text []byte, statements []tomlStatement, want string) []byte {
 	nl := newline(text)
 	line := tomlName(t.Key) + " = " + want + nl
 	shown := regexp.MustCompile(`^[ \t]*#[ \t]*` + regexp.QuoteMeta(tomlName(t.Key)) + `[ \t]*=`)
@@ -129,7 +141,7 @@ func (t TOMLKey) insert(text []byte, statements []tomlStatement, want string) []
 }
 
 // prove says whether the new document is the old one but for the key.
-func (t TOMLKey) prove(old map[string]any, text []byte, value any) error {
+func (t tomlSetting) prove(old map[string]any, text []byte, value any) error {
 	now, err := parseTOML(text)
 	if err != nil {
 		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table with a header of its own", tomlName(t.Table...), err)
@@ -146,6 +158,78 @@ func (t TOMLKey) prove(old map[string]any, text []byte, value any) error {
 	table[t.Key] = value
 	if !sameTOML(old, now) {
 		return errors.New("the change would alter something else in the file: set the key by hand")
+	}
+	return nil
+}
+
+// statement finds the line that sets the key.
+func (t tomlSetting) statement(text []byte) (tomlStatement, bool, error) {
+	statements, err := scanTOML(text)
+	if err != nil {
+		return tomlStatement{}, false, err
+	}
+	var table []string
+	for _, st := range statements {
+		switch {
+		case st.comment:
+		case st.header:
+			table = st.path
+		case slices.Equal(table, t.Table) && len(st.path) == 1 && st.path[0] == t.Key:
+			return st, true, nil
+		}
+	}
+	return tomlStatement{}, false, nil
+}
+
+// live is the key's value as the document writes it.
+func (t tomlSetting) live(text []byte) (value string, there bool, err error) {
+	st, there, err := t.statement(text)
+	if err != nil || !there {
+		return "", false, err
+	}
+	return string(text[st.value[0]:st.value[1]]), true, nil
+}
+
+// rewrite puts a value as it was written in place of the one that the key has; a document without the key stays as it is.
+func (t tomlSetting) rewrite(text []byte, value string) ([]byte, error) {
+	st, there, err := t.statement(text)
+	if err != nil || !there {
+		return text, err
+	}
+	return slices.Concat(text[:st.value[0]], []byte(value), text[st.value[1]:]), nil
+}
+
+// without takes the key's line away, every other byte stays.
+func (t tomlSetting) without(text []byte) ([]byte, error) {
+	st, there, err := t.statement(text)
+	if err != nil || !there {
+		return text, err
+	}
+	out := slices.Concat(text[:st.start], text[st.end:])
+	if bare := t.withoutHeader(text, st); bare != nil {
+		out = bare
+	}
+	return out, nil
+}
+
+// withoutHeader takes the key away with the header above it, where that is what setting the key brings about: a table of
+// nothing but the key, at the end of the file. Nil where it is not.
+func (t tomlSetting) withoutHeader(text []byte, key tomlStatement) []byte {
+	statements, err := scanTOML(text)
+	if err != nil || key.end != len(text) {
+		return nil
+	}
+	for i, st := range statements {
+		if i == 0 || st.start != key.start || !statements[i-1].header {
+			continue
+		}
+		above := text[:statements[i-1].start]
+		for _, gap := range []string{"\r\n", "\n", ""} {
+			bare := bytes.TrimSuffix(above, []byte(gap))
+			if e, err := t.edit(bare); err == nil && bytes.Equal(e.text, text) {
+				return bytes.Clone(bare)
+			}
+		}
 	}
 	return nil
 }

@@ -30,12 +30,12 @@ func TestTOMLEdit(t *testing.T) {
 			ok(t, err)
 			want, err := os.ReadFile(strings.TrimSuffix(file, ".toml") + ".want")
 			ok(t, err)
-			edit, err := TOMLKey{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/ours.d"}.edit(text)
+			edit, err := tomlSetting{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/ours.d"}.edit(text)
 			ok(t, err)
 			if diff := cmp.Diff(string(want), string(edit.text)); diff != "" {
 				t.Error(diff)
 			}
-			again, err := TOMLKey{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/ours.d"}.edit(edit.text)
+			again, err := tomlSetting{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/ours.d"}.edit(edit.text)
 			if err != nil || !again.same {
 				t.Errorf("a second edit: %+v, %v", again, err)
 			}
@@ -45,25 +45,25 @@ func TestTOMLEdit(t *testing.T) {
 
 func TestTOMLEditKeepsForm(t *testing.T) {
 	for name, c := range map[string]struct {
-		key          TOMLKey
+		key          tomlSetting
 		before, want string
 	}{
-		"empty":            {TOMLKey{Key: "version", Value: int64(2)}, "", "version = 2\n"},
-		"no line end":      {TOMLKey{Table: []string{"a"}, Key: "x", Value: true}, "[a]\ny = 1", "[a]\ny = 1\nx = true\n"},
-		"table, no end":    {TOMLKey{Table: []string{"b"}, Key: "x", Value: true}, "[a]\ny = 1", "[a]\ny = 1\n\n[b]\nx = true\n"},
-		"carriage return":  {TOMLKey{Table: []string{"a"}, Key: "x", Value: "v"}, "[a]\r\ny = 1\r\n\r\n[b]\r\n", "[a]\r\ny = 1\r\nx = \"v\"\r\n\r\n[b]\r\n"},
-		"replace with CR":  {TOMLKey{Table: []string{"a"}, Key: "y", Value: int64(2)}, "[a]\r\ny = 1 # why\r\n", "[a]\r\ny = 2 # why\r\n"},
-		"root":             {TOMLKey{Key: "x", Value: "v"}, "a = 1\n# c\n[t]\nx = 2\n", "a = 1\nx = \"v\"\n# c\n[t]\nx = 2\n"},
-		"array":            {TOMLKey{Key: "x", Value: []string{"a", "b"}}, "x = [ # list\n  \"]\", # one\n] # end\ny = 1\n", "x = [\"a\", \"b\"] # end\ny = 1\n"},
-		"multi-line":       {TOMLKey{Key: "y", Value: int64(2)}, "x = \"\"\"\ny = 1\n[t]\n\\\"\"\"\"\"\"\ny = 1\n", "x = \"\"\"\ny = 1\n[t]\n\\\"\"\"\"\"\"\ny = 2\n"},
-		"literal":          {TOMLKey{Key: "y", Value: int64(2)}, "x = '''\ny = 1\n''''\ny = 1\n", "x = '''\ny = 1\n''''\ny = 2\n"},
-		"quoted key":       {TOMLKey{Table: []string{"a.b"}, Key: "c d", Value: "v"}, "['a.b']\n\"c\\u0020d\" = 1\n", "['a.b']\n\"c\\u0020d\" = \"v\"\n"},
-		"spaced header":    {TOMLKey{Table: []string{"a", "b"}, Key: "c", Value: "v"}, "[ a . \"b\" ] # t\n  c=1 \n", "[ a . \"b\" ] # t\n  c=\"v\" \n"},
-		"escapes":          {TOMLKey{Key: "x", Value: "a\"b\\c\nü\x01"}, "", "x = \"a\\\"b\\\\c\\u000aü\\u0001\"\n"},
-		"other tables' x":  {TOMLKey{Table: []string{"b"}, Key: "x", Value: int64(1)}, "x = 0\n[a]\nx = 0\n[[c]]\nx = 0\n[b]\n[b.x2]\nx = 0\n", "x = 0\n[a]\nx = 0\n[[c]]\nx = 0\n[b]\nx = 1\n[b.x2]\nx = 0\n"},
-		"super-table":      {TOMLKey{Table: []string{"a"}, Key: "x", Value: int64(1)}, "[a.b]\ny = 1\n", "[a.b]\ny = 1\n\n[a]\nx = 1\n"},
-		"inline elsewhere": {TOMLKey{Table: []string{"a"}, Key: "x", Value: int64(1)}, "[a]\nt = { x = 0, u = [{ x = 0 }] }\nx = 0\n", "[a]\nt = { x = 0, u = [{ x = 0 }] }\nx = 1\n"},
-		"dates and floats": {TOMLKey{Key: "x", Value: int64(1)}, "d = 1979-05-27 07:32:00Z # d\nf = nan\nt = 07:32:00\nx = 0x10\n", "d = 1979-05-27 07:32:00Z # d\nf = nan\nt = 07:32:00\nx = 1\n"},
+		"empty":            {tomlSetting{Key: "version", Value: int64(2)}, "", "version = 2\n"},
+		"no line end":      {tomlSetting{Table: []string{"a"}, Key: "x", Value: true}, "[a]\ny = 1", "[a]\ny = 1\nx = true\n"},
+		"table, no end":    {tomlSetting{Table: []string{"b"}, Key: "x", Value: true}, "[a]\ny = 1", "[a]\ny = 1\n\n[b]\nx = true\n"},
+		"carriage return":  {tomlSetting{Table: []string{"a"}, Key: "x", Value: "v"}, "[a]\r\ny = 1\r\n\r\n[b]\r\n", "[a]\r\ny = 1\r\nx = \"v\"\r\n\r\n[b]\r\n"},
+		"replace with CR":  {tomlSetting{Table: []string{"a"}, Key: "y", Value: int64(2)}, "[a]\r\ny = 1 # why\r\n", "[a]\r\ny = 2 # why\r\n"},
+		"root":             {tomlSetting{Key: "x", Value: "v"}, "a = 1\n# c\n[t]\nx = 2\n", "a = 1\nx = \"v\"\n# c\n[t]\nx = 2\n"},
+		"array":            {tomlSetting{Key: "x", Value: []string{"a", "b"}}, "x = [ # list\n  \"]\", # one\n] # end\ny = 1\n", "x = [\"a\", \"b\"] # end\ny = 1\n"},
+		"multi-line":       {tomlSetting{Key: "y", Value: int64(2)}, "x = \"\"\"\ny = 1\n[t]\n\\\"\"\"\"\"\"\ny = 1\n", "x = \"\"\"\ny = 1\n[t]\n\\\"\"\"\"\"\"\ny = 2\n"},
+		"literal":          {tomlSetting{Key: "y", Value: int64(2)}, "x = '''\ny = 1\n''''\ny = 1\n", "x = '''\ny = 1\n''''\ny = 2\n"},
+		"quoted key":       {tomlSetting{Table: []string{"a.b"}, Key: "c d", Value: "v"}, "['a.b']\n\"c\\u0020d\" = 1\n", "['a.b']\n\"c\\u0020d\" = \"v\"\n"},
+		"spaced header":    {tomlSetting{Table: []string{"a", "b"}, Key: "c", Value: "v"}, "[ a . \"b\" ] # t\n  c=1 \n", "[ a . \"b\" ] # t\n  c=\"v\" \n"},
+		"escapes":          {tomlSetting{Key: "x", Value: "a\"b\\c\nü\x01"}, "", "x = \"a\\\"b\\\\c\\u000aü\\u0001\"\n"},
+		"other tables' x":  {tomlSetting{Table: []string{"b"}, Key: "x", Value: int64(1)}, "x = 0\n[a]\nx = 0\n[[c]]\nx = 0\n[b]\n[b.x2]\nx = 0\n", "x = 0\n[a]\nx = 0\n[[c]]\nx = 0\n[b]\nx = 1\n[b.x2]\nx = 0\n"},
+		"super-table":      {tomlSetting{Table: []string{"a"}, Key: "x", Value: int64(1)}, "[a.b]\ny = 1\n", "[a.b]\ny = 1\n\n[a]\nx = 1\n"},
+		"inline elsewhere": {tomlSetting{Table: []string{"a"}, Key: "x", Value: int64(1)}, "[a]\nt = { x = 0, u = [{ x = 0 }] }\nx = 0\n", "[a]\nt = { x = 0, u = [{ x = 0 }] }\nx = 1\n"},
+		"dates and floats": {tomlSetting{Key: "x", Value: int64(1)}, "d = 1979-05-27 07:32:00Z # d\nf = nan\nt = 07:32:00\nx = 0x10\n", "d = 1979-05-27 07:32:00Z # d\nf = nan\nt = 07:32:00\nx = 1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			edit, err := c.key.edit([]byte(c.before))
@@ -90,7 +90,7 @@ func TestTOMLEditRefuses(t *testing.T) {
 		"invalid":        {"version = 2\n[plugins\n", []string{"no valid TOML", "line 2", "repair it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := TOMLKey{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/net.d"}.edit([]byte(c.before))
+			_, err := tomlSetting{Table: cniTable, Key: "conf_dir", Value: "/etc/cni/net.d"}.edit([]byte(c.before))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -179,7 +179,7 @@ func TestTOMLEditChangesNothingElse(t *testing.T) {
 		if rapid.Bool().Draw(t, "cut the last line end") {
 			text = strings.TrimSuffix(text, nl)
 		}
-		key := TOMLKey{Key: rapid.SampledFrom([]string{"a", "q.r", `l"m`, "conf_dir", "new"}).Draw(t, "key"), Value: "set by the test"}
+		key := tomlSetting{Key: rapid.SampledFrom([]string{"a", "q.r", `l"m`, "conf_dir", "new"}).Draw(t, "key"), Value: "set by the test"}
 		key.Table = rapid.SampledFrom([][]string{nil, {"t"}, {"u"}, {"u", "v"}, {"u", "x.y"}, {"n", "e", "w"}}).Draw(t, "table")
 
 		var before map[string]any
