@@ -59,24 +59,3 @@ func FuzzConf(f *testing.F) {
 		conf.delegates()
 	})
 }
-
-// FuzzTOML sets a key in any document: an error, or a document that has the key, and needs no second edit.
-func FuzzTOML(f *testing.F) {
-	for _, s := range []string{
-		"", "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = \"/x\" # why\n", "a = [1,\n2] # c\n[plugins]\n", "[[a]]\nb = {c = 1}\n", "plugins = {}\n",
-		"x = \"\"\"\n[not.a.table]\n\"\"\"\n", "x = '''\n'''", "[a\n", "\x00", "a.b.c = 1979-05-27T07:32:00Z\r\n[plugins.'io.containerd.grpc.v1.cri']\r\n", "a = inf\nb = nan\n",
-	} {
-		f.Add([]byte(s))
-	}
-	key := tomlSetting{Table: []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}, Key: "conf_dir", Value: "/etc/cni/ours.d"}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		edit, err := key.edit(text)
-		if err != nil {
-			return
-		}
-		again, err := key.edit(edit.text)
-		if err != nil || !again.same {
-			t.Fatalf("%q became %q: once more: %+v, %v", text, edit.text, again, err)
-		}
-	})
-}

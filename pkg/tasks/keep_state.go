@@ -136,7 +136,7 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	value, _, err := t.setting().live(text)
+	value, _, err := t.setting().Get(text)
 	return value, err
 }
 
@@ -157,7 +157,7 @@ func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 	if _, err := h.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	return h.EditFile(ctx, t.Path, t.setting().without)
+	return h.EditFile(ctx, t.Path, t.setting().Unset)
 }
 
 // Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
@@ -207,11 +207,11 @@ func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 
 // back is the file with the key as it was.
 func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
-	if e, err := t.setting().edit(b.Content); err == nil && bytes.Equal(e.text, now) {
+	if e, err := t.setting().Set(b.Content); err == nil && bytes.Equal(e.Text, now) {
 		return b.Content, nil
 	}
 	if b.Live == "" {
-		return t.setting().without(now)
+		return t.setting().Unset(now)
 	}
-	return t.setting().rewrite(now, b.Live)
+	return t.setting().Put(now, b.Live)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tomledit"
 )
 
 // KindTOML is the kind of a key in a TOML file: toml:/etc/containerd/config.toml#plugins.x.y.
@@ -40,7 +41,7 @@ func (t TOMLKey) Needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)
 // Plan implements [Task].
 func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Update}
-	after, err := tomlValue(t.Value)
+	after, err := tomledit.Format(t.Value)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
@@ -61,16 +62,16 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
-	edit, err := t.setting().edit(text)
+	edit, err := t.setting().Set(text)
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
-	if edit.same {
+	if edit.Same {
 		return nil, nil
 	}
-	item.Fields = []Field{t.field(edit.before, after)}
+	item.Fields = []Field{t.field(edit.Before, after)}
 	reason := "value differs"
-	if edit.before == "" {
+	if edit.Before == "" {
 		item.Op, reason = Create, "absent"
 	}
 	return t.change([]Item{item}, reason), nil
@@ -79,8 +80,8 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 // Apply implements [Task]. Several keys of one file are set one after the other.
 func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	err := h.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
-		edit, err := t.setting().edit(old)
-		return edit.text, err
+		edit, err := t.setting().Set(old)
+		return edit.Text, err
 	})
 	if err != nil {
 		return fmt.Errorf("set %s in %s: %w", t.name(), t.Path, err)
@@ -88,10 +89,12 @@ func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
-func (t TOMLKey) setting() tomlSetting { return tomlSetting{t.Table, t.Key, t.Value} }
+func (t TOMLKey) setting() tomledit.Setting {
+	return tomledit.Setting{Table: t.Table, Key: t.Key, Value: t.Value}
+}
 
 // name is the key with its table, as TOML writes it.
-func (t TOMLKey) name() string { return t.setting().name() }
+func (t TOMLKey) name() string { return t.setting().String() }
 
 func (t TOMLKey) field(before, after string) Field {
 	if t.Secret {

@@ -26,7 +26,7 @@ var fuzzers = []fuzzer{
 	{"pkg/statestore", "FuzzParseManifest", "manifests"},
 	{"pkg/statestore/trust", "FuzzSplit", "signed manifests"},
 	{"pkg/tasks", "FuzzConf", "CNI confs"},
-	{"pkg/tasks", "FuzzTOML", "the runtime's TOML"},
+	{"pkg/tomledit", "FuzzTOML", "the runtime's TOML"},
 }
 
 // Every fuzz target of the tree is in the list: `make torture` runs them all.

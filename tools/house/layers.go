@@ -33,7 +33,8 @@ var allowed = map[string][]string{
 	"kube":       {"graph"},               // transient errors are said in graph's words
 	"inbound":    {"kube", "publish"},     // Nodes that ask, and of a status the node's own name
 	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
-	"tasks":      bottom,
+	"tomledit":   nil,
+	"tasks":      append([]string{"tomledit"}, bottom...),
 	"cleanup":    {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
 	"model":      append([]string{"cleanup"}, middle...), // a network lists what it leaves
 	"ledger":     middle,

@@ -1,4 +1,4 @@
-package tasks
+package tomledit
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlStatement is a line that is not empty: a table's header, a comment, or a key with its value, which may go on over several lines.
-type tomlStatement struct {
+// statement is a line that is not empty: a table's header, a comment, or a key with its value, which may go on over several lines.
+type statement struct {
 	header     bool
 	comment    bool
 	array      bool     // a header of an array of tables
@@ -18,11 +18,11 @@ type tomlStatement struct {
 	value      [2]int   // of a key: where its value begins and ends
 }
 
-// scanTOML cuts a document into its statements. The document is valid TOML: the parser has said so. So this need only find
+// scan cuts a document into its statements. The document is valid TOML: the parser has said so. So this need only find
 // where things begin and end.
-func scanTOML(text []byte) ([]tomlStatement, error) {
-	s := &tomlScanner{text: text}
-	var all []tomlStatement
+func scan(text []byte) ([]statement, error) {
+	s := &scanner{text: text}
+	var all []statement
 	for {
 		start := s.at
 		s.skip(" \t")
@@ -31,13 +31,13 @@ func scanTOML(text []byte) ([]tomlStatement, error) {
 			return all, nil
 		case s.next("#"):
 			s.line()
-			all = append(all, tomlStatement{comment: true, start: start, end: s.at})
+			all = append(all, statement{comment: true, start: start, end: s.at})
 			continue
 		case s.next("\n"), s.next("\r"):
 			s.line()
 			continue
 		}
-		st := tomlStatement{start: start}
+		st := statement{start: start}
 		if s.take("[") {
 			st.header, st.array = true, s.take("[")
 			st.path = s.keys()
@@ -65,14 +65,14 @@ func scanTOML(text []byte) ([]tomlStatement, error) {
 	}
 }
 
-type tomlScanner struct {
+type scanner struct {
 	text []byte
 	at   int
 }
 
-func (s *tomlScanner) next(what string) bool { return bytes.HasPrefix(s.text[s.at:], []byte(what)) }
+func (s *scanner) next(what string) bool { return bytes.HasPrefix(s.text[s.at:], []byte(what)) }
 
-func (s *tomlScanner) take(what string) bool {
+func (s *scanner) take(what string) bool {
 	if !s.next(what) {
 		return false
 	}
@@ -80,31 +80,31 @@ func (s *tomlScanner) take(what string) bool {
 	return true
 }
 
-func (s *tomlScanner) skip(chars string) {
+func (s *scanner) skip(chars string) {
 	for s.at < len(s.text) && strings.IndexByte(chars, s.text[s.at]) >= 0 {
 		s.at++
 	}
 }
 
 // until goes on to the first of some characters, or to the end.
-func (s *tomlScanner) until(chars string) {
+func (s *scanner) until(chars string) {
 	for s.at < len(s.text) && strings.IndexByte(chars, s.text[s.at]) < 0 {
 		s.at++
 	}
 }
 
 // line goes on behind the end of the line.
-func (s *tomlScanner) line() {
+func (s *scanner) line() {
 	s.until("\n")
 	s.take("\n")
 }
 
-func (s *tomlScanner) lost() error {
+func (s *scanner) lost() error {
 	return fmt.Errorf("line %d is written in a way that is not understood here: %q: set the key by hand", lineOf(s.text, s.at), lineAt(s.text, s.at))
 }
 
 // keys reads a key and its dotted parts.
-func (s *tomlScanner) keys() (path []string) {
+func (s *scanner) keys() (path []string) {
 	for {
 		s.skip(" \t")
 		start := s.at
@@ -116,7 +116,7 @@ func (s *tomlScanner) keys() (path []string) {
 		default:
 			s.until(" \t.=]\r\n")
 		}
-		part, ok := readTOMLKey(s.text[start:s.at])
+		part, ok := readKey(s.text[start:s.at])
 		if !ok {
 			return nil
 		}
@@ -128,8 +128,8 @@ func (s *tomlScanner) keys() (path []string) {
 	}
 }
 
-// readTOMLKey reads one part of a key, without its quotes and escapes.
-func readTOMLKey(raw []byte) (string, bool) {
+// readKey reads one part of a key, without its quotes and escapes.
+func readKey(raw []byte) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
 	}
@@ -144,7 +144,7 @@ func readTOMLKey(raw []byte) (string, bool) {
 }
 
 // skipValue goes on behind a value.
-func (s *tomlScanner) skipValue() bool {
+func (s *scanner) skipValue() bool {
 	switch {
 	case s.next(`"`), s.next("'"):
 		return s.skipString()
@@ -162,7 +162,7 @@ func (s *tomlScanner) skipValue() bool {
 }
 
 // skipList goes on behind an array or an inline table, and all that is in it.
-func (s *tomlScanner) skipList(from, to string) bool {
+func (s *scanner) skipList(from, to string) bool {
 	s.take(from)
 	for s.at < len(s.text) {
 		switch {
@@ -190,7 +190,7 @@ func (s *tomlScanner) skipList(from, to string) bool {
 }
 
 // skipString goes on behind a string of one of TOML's four kinds.
-func (s *tomlScanner) skipString() bool {
+func (s *scanner) skipString() bool {
 	for _, quote := range []string{`"""`, `'''`, `"`, `'`} {
 		if !s.take(quote) {
 			continue

@@ -1,4 +1,4 @@
-package tasks
+package tomledit
 
 import (
 	"bytes"
@@ -12,68 +12,68 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlSetting is a key in a document, and the value that it is to have.
-type tomlSetting struct {
+// Setting is a key in a document, and the value that it is to have.
+type Setting struct {
 	Table []string // {"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	Key   string
 	Value any // string, bool, int64 or []string
 }
 
-// name is the key with its table, as TOML writes it.
-func (t tomlSetting) name() string { return tomlName(t.full()...) }
+// String is the key with its table, as TOML writes it.
+func (t Setting) String() string { return name(t.full()...) }
 
-func (t tomlSetting) full() []string { return append(slices.Clone(t.Table), t.Key) }
+func (t Setting) full() []string { return append(slices.Clone(t.Table), t.Key) }
 
-// tomlEdit is what setting a key makes of a document.
-type tomlEdit struct {
-	same   bool   // the key had the value: text is the document
-	before string // the value that the key had, as TOML; "" is none
-	text   []byte
+// Edit is what setting a key makes of a document.
+type Edit struct {
+	Same   bool   // the key had the value: text is the document
+	Before string // the value that the key had, as TOML; "" is none
+	Text   []byte
 }
 
-// edit sets the key in a document: every other byte stays. What cannot be changed so is an error that says which line to rewrite. The result is parsed before it is returned: it differs in this key and in nothing else.
-func (t tomlSetting) edit(text []byte) (tomlEdit, error) {
-	old, err := parseTOML(text)
+// Set sets the key in a document: every other byte stays. What cannot be changed so is an error that says which line to rewrite. The result is parsed before it is returned: it differs in this key and in nothing else.
+func (t Setting) Set(text []byte) (Edit, error) {
+	old, err := parse(text)
 	if err != nil {
-		return tomlEdit{}, fmt.Errorf("it is no valid TOML: %w: repair it first", err)
+		return Edit{}, fmt.Errorf("it is no valid TOML: %w: repair it first", err)
 	}
-	want, err := tomlValue(t.Value)
+	want, err := Format(t.Value)
 	if err != nil {
-		return tomlEdit{}, err
+		return Edit{}, err
 	}
-	wanted, err := parseTOML([]byte("v = " + want))
+	wanted, err := parse([]byte("v = " + want))
 	if err != nil {
-		return tomlEdit{}, fmt.Errorf("write %s as TOML: %w", want, err)
+		return Edit{}, fmt.Errorf("write %s as TOML: %w", want, err)
 	}
 	table, err := t.find(old)
 	if err != nil {
-		return tomlEdit{}, err
+		return Edit{}, err
 	}
 	is, there := table[t.Key]
 	if _, isTable := is.(map[string]any); isTable {
-		return tomlEdit{}, fmt.Errorf("%s is a table there, not a key: rewrite it by hand", t.name())
+		return Edit{}, fmt.Errorf("%s is a table there, not a key: rewrite it by hand", t.String())
 	}
-	if there && sameTOML(is, wanted["v"]) {
-		return tomlEdit{same: true, text: text}, nil
+	if there && same(is, wanted["v"]) {
+		return Edit{Same: true, Text: text}, nil
 	}
-	statements, err := scanTOML(text)
+	statements, err := scan(text)
 	if err != nil {
-		return tomlEdit{}, err
+		return Edit{}, err
 	}
-	var e tomlEdit
+	var e Edit
 	if there {
 		e, err = t.replace(text, statements, want)
 	} else {
-		e.text = t.insert(text, statements, want)
+		e.Text = t.insert(text, statements, want)
 	}
 	if err != nil {
-		return tomlEdit{}, err
+		return Edit{}, err
 	}
-	return e, t.prove(old, e.text, wanted["v"])
+	return e, t.prove(old, e.Text, wanted["v"])
 }
 
 // find returns the table that the key goes into: nil when it is not there yet.
-func (t tomlSetting) find(doc map[string]any) (map[string]any, error) {
+func (t Setting) find(doc map[string]any) (map[string]any, error) {
 	table := doc
 	for i, part := range t.Table {
 		switch next := table[part].(type) {
@@ -82,14 +82,14 @@ func (t tomlSetting) find(doc map[string]any) (map[string]any, error) {
 		case map[string]any:
 			table = next
 		default:
-			return nil, fmt.Errorf("%s is not a table there, but a value or a list: rewrite it by hand", tomlName(t.Table[:i+1]...))
+			return nil, fmt.Errorf("%s is not a table there, but a value or a list: rewrite it by hand", name(t.Table[:i+1]...))
 		}
 	}
 	return table, nil
 }
 
 // replace puts the value in place of the one that the key has.
-func (t tomlSetting) replace(text []byte, statements []tomlStatement, want string) (tomlEdit, error) {
+func (t Setting) replace(text []byte, statements []statement, want string) (Edit, error) {
 	var table []string
 	for _, st := range statements {
 		switch {
@@ -98,21 +98,21 @@ func (t tomlSetting) replace(text []byte, statements []tomlStatement, want strin
 			table = st.path
 		case slices.Equal(table, t.Table) && len(st.path) == 1 && st.path[0] == t.Key:
 			from, to := st.value[0], st.value[1]
-			return tomlEdit{before: string(text[from:to]), text: slices.Concat(text[:from], []byte(want), text[to:])}, nil
+			return Edit{Before: string(text[from:to]), Text: slices.Concat(text[:from], []byte(want), text[to:])}, nil
 		case isPrefix(slices.Concat(table, st.path), t.full()):
-			return tomlEdit{}, fmt.Errorf("line %d sets it in a dotted key or an inline table (%q): write it as %s below a header [%s], which can be changed safely",
-				lineOf(text, st.value[0]), lineAt(text, st.value[0]), tomlName(t.Key), tomlName(t.Table...))
+			return Edit{}, fmt.Errorf("line %d sets it in a dotted key or an inline table (%q): write it as %s below a header [%s], which can be changed safely",
+				lineOf(text, st.value[0]), lineAt(text, st.value[0]), name(t.Key), name(t.Table...))
 		}
 	}
-	return tomlEdit{}, errors.New("it is set in a way that is not understood here: set it by hand")
+	return Edit{}, errors.New("it is set in a way that is not understood here: set it by hand")
 }
 
 // insert adds the key to its table, or the table with the key to the end of the document. In its table the key comes
 // behind a comment that shows it without setting it, else behind the last key.
-func (t tomlSetting) insert(text []byte, statements []tomlStatement, want string) []byte {
+func (t Setting) insert(text []byte, statements []statement, want string) []byte {
 	nl := newline(text)
-	line := tomlName(t.Key) + " = " + want + nl
-	shown := regexp.MustCompile(`^[ \t]*#[ \t]*` + regexp.QuoteMeta(tomlName(t.Key)) + `[ \t]*=`)
+	line := name(t.Key) + " = " + want + nl
+	shown := regexp.MustCompile(`^[ \t]*#[ \t]*` + regexp.QuoteMeta(name(t.Key)) + `[ \t]*=`)
 	at, indent, inside, fixed := 0, "", len(t.Table) == 0, false
 	if !inside {
 		at = -1
@@ -137,14 +137,14 @@ func (t tomlSetting) insert(text []byte, statements []tomlStatement, want string
 	if len(text) > 0 {
 		gap = nl
 	}
-	return slices.Concat(ended(text, nl), []byte(gap+"["+tomlName(t.Table...)+"]"+nl+line))
+	return slices.Concat(ended(text, nl), []byte(gap+"["+name(t.Table...)+"]"+nl+line))
 }
 
 // prove says whether the new document is the old one but for the key.
-func (t tomlSetting) prove(old map[string]any, text []byte, value any) error {
-	now, err := parseTOML(text)
+func (t Setting) prove(old map[string]any, text []byte, value any) error {
+	now, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table with a header of its own", tomlName(t.Table...), err)
+		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table with a header of its own", name(t.Table...), err)
 	}
 	table := old
 	for _, part := range t.Table {
@@ -156,17 +156,17 @@ func (t tomlSetting) prove(old map[string]any, text []byte, value any) error {
 		table = next
 	}
 	table[t.Key] = value
-	if !sameTOML(old, now) {
+	if !same(old, now) {
 		return errors.New("the change would alter something else in the file: set the key by hand")
 	}
 	return nil
 }
 
 // statement finds the line that sets the key.
-func (t tomlSetting) statement(text []byte) (tomlStatement, bool, error) {
-	statements, err := scanTOML(text)
+func (t Setting) statement(text []byte) (statement, bool, error) {
+	statements, err := scan(text)
 	if err != nil {
-		return tomlStatement{}, false, err
+		return statement{}, false, err
 	}
 	var table []string
 	for _, st := range statements {
@@ -178,11 +178,11 @@ func (t tomlSetting) statement(text []byte) (tomlStatement, bool, error) {
 			return st, true, nil
 		}
 	}
-	return tomlStatement{}, false, nil
+	return statement{}, false, nil
 }
 
-// live is the key's value as the document writes it.
-func (t tomlSetting) live(text []byte) (value string, there bool, err error) {
+// Get is the key's value as the document writes it.
+func (t Setting) Get(text []byte) (value string, there bool, err error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
 		return "", false, err
@@ -190,8 +190,8 @@ func (t tomlSetting) live(text []byte) (value string, there bool, err error) {
 	return string(text[st.value[0]:st.value[1]]), true, nil
 }
 
-// rewrite puts a value as it was written in place of the one that the key has; a document without the key stays as it is.
-func (t tomlSetting) rewrite(text []byte, value string) ([]byte, error) {
+// Put puts a value as it was written in place of the one that the key has; a document without the key stays as it is.
+func (t Setting) Put(text []byte, value string) ([]byte, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
 		return text, err
@@ -199,8 +199,8 @@ func (t tomlSetting) rewrite(text []byte, value string) ([]byte, error) {
 	return slices.Concat(text[:st.value[0]], []byte(value), text[st.value[1]:]), nil
 }
 
-// without takes the key's line away, every other byte stays.
-func (t tomlSetting) without(text []byte) ([]byte, error) {
+// Unset takes the key's line away, every other byte stays.
+func (t Setting) Unset(text []byte) ([]byte, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
 		return text, err
@@ -214,8 +214,8 @@ func (t tomlSetting) without(text []byte) ([]byte, error) {
 
 // withoutHeader takes the key away with the header above it, where that is what setting the key brings about: a table of
 // nothing but the key, at the end of the file. Nil where it is not.
-func (t tomlSetting) withoutHeader(text []byte, key tomlStatement) []byte {
-	statements, err := scanTOML(text)
+func (t Setting) withoutHeader(text []byte, key statement) []byte {
+	statements, err := scan(text)
 	if err != nil || key.end != len(text) {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (t tomlSetting) withoutHeader(text []byte, key tomlStatement) []byte {
 		above := text[:statements[i-1].start]
 		for _, gap := range []string{"\r\n", "\n", ""} {
 			bare := bytes.TrimSuffix(above, []byte(gap))
-			if e, err := t.edit(bare); err == nil && bytes.Equal(e.text, text) {
+			if e, err := t.Set(bare); err == nil && bytes.Equal(e.Text, text) {
 				return bytes.Clone(bare)
 			}
 		}
@@ -234,7 +234,7 @@ func (t tomlSetting) withoutHeader(text []byte, key tomlStatement) []byte {
 	return nil
 }
 
-func parseTOML(text []byte) (doc map[string]any, err error) {
+func parse(text []byte) (doc map[string]any, err error) {
 	doc = map[string]any{}
 	err = toml.Unmarshal(text, &doc)
 	var at *toml.DecodeError
@@ -245,8 +245,8 @@ func parseTOML(text []byte) (doc map[string]any, err error) {
 	return doc, err
 }
 
-// sameTOML compares parsed values. Numbers and times are compared as they print, so that nan is itself.
-func sameTOML(a, b any) bool {
+// same compares parsed values. Numbers and times are compared as they print, so that nan is itself.
+func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -254,23 +254,23 @@ func sameTOML(a, b any) bool {
 			return false
 		}
 		for k, v := range a {
-			if w, ok := b[k]; !ok || !sameTOML(v, w) {
+			if w, ok := b[k]; !ok || !same(v, w) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, sameTOML)
+		return ok && slices.EqualFunc(a, b, same)
 	}
 	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b)
 }
 
-// tomlValue writes a value as TOML.
-func tomlValue(v any) (string, error) {
+// Format writes a value as TOML: string, bool, int64 or []string.
+func Format(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
-		return tomlString(v), nil
+		return quote(v), nil
 	case bool:
 		return strconv.FormatBool(v), nil
 	case int64:
@@ -278,15 +278,15 @@ func tomlValue(v any) (string, error) {
 	case []string:
 		quoted := make([]string, len(v))
 		for i, s := range v {
-			quoted[i] = tomlString(s)
+			quoted[i] = quote(s)
 		}
 		return "[" + strings.Join(quoted, ", ") + "]", nil
 	}
 	return "", fmt.Errorf("a value of type %T cannot be written: only string, bool, int64 and []string", v)
 }
 
-// tomlString writes a basic string.
-func tomlString(s string) string {
+// quote writes a basic string.
+func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -304,13 +304,13 @@ func tomlString(s string) string {
 	return b.String()
 }
 
-// tomlName writes a key of several parts, each bare where that is allowed.
-func tomlName(parts ...string) string {
+// name writes a key of several parts, each bare where that is allowed.
+func name(parts ...string) string {
 	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	names := make([]string, len(parts))
 	for i, part := range parts {
 		if names[i] = part; part == "" || strings.Trim(part, bare) != "" {
-			names[i] = tomlString(part)
+			names[i] = quote(part)
 		}
 	}
 	return strings.Join(names, ".")
@@ -332,13 +332,13 @@ func ended(text []byte, nl string) []byte {
 	return slices.Concat(text, []byte(nl))
 }
 
-func indentOf(text []byte, st tomlStatement) string {
+func indentOf(text []byte, st statement) string {
 	line := text[st.start:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // innerIndent is how much further in than its header the document writes a key: containerd's own dump indents.
-func innerIndent(text []byte, statements []tomlStatement) string {
+func innerIndent(text []byte, statements []statement) string {
 	outer, below := "", false
 	for _, st := range statements {
 		switch {
