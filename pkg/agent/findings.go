@@ -196,7 +196,7 @@ func inspect(ctx context.Context, store statestore.Store, t tasks.Archive, url s
 		return err
 	}
 	defer body.Close()
-	return host.InspectArchive(ctx, body, host.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: t.Members})
+	return host.InspectArchive(ctx, body, host.ArchiveWanted{Name: t.Name, Sum: t.Sum, Members: t.Members})
 }
 
 // certificates holds those of the store that a node uses against the clock.

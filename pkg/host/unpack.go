@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Unpacking says what an archive must be and which of its members go where.
-type Unpacking struct {
+// ArchiveWanted says what an archive must be, and which of its members are wanted.
+type ArchiveWanted struct {
 	Name    string   // for messages: "cni-plugins v1.9.1"
 	Sum     Checksum // of the archive as it is fetched
-	Dir     string   // where the members go
 	Members []string // base names; a member is found by its path's last element
-	Spec    FileSpec // of every member
 }
 
-// Member is one file that was unpacked.
-type Member struct {
-	SHA256 Digest `json:"sha256"`
-	Size   int64  `json:"size"`
+// archiveSink takes the members of an archive. Its errors come back as they are.
+type archiveSink interface {
+	// Create begins a member, by its base name. It is closed when all of it was written.
+	Create(member string) (io.WriteCloser, error)
+	// Scratch is an empty file for what is read twice. Who has the sink takes it away.
+	Scratch() (io.ReadWriteSeeker, error)
 }
 
 // Bounds of an archive. An attacker who answers for a mirror can send anything until
@@ -38,58 +38,53 @@ const (
 	maxEntries   = 100_000
 )
 
-// Unpack reads an archive from src to its end and stages the wanted members in
-// the batch. The archive is hashed, inflated and written in one pass, each on a
-// goroutine of its own; nothing is visible before [Batch.Commit], and the caller must
-// not commit after an error.
+// readArchive reads an archive from src to its end and hands the wanted members to a sink.
+// The archive is hashed, inflated and written in one pass, each on a
+// goroutine of its own; the caller must not make the members visible after an error.
 //
-// Only regular files are ever made, under base names that the caller gave. An entry
+// Only regular files are ever handed over, under base names that the caller gave. An entry
 // that is absolute or has "..", a wanted member that is a link or a device, or
 // is there twice, makes the archive hostile: an [ArchiveError], as are a wrong hash, a
 // damaged or an endless archive, and a member that it does not have. A
-// [SourceError] is one of reading src. Anything else is of the host's disk.
-func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[string]Member, error) {
-	for _, m := range u.Members {
+// [SourceError] is one of reading src. Anything else is of the sink.
+func readArchive(ctx context.Context, src io.Reader, want ArchiveWanted, to archiveSink) error {
+	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
-			return nil, &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
+			return &ArchiveError{Name: want.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
 		}
 	}
-	p := newPacked(ctx, src, u.Sum.hash())
+	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
-	x := &extraction{b: b, u: u, got: map[string]Member{}}
-	err := x.run(p)
-	var disk *diskError
-	if errors.As(err, &disk) {
-		return nil, disk.error
+	err := (&extraction{want: want, to: to, got: map[string]bool{}}).run(p)
+	var sink *sinkError
+	if errors.As(err, &sink) {
+		return sink.error
 	}
-	if err := p.verdict(u, err); err != nil {
-		return nil, err
-	}
-	return x.got, nil
+	return p.verdict(want, err)
 }
 
-// InspectArchive reads an archive as [Batch.Unpack] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
+// InspectArchive reads an archive as [readArchive] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
 // its hash alone, because to inflate it takes a file.
-func InspectArchive(ctx context.Context, src io.Reader, u Unpacking) error {
-	p := newPacked(ctx, src, u.Sum.hash())
+func InspectArchive(ctx context.Context, src io.Reader, want ArchiveWanted) error {
+	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
-	return p.verdict(u, (&extraction{u: u, got: map[string]Member{}}).run(p))
+	return p.verdict(want, (&extraction{want: want, got: map[string]bool{}}).run(p))
 }
 
 // extraction is the tar side of an unpacking.
 type extraction struct {
-	b     *Batch // nil: nothing is kept
-	u     Unpacking
-	got   map[string]Member
+	want  ArchiveWanted
+	to    archiveSink // nil: nothing is kept
+	got   map[string]bool
 	has   []string // regular files seen, for the message
 	bytes int64
 }
 
-// diskError is an error of staging, not of the archive.
-type diskError struct{ error }
+// sinkError is an error of the sink, not of the archive.
+type sinkError struct{ error }
 
 func (x *extraction) run(p *packed) error {
-	plain, err := x.b.inflate(p, x.u)
+	plain, err := inflate(p, x.want, x.to)
 	if err != nil || plain == nil {
 		return err
 	}
@@ -114,8 +109,8 @@ func (x *extraction) run(p *packed) error {
 	if _, err := io.Copy(io.Discard, plain); err != nil {
 		return fmt.Errorf("read the end of the archive: %w", err)
 	}
-	for _, m := range x.u.Members {
-		if _, ok := x.got[m]; !ok {
+	for _, m := range x.want.Members {
+		if !x.got[m] {
 			return refuse("has no member %q, it has %s: correct the members in the configuration", m, x.list())
 		}
 	}
@@ -131,7 +126,7 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	name := path.Base(h.Name)
-	if !slices.Contains(x.u.Members, name) {
+	if !slices.Contains(x.want.Members, name) {
 		x.has = append(x.has, name)
 		return nil
 	}
@@ -144,47 +139,46 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 			return refuse("has its member %q as a sparse file", h.Name)
 		}
 	}
-	if _, twice := x.got[name]; twice {
+	if x.got[name] {
 		return refuse("has its member %q twice", name)
 	}
 	if x.bytes += h.Size; h.Size < 0 || x.bytes > maxUnpacked {
 		return refuse("unpacks to more than %d MiB", maxUnpacked>>20)
 	}
-	if x.b == nil {
-		x.got[name] = Member{}
+	x.got[name] = true
+	if x.to == nil {
 		if _, err := io.Copy(io.Discard, content); err != nil {
 			return fmt.Errorf("read member %s: %w", name, err)
 		}
 		return nil
 	}
-	s, err := x.b.Create(path.Join(x.u.Dir, name), x.u.Spec)
+	member, err := x.to.Create(name)
 	if err != nil {
-		return &diskError{err}
+		return &sinkError{err}
 	}
-	if err := copyMember(s, content); err != nil {
+	if err := copyMember(member, name, content); err != nil {
 		return err
 	}
-	if err := s.Close(); err != nil {
-		return &diskError{err}
+	if err := member.Close(); err != nil {
+		return &sinkError{err}
 	}
-	x.got[name] = Member{SHA256: s.Sum(), Size: s.Size()}
 	return nil
 }
 
 // copyMember copies in pieces that stay in the processor's cache.
-func copyMember(s *Staged, content io.Reader) error {
+func copyMember(to io.Writer, name string, content io.Reader) error {
 	buf := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buf)
 	for {
 		n, err := content.Read(buf[:])
-		if _, err := s.Write(buf[:n]); err != nil {
-			return &diskError{err}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return &sinkError{err}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read member %s: %w", s.base, err)
+			return fmt.Errorf("read member %s: %w", name, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const sniff = 512
 
 // inflate finds an archive's format by its first bytes, not by its name, and
 // begins to decompress it on a goroutine of its own.
-func (b *Batch) inflate(p *packed, u Unpacking) (*ahead, error) {
+func inflate(p *packed, want ArchiveWanted, to archiveSink) (*ahead, error) {
 	r := bufio.NewReaderSize(p, piece)
 	head, err := r.Peek(sniff)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -30,11 +30,11 @@ func (b *Batch) inflate(p *packed, u Unpacking) (*ahead, error) {
 		plain, err = gzip.NewReader(r)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
 		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) && b == nil:
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) && to == nil:
 		_, err := io.Copy(io.Discard, r)
 		return nil, err
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		plain, err = b.inflateXZ(r, p, u)
+		plain, err = inflateXZ(r, p, want, to)
 	case len(head) == sniff && string(head[257:262]) == "ustar":
 		plain = r
 	default:
@@ -51,19 +51,19 @@ const maxWindow = 128 << 20
 
 // inflateXZ keeps an xz archive in a file without a name until its hash is right: its decoder
 // takes as much memory as the archive says, up to 4 GiB.
-func (b *Batch) inflateXZ(r io.Reader, p *packed, u Unpacking) (io.Reader, error) {
-	file, err := b.scratch(u.Dir)
+func inflateXZ(r io.Reader, p *packed, want ArchiveWanted, to archiveSink) (io.Reader, error) {
+	file, err := to.Scratch()
 	if err != nil {
-		return nil, &diskError{err}
+		return nil, &sinkError{err}
 	}
-	if _, err := io.Copy(diskWriter{file, u.Dir}, r); err != nil {
+	if _, err := io.Copy(sinkWriter{file}, r); err != nil {
 		return nil, err
 	}
-	if p.sum() != u.Sum {
+	if p.sum() != want.Sum {
 		return nil, errors.New("not inflated, since its hash is wrong")
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, &diskError{err}
+		return nil, &sinkError{err}
 	}
 	return xz.NewReader(bufio.NewReaderSize(file, piece))
 }
@@ -94,16 +94,13 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// diskWriter marks errors of writing as the disk's.
-type diskWriter struct {
-	io.Writer
-	dir string
-}
+// sinkWriter marks errors of writing as the sink's.
+type sinkWriter struct{ io.Writer }
 
-func (w diskWriter) Write(p []byte) (int, error) {
+func (w sinkWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err != nil {
-		return n, &diskError{explain("write below", w.dir, unwrapPath(err))}
+		return n, &sinkError{err}
 	}
 	return n, nil
 }

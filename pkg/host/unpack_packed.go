@@ -55,24 +55,24 @@ func (p *packed) sum() Checksum {
 // verdict says what is wrong with an archive, if anything, when found is what
 // inflating and untarring said of it. The hash comes first: of bytes that are not the
 // archive, any other complaint leads astray.
-func (p *packed) verdict(u Unpacking, found error) error {
+func (p *packed) verdict(want ArchiveWanted, found error) error {
 	sum := p.sum()
 	var refused *ArchiveError
 	switch {
 	case p.src.err != nil:
-		return &SourceError{Name: u.Name, Bytes: p.src.n, Err: p.src.err}
+		return &SourceError{Name: want.Name, Bytes: p.src.n, Err: p.src.err}
 	case errors.As(p.err, &refused): // too large to be read to its end
-		return &ArchiveError{Name: u.Name, Problem: refused.Problem}
-	case sum != u.Sum:
-		bad := &ArchiveError{Name: u.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", u.Sum.Algorithm(), sum, p.src.n, u.Sum)}
+		return &ArchiveError{Name: want.Name, Problem: refused.Problem}
+	case sum != want.Sum:
+		bad := &ArchiveError{Name: want.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", want.Sum.Algorithm(), sum, p.src.n, want.Sum)}
 		if errors.Is(found, io.ErrUnexpectedEOF) {
 			bad.Problem = "is truncated: " + bad.Problem
 		}
 		return bad
 	case errors.As(found, &refused):
-		return &ArchiveError{Name: u.Name, Problem: refused.Problem, Right: true}
+		return &ArchiveError{Name: want.Name, Problem: refused.Problem, Right: true}
 	case found != nil:
-		return &ArchiveError{Name: u.Name, Problem: "is damaged as published: " + found.Error(), Right: true}
+		return &ArchiveError{Name: want.Name, Problem: "is damaged as published: " + found.Error(), Right: true}
 	}
 	return nil
 }
