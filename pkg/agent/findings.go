@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
@@ -196,7 +196,7 @@ func inspect(ctx context.Context, store statestore.Store, t tasks.Archive, url s
 		return err
 	}
 	defer body.Close()
-	return host.InspectArchive(ctx, body, host.ArchiveWanted{Name: t.Name, Sum: t.Sum, Members: t.Members})
+	return archive.Inspect(ctx, body, archive.Wanted{Name: t.Name, Sum: t.Sum, Members: t.Members})
 }
 
 // certificates holds those of the store that a node uses against the clock.

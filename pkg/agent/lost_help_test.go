@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -60,6 +61,6 @@ func tarOf(t *testing.T, name, content string) []byte {
 }
 
 func archiveOf(shelf *oneShelf) tasks.Archive {
-	return tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"assets/tools.tar"}, Sum: host.ChecksumOf(shelf.body), Dir: "/opt/bin",
+	return tasks.Archive{Meta: tasks.Meta{From: "test"}, Name: "tools", URLs: []string{"assets/tools.tar"}, Sum: archive.ChecksumOf(shelf.body), Dir: "/opt/bin",
 		Members: []string{"tool"}, Mode: 0o755, Fetch: shelf}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,6 +52,11 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	}
 	return err
 }
+
+// piece is the unit that files are copied in: what stays in the processor's cache.
+const piece = 128 << 10
+
+var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
 // fill makes an empty staged file the same as another one.
 func (s *Staged) fill(from *os.File) error {

@@ -5,15 +5,17 @@ import (
 	"io"
 	"os"
 	"path"
+
+	"github.com/netwright/netwright/pkg/archive"
 )
 
 // Unpacking says what an archive must be and which of its members go where.
 type Unpacking struct {
-	Name    string   // for messages: "cni-plugins v1.9.1"
-	Sum     Checksum // of the archive as it is fetched
-	Dir     string   // where the members go
-	Members []string // base names; a member is found by its path's last element
-	Spec    FileSpec // of every member
+	Name    string           // for messages: "cni-plugins v1.9.1"
+	Sum     archive.Checksum // of the archive as it is fetched
+	Dir     string           // where the members go
+	Members []string         // base names; a member is found by its path's last element
+	Spec    FileSpec         // of every member
 }
 
 // Member is one file that was unpacked.
@@ -23,11 +25,11 @@ type Member struct {
 }
 
 // Unpack reads an archive from src to its end and stages the wanted members in
-// the batch: see [readArchive]. Nothing is visible before [Batch.Commit], and the caller must
+// the batch: see [archive.Read]. Nothing is visible before [Batch.Commit], and the caller must
 // not commit after an error.
 func (b *Batch) Unpack(ctx context.Context, src io.Reader, u Unpacking) (map[string]Member, error) {
 	to := staging{b, u, map[string]Member{}}
-	if err := readArchive(ctx, src, ArchiveWanted{Name: u.Name, Sum: u.Sum, Members: u.Members}, to); err != nil {
+	if err := archive.Read(ctx, src, archive.Wanted{Name: u.Name, Sum: u.Sum, Members: u.Members}, to); err != nil {
 		return nil, err
 	}
 	return to.got, nil
@@ -40,7 +42,7 @@ type staging struct {
 	got map[string]Member
 }
 
-// Create implements [archiveSink].
+// Create implements [archive.Sink].
 func (s staging) Create(name string) (io.WriteCloser, error) {
 	file, err := s.b.Create(path.Join(s.u.Dir, name), s.u.Spec)
 	if err != nil {
@@ -49,7 +51,7 @@ func (s staging) Create(name string) (io.WriteCloser, error) {
 	return stagedMember{file, name, s.got}, nil
 }
 
-// Scratch implements [archiveSink].
+// Scratch implements [archive.Sink].
 func (s staging) Scratch() (io.ReadWriteSeeker, error) {
 	file, err := s.b.scratch(s.u.Dir)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/archive"
 )
 
 // binaries are some hundred megabytes of programs: of this Go installation.
@@ -39,20 +41,20 @@ func BenchmarkUnpack(b *testing.B) {
 		members = append(members, e.name)
 	}
 	for _, how := range []string{"gzip", "zstd"} {
-		archive := pack(b, how, plain)
+		packed := pack(b, how, plain)
 		b.Run(how, func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
 				h, _ := image(b)
-				_, err := unpack(h, bytes.NewReader(archive), unpacking(archive, members...))
+				_, err := unpack(h, bytes.NewReader(packed), unpacking(packed, members...))
 				must(b, err)
 			}
 		})
 		b.Run(how+"-inspect", func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
-				u := unpacking(archive, members...)
-				must(b, InspectArchive(context.Background(), bytes.NewReader(archive), ArchiveWanted{Name: u.Name, Sum: u.Sum, Members: u.Members}))
+				u := unpacking(packed, members...)
+				must(b, archive.Inspect(context.Background(), bytes.NewReader(packed), archive.Wanted{Name: u.Name, Sum: u.Sum, Members: u.Members}))
 			}
 		})
 	}

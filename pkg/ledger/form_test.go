@@ -80,7 +80,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, pkg := range []string{"agent", "checkpoint", "cleanup", "graph", "host", "ledger", "tasks"} {
+	for _, pkg := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "ledger", "tasks"} {
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + pkg + "/*.go")
 		if err != nil {

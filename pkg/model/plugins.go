@@ -9,9 +9,9 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -78,7 +78,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	if err != nil {
 		return tasks.Archive{}, err
 	}
-	sum, err := host.ParseChecksum(cmp.Or(file.SHA256, file.SHA512))
+	sum, err := archive.ParseChecksum(cmp.Or(file.SHA256, file.SHA512))
 	if err != nil {
 		return tasks.Archive{}, fmt.Errorf("asset %s (%s): %w", name, asset.Origin, err)
 	}

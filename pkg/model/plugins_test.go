@@ -3,7 +3,7 @@ package model
 import (
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -43,7 +43,7 @@ func TestPluginTable(t *testing.T) {
 			t.Errorf("%s stands after an older one", r.Version)
 		}
 		for arch, sum := range r.SHA256 {
-			if _, err := host.ParseChecksum(sum); err != nil {
+			if _, err := archive.ParseChecksum(sum); err != nil {
 				t.Errorf("%s %s: %v", r.Version, arch, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -37,11 +38,11 @@ type Fetcher interface {
 // fetched again. A plan never fetches.
 type Archive struct {
 	Meta
-	Name    string        // for messages: "cni-plugins v1.9.1"
-	URLs    []string      // tried in order
-	Sum     host.Checksum `json:"SHA256"` // as ledgers have it since there was no other
-	Dir     string        // where the members go
-	Members []string      // base names in Dir; a member is found by its path's last element
+	Name    string           // for messages: "cni-plugins v1.9.1"
+	URLs    []string         // tried in order
+	Sum     archive.Checksum `json:"SHA256"` // as ledgers have it since there was no other
+	Dir     string           // where the members go
+	Members []string         // base names in Dir; a member is found by its path's last element
 	Mode    fs.FileMode
 	Owner   string
 	Fetch   Fetcher

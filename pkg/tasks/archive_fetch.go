@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -68,7 +69,7 @@ func (t Archive) unpack(ctx context.Context, b *host.Batch, from string, u host.
 	}
 	defer body.Close()
 	got, err := b.Unpack(ctx, body, u)
-	var source *host.SourceError
+	var source *archive.SourceError
 	if errors.As(err, &source) && !graph.IsWait(err) && !graph.IsPermanent(err) {
 		return nil, graph.Transient(err)
 	}
@@ -84,8 +85,8 @@ func (e *unfetchedError) Unwrap() error { return e.error }
 func (t Archive) elsewhere(err error) bool {
 	var (
 		unfetched *unfetchedError
-		source    *host.SourceError
-		archive   *host.ArchiveError
+		source    *archive.SourceError
+		archive   *archive.Error
 	)
 	return errors.As(err, &unfetched) || errors.As(err, &source) || errors.As(err, &archive) && !archive.Right
 }

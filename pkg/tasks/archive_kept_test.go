@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -123,7 +124,7 @@ func TestForgetArchives(t *testing.T) {
 	a, _ := plugins(t)
 	b, s := plugins(t)
 	body := tgz(t, map[string]string{"bridge": "newer", "loopback": "loopback"})
-	b.Sum, s.bodies["assets/plugins.tgz"] = host.ChecksumOf(body), body
+	b.Sum, s.bodies["assets/plugins.tgz"] = archive.ChecksumOf(body), body
 	for _, v := range []Archive{a, b} {
 		converge(t, h, v)
 		ok(t, v.Keep(t.Context(), h))

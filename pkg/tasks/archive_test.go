@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 )
 
 // shelf is a Fetcher over memory. It counts what was asked for.
@@ -63,7 +63,7 @@ func plugins(t *testing.T) (Archive, *shelf) {
 	body := tgz(t, map[string]string{"./bridge": strings.Repeat("bridge", 5000), "./loopback": "loopback", "./LICENSE": "free"})
 	s := &shelf{t: t, bodies: map[string][]byte{"assets/plugins.tgz": body}, breaks: map[string]error{}}
 	return Archive{
-		Name: "cni-plugins v1", URLs: []string{"assets/plugins.tgz"}, Sum: host.ChecksumOf(body), Dir: "/opt/cni/bin",
+		Name: "cni-plugins v1", URLs: []string{"assets/plugins.tgz"}, Sum: archive.ChecksumOf(body), Dir: "/opt/cni/bin",
 		Members: []string{"bridge", "loopback"}, Mode: 0o755, Fetch: s,
 	}, s
 }
@@ -151,7 +151,7 @@ func TestArchiveBySHA512(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
 	sum := sha512.Sum512(s.bodies["assets/plugins.tgz"])
-	a.Sum = host.Checksum(hex.EncodeToString(sum[:]))
+	a.Sum = archive.Checksum(hex.EncodeToString(sum[:]))
 	converge(t, h, a)
 	ok(t, a.Keep(t.Context(), h))
 	if _, err := os.Stat(root + "/var/lib/netwright/assets/" + string(a.Sum) + ".json"); err != nil {
@@ -181,7 +181,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 		want      []string
 		transient bool
 	}{
-		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.Sum = host.ChecksumOf([]byte("another")) },
+		"wrong hash": {func(_ *testing.T, a *Archive, _ *shelf) { a.Sum = archive.ChecksumOf([]byte("another")) },
 			[]string{"from assets/plugins.tgz", "sha256 is", "wanted", "correct its entry in spec.assets"}, false},
 		"truncated": {func(_ *testing.T, _ *Archive, s *shelf) {
 			s.bodies["assets/plugins.tgz"] = half(s.bodies["assets/plugins.tgz"])
@@ -191,7 +191,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			[]string{`no member "flannel"`, "it has LICENSE, bridge, loopback"}, false},
 		"dot dot": {func(t *testing.T, a *Archive, s *shelf) {
 			s.bodies["assets/plugins.tgz"] = tgz(t, map[string]string{"bridge": "x", "loopback": "x", "../evil": "x"})
-			a.Sum = host.ChecksumOf(s.bodies["assets/plugins.tgz"])
+			a.Sum = archive.ChecksumOf(s.bodies["assets/plugins.tgz"])
 			a.URLs = append(a.URLs, "assets/not-asked")
 		}, []string{`"../evil" that leads out`}, false},
 		"no URL": {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = nil }, []string{"add urls"}, false},
@@ -199,7 +199,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			s.breaks["assets/plugins.tgz"] = errors.New("connection reset")
 		}, []string{"connection reset", "after"}, true},
 		"all of several": {func(_ *testing.T, a *Archive, _ *shelf) {
-			a.URLs, a.Sum = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), host.ChecksumOf(nil)
+			a.URLs, a.Sum = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), archive.ChecksumOf(nil)
 		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -25,7 +26,7 @@ func everyKind() []Task {
 		Directory{Meta: m, Path: "/a", Mode: 0o1777, Owner: "daemon:daemon"},
 		File{Meta: secret, Path: "/a/b", Content: []byte("x\x00y"), Mode: 0o600, Owner: "1:2"},
 		SymbolicLink{Meta: m, Path: "/a/c", Target: "../d"},
-		Archive{Meta: m, Name: "n", URLs: []string{"u"}, Sum: host.ChecksumOf(nil), Dir: "/opt", Members: []string{"a", "b"}, Mode: 0o755, Owner: "0:0"},
+		Archive{Meta: m, Name: "n", URLs: []string{"u"}, Sum: archive.ChecksumOf(nil), Dir: "/opt", Members: []string{"a", "b"}, Mode: 0o755, Owner: "0:0"},
 		CertificateSet{Meta: secret, Dir: "/c", CA: CertFile{"ca", []byte("1"), 0o644}, Cert: CertFile{"crt", []byte("2"), 0o644}, Key: CertFile{"key", []byte("3"), 0o600},
 			Owner: "1:1", CommonName: "cn", RetainOnRelease: true,
 			Name: "n", OtherCA: true, Server: true, Kubeconfig: &Kubeconfig{Path: "/k", Server: "https://s", Mode: 0o400}},

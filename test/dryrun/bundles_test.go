@@ -11,13 +11,13 @@ import (
 	"path"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/pki"
 )
 
 var bundleKinds = []kind{
-	{"archive", []string{absent, right, content, mode, owner, wrong, dangling, missing, "no record", "one member lost"}, archive},
+	{"archive", []string{absent, right, content, mode, owner, wrong, dangling, missing, "no record", "one member lost"}, archives},
 	{"certificate set", []string{absent, right, content, mode, owner, wrong, dangling, missing, "key does not fit"}, certificates},
 }
 
@@ -53,9 +53,9 @@ var tarball = sync.OnceValue(func() []byte {
 	return b.Bytes()
 })
 
-func archive(w *world, state string) []tasks.Task {
+func archives(w *world, state string) []tasks.Task {
 	dir := path.Dir(w.path())
-	t := tasks.Archive{Meta: meta(), Name: w.name("plugins"), URLs: []string{"assets/x.tgz"}, Sum: host.ChecksumOf(tarball()), Dir: dir, Members: members, Mode: 0o755, Fetch: w.fetch}
+	t := tasks.Archive{Meta: meta(), Name: w.name("plugins"), URLs: []string{"assets/x.tgz"}, Sum: archive.ChecksumOf(tarball()), Dir: dir, Members: members, Mode: 0o755, Fetch: w.fetch}
 	at := dir + "/" + members[0]
 	switch state {
 	case absent:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -290,7 +291,7 @@ var scenarios = []scenario{
 	{
 		name:     "archive",
 		before:   "mkdir -p /opt/bin; echo theirs28 >/opt/bin/two; chmod 700 /opt/bin/two; setcap cap_net_raw+ep /opt/bin/two; touch -d 2020-02-02 /opt/bin/two /opt/bin",
-		want:     []tasks.Task{tasks.Archive{Meta: meta(), Name: "tools", URLs: []string{"tools.tar"}, Sum: host.ChecksumOf(tools()), Dir: "/opt/bin", Members: []string{"one", "two"}, Mode: 0o755, Fetch: fetcher{}}},
+		want:     []tasks.Task{tasks.Archive{Meta: meta(), Name: "tools", URLs: []string{"tools.tar"}, Sum: archive.ChecksumOf(tools()), Dir: "/opt/bin", Members: []string{"one", "two"}, Mode: 0o755, Fetch: fetcher{}}},
 		is:       "grep one /opt/bin/one; grep two /opt/bin/two",
 		unpruned: []string{"file:/opt/bin/two is no longer wanted and stays: it was there before netwright"},
 		person:   "echo changed >/opt/bin/one",

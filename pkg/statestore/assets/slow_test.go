@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore/transfer"
@@ -179,7 +180,7 @@ func TestSlowMirror(t *testing.T) {
 		}
 		defer h.Close()
 		archive := tasks.Archive{
-			Name: "cni-plugins", URLs: []string{"http://a.example.com/trickle", "http://b.example.com/honest"}, Sum: host.ChecksumOf(packed.Bytes()),
+			Name: "cni-plugins", URLs: []string{"http://a.example.com/trickle", "http://b.example.com/honest"}, Sum: archive.ChecksumOf(packed.Bytes()),
 			Dir: "/opt/cni/bin", Members: []string{"bridge"}, Mode: 0o755, Fetch: f,
 		}
 		change, err := archive.Plan(t.Context(), h)

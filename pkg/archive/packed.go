@@ -1,4 +1,4 @@
-package host
+package archive
 
 import (
 	"context"
@@ -36,8 +36,8 @@ func (s *source) Read(p []byte) (int, error) {
 	}
 	n, err := s.r.Read(p)
 	s.hash.Write(p[:n])
-	if s.n += int64(n); s.n > maxPacked {
-		return n, refuse("is larger than %d MiB", maxPacked>>20)
+	if s.n += int64(n); s.n > MaxPacked {
+		return n, refuse("is larger than %d MiB", MaxPacked>>20)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
@@ -55,38 +55,38 @@ func (p *packed) sum() Checksum {
 // verdict says what is wrong with an archive, if anything, when found is what
 // inflating and untarring said of it. The hash comes first: of bytes that are not the
 // archive, any other complaint leads astray.
-func (p *packed) verdict(want ArchiveWanted, found error) error {
+func (p *packed) verdict(want Wanted, found error) error {
 	sum := p.sum()
-	var refused *ArchiveError
+	var refused *Error
 	switch {
 	case p.src.err != nil:
 		return &SourceError{Name: want.Name, Bytes: p.src.n, Err: p.src.err}
 	case errors.As(p.err, &refused): // too large to be read to its end
-		return &ArchiveError{Name: want.Name, Problem: refused.Problem}
+		return &Error{Name: want.Name, Problem: refused.Problem}
 	case sum != want.Sum:
-		bad := &ArchiveError{Name: want.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", want.Sum.Algorithm(), sum, p.src.n, want.Sum)}
+		bad := &Error{Name: want.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", want.Sum.Algorithm(), sum, p.src.n, want.Sum)}
 		if errors.Is(found, io.ErrUnexpectedEOF) {
 			bad.Problem = "is truncated: " + bad.Problem
 		}
 		return bad
 	case errors.As(found, &refused):
-		return &ArchiveError{Name: want.Name, Problem: refused.Problem, Right: true}
+		return &Error{Name: want.Name, Problem: refused.Problem, Right: true}
 	case found != nil:
-		return &ArchiveError{Name: want.Name, Problem: "is damaged as published: " + found.Error(), Right: true}
+		return &Error{Name: want.Name, Problem: "is damaged as published: " + found.Error(), Right: true}
 	}
 	return nil
 }
 
-// ArchiveError says that an archive is not what it must be, or must not be unpacked.
+// Error says that an archive is not what it must be, or must not be unpacked.
 // Nothing of it is visible. To fetch it again from the same place does not help.
-type ArchiveError struct {
+type Error struct {
 	Name    string
 	Problem string
 	// Right says that the hash is right: another URL has the same.
 	Right bool
 }
 
-func (e *ArchiveError) Error() string { return e.Name + " " + e.Problem }
+func (e *Error) Error() string { return e.Name + " " + e.Problem }
 
 // SourceError says that reading an archive failed on the way, after so many
 // bytes. Another attempt may do better.
@@ -104,5 +104,5 @@ func (e *SourceError) Unwrap() error { return e.Err }
 
 // refuse says why an archive is not taken; [packed.verdict] adds its name.
 func refuse(format string, args ...any) error {
-	return &ArchiveError{Problem: fmt.Sprintf(format, args...)}
+	return &Error{Problem: fmt.Sprintf(format, args...)}
 }

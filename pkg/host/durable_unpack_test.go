@@ -21,6 +21,7 @@ import (
 	"github.com/ulikunitz/xz"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -71,8 +72,8 @@ func pack(t testing.TB, how string, plain []byte) []byte {
 	return buf.Bytes()
 }
 
-func unpacking(archive []byte, members ...string) Unpacking {
-	return Unpacking{Name: "plugins v1", Sum: ChecksumOf(archive), Dir: "/opt/bin", Members: members, Spec: self(0o755)}
+func unpacking(packed []byte, members ...string) Unpacking {
+	return Unpacking{Name: "plugins v1", Sum: archive.ChecksumOf(packed), Dir: "/opt/bin", Members: members, Spec: self(0o755)}
 }
 
 // unpack unpacks and commits, as a task does.
@@ -95,10 +96,10 @@ func TestUnpackNamedMembersOfEveryFormat(t *testing.T) {
 	for how := range packings {
 		archives[how] = pack(t, how, plain)
 	}
-	for how, archive := range archives {
+	for how, packed := range archives {
 		t.Run(how, func(t *testing.T) {
 			h, root := image(t)
-			got, err := unpack(h, iotest.HalfReader(bytes.NewReader(archive)), unpacking(archive, "bridge", "loopback", "empty"))
+			got, err := unpack(h, iotest.HalfReader(bytes.NewReader(packed)), unpacking(packed, "bridge", "loopback", "empty"))
 			must(t, err)
 			sameTree(t, root, map[string]string{
 				"/opt": "drwxr-xr-x", "/opt/bin": "drwxr-xr-x", "/opt/bin/bridge": "-rwxr-xr-x " + big, "/opt/bin/loopback": "-rwxr-xr-x lo", "/opt/bin/empty": "-rwxr-xr-x ",
@@ -113,15 +114,15 @@ func TestUnpackNamedMembersOfEveryFormat(t *testing.T) {
 // By a sha512 an archive is refused as by a sha256, and taken; half of one, which is as long as a sha256, is another hash.
 func TestUnpackBySHA512(t *testing.T) {
 	for how := range packings {
-		archive := pack(t, how, tarOf(t, entry{name: "bridge", content: "good"}))
-		u := unpacking(archive, "bridge")
-		sum := sha512.Sum512(archive)
-		right := Checksum(hex.EncodeToString(sum[:]))
-		for _, wrong := range []Checksum{"0000" + right[4:], right[:64]} {
+		packed := pack(t, how, tarOf(t, entry{name: "bridge", content: "good"}))
+		u := unpacking(packed, "bridge")
+		sum := sha512.Sum512(packed)
+		right := archive.Checksum(hex.EncodeToString(sum[:]))
+		for _, wrong := range []archive.Checksum{"0000" + right[4:], right[:64]} {
 			h, root := image(t)
 			u.Sum = wrong
-			_, err := unpack(h, bytes.NewReader(archive), u)
-			var bad *ArchiveError
+			_, err := unpack(h, bytes.NewReader(packed), u)
+			var bad *archive.Error
 			if !errors.As(err, &bad) || bad.Right || !strings.Contains(err.Error(), "wanted "+string(wrong)) || !strings.Contains(err.Error(), wrong.Algorithm()+" is ") {
 				t.Errorf("%s: %v", how, err)
 			}
@@ -131,7 +132,7 @@ func TestUnpackBySHA512(t *testing.T) {
 		}
 		h, root := image(t)
 		u.Sum = right
-		_, err := unpack(h, bytes.NewReader(archive), u)
+		_, err := unpack(h, bytes.NewReader(packed), u)
 		must(t, err)
 		if got, err := os.ReadFile(root + "/opt/bin/bridge"); string(got) != "good" {
 			t.Errorf("%s: %q, %v", how, got, err)
@@ -141,46 +142,46 @@ func TestUnpackBySHA512(t *testing.T) {
 
 func TestUnpackRefuses(t *testing.T) {
 	good := entry{name: "bridge", content: "good"}
-	zeros := strings.Repeat("\x00", freeUnpacked+(1<<20))
+	zeros := strings.Repeat("\x00", 65<<20)
 	right := pack(t, "gzip", tarOf(t, good))
 	random := pack(t, "gzip", tarOf(t, entry{name: "bridge", content: pseudoRandom(3 * piece)}))
 	for name, c := range map[string]struct {
-		archive []byte
-		u       func(*Unpacking)
-		want    string
-		mirror  bool // another URL may have the right one
+		packed []byte
+		u      func(*Unpacking)
+		want   string
+		mirror bool // another URL may have the right one
 	}{
-		"dot dot":           {archive: pack(t, "gzip", tarOf(t, good, entry{name: "x/../../bridge", content: "evil"})), want: "leads out"},
-		"dot dot unwanted":  {archive: pack(t, "gzip", tarOf(t, good, entry{name: "../cron", content: "evil"})), want: "leads out"},
-		"absolute":          {archive: pack(t, "zstd", tarOf(t, entry{name: "/bridge", content: "evil"})), want: "leads out"},
-		"symlink":           {archive: pack(t, "gzip", tarOf(t, entry{name: "bridge", kind: tar.TypeSymlink, content: "/bin/sh"})), want: "link or device"},
-		"symlink then file": {archive: pack(t, "gzip", tarOf(t, entry{name: "bridge", kind: tar.TypeSymlink, content: "/bin/sh"}, good)), want: "link or device"},
-		"hard link":         {archive: pack(t, "xz", tarOf(t, entry{name: "bridge", kind: tar.TypeLink, content: "/bin/sh"})), want: "link or device"},
-		"device":            {archive: tarOf(t, entry{name: "bridge", kind: tar.TypeChar}), want: "link or device"},
-		"twice":             {archive: pack(t, "gzip", tarOf(t, good, entry{name: "old/bridge", content: "other"})), want: "twice"},
-		"missing":           {archive: pack(t, "gzip", tarOf(t, entry{name: "a", content: "x"}, entry{name: "b", content: "x"})), want: `no member "bridge", it has a, b`},
-		"empty":             {archive: pack(t, "gzip", tarOf(t)), want: "it has no files"},
-		"bomb":              {archive: pack(t, "gzip", tarOf(t, entry{name: "bridge", content: zeros})), want: "times its size"},
-		"unwanted bomb":     {archive: pack(t, "zstd", tarOf(t, good, entry{name: "zeros", content: zeros})), want: "times its size"},
-		"sparse":            {archive: pack(t, "gzip", sparseTar(t, "bridge")), want: "as a sparse file"},
-		"web page":          {archive: []byte("<!DOCTYPE html>\n<title>403</title>"), want: `begins with "<!DOCTYPE html>"`},
-		"nothing":           {archive: nil, want: "no tar archive"},
-		"half a gzip":       {archive: random[:len(random)/2], want: "damaged as published"},
-		"bad checksum":      {archive: append(bytes.Clone(right[:len(right)-8]), 1, 2, 3, 4, 5, 6, 7, 8), want: "damaged as published"},
-		"bad member name":   {archive: right, u: func(u *Unpacking) { u.Members = []string{"../bridge"} }, want: "base name"},
-		"wrong hash":        {archive: right, u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "sha256 is " + string(ChecksumOf(right)), mirror: true},
-		"wrong hash of xz":  {archive: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
-		"truncated":         {archive: random[:len(random)/2], u: func(u *Unpacking) { u.Sum = ChecksumOf(random) }, want: "is truncated: sha256", mirror: true},
-		"hostile and wrong": {archive: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.Sum = ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
+		"dot dot":           {packed: pack(t, "gzip", tarOf(t, good, entry{name: "x/../../bridge", content: "evil"})), want: "leads out"},
+		"dot dot unwanted":  {packed: pack(t, "gzip", tarOf(t, good, entry{name: "../cron", content: "evil"})), want: "leads out"},
+		"absolute":          {packed: pack(t, "zstd", tarOf(t, entry{name: "/bridge", content: "evil"})), want: "leads out"},
+		"symlink":           {packed: pack(t, "gzip", tarOf(t, entry{name: "bridge", kind: tar.TypeSymlink, content: "/bin/sh"})), want: "link or device"},
+		"symlink then file": {packed: pack(t, "gzip", tarOf(t, entry{name: "bridge", kind: tar.TypeSymlink, content: "/bin/sh"}, good)), want: "link or device"},
+		"hard link":         {packed: pack(t, "xz", tarOf(t, entry{name: "bridge", kind: tar.TypeLink, content: "/bin/sh"})), want: "link or device"},
+		"device":            {packed: tarOf(t, entry{name: "bridge", kind: tar.TypeChar}), want: "link or device"},
+		"twice":             {packed: pack(t, "gzip", tarOf(t, good, entry{name: "old/bridge", content: "other"})), want: "twice"},
+		"missing":           {packed: pack(t, "gzip", tarOf(t, entry{name: "a", content: "x"}, entry{name: "b", content: "x"})), want: `no member "bridge", it has a, b`},
+		"empty":             {packed: pack(t, "gzip", tarOf(t)), want: "it has no files"},
+		"bomb":              {packed: pack(t, "gzip", tarOf(t, entry{name: "bridge", content: zeros})), want: "times its size"},
+		"unwanted bomb":     {packed: pack(t, "zstd", tarOf(t, good, entry{name: "zeros", content: zeros})), want: "times its size"},
+		"sparse":            {packed: pack(t, "gzip", sparseTar(t, "bridge")), want: "as a sparse file"},
+		"web page":          {packed: []byte("<!DOCTYPE html>\n<title>403</title>"), want: `begins with "<!DOCTYPE html>"`},
+		"nothing":           {packed: nil, want: "no tar archive"},
+		"half a gzip":       {packed: random[:len(random)/2], want: "damaged as published"},
+		"bad checksum":      {packed: append(bytes.Clone(right[:len(right)-8]), 1, 2, 3, 4, 5, 6, 7, 8), want: "damaged as published"},
+		"bad member name":   {packed: right, u: func(u *Unpacking) { u.Members = []string{"../bridge"} }, want: "base name"},
+		"wrong hash":        {packed: right, u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "sha256 is " + string(archive.ChecksumOf(right)), mirror: true},
+		"wrong hash of xz":  {packed: pack(t, "xz", tarOf(t, good)), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
+		"truncated":         {packed: random[:len(random)/2], u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(random) }, want: "is truncated: sha256", mirror: true},
+		"hostile and wrong": {packed: pack(t, "gzip", tarOf(t, entry{name: "../x", content: "evil"})), u: func(u *Unpacking) { u.Sum = archive.ChecksumOf(nil) }, want: "wanted e3b0c442", mirror: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, root := image(t)
-			u := unpacking(c.archive, "bridge")
+			u := unpacking(c.packed, "bridge")
 			if c.u != nil {
 				c.u(&u)
 			}
-			_, err := unpack(h, bytes.NewReader(c.archive), u)
-			var bad *ArchiveError
+			_, err := unpack(h, bytes.NewReader(c.packed), u)
+			var bad *archive.Error
 			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "plugins v1 ") {
 				t.Fatalf("got %v, want %q", err, c.want)
 			}
@@ -222,11 +223,11 @@ func pseudoRandom(n int) string {
 }
 
 func TestUnpackSourceFails(t *testing.T) {
-	archive := pack(t, "gzip", tarOf(t, entry{name: "bridge", content: pseudoRandom(5 * piece)}))
+	packed := pack(t, "gzip", tarOf(t, entry{name: "bridge", content: pseudoRandom(5 * piece)}))
 	h, root := image(t)
 	broken := errors.New("connection reset")
-	_, err := unpack(h, io.MultiReader(bytes.NewReader(archive[:piece]), iotest.ErrReader(broken)), unpacking(archive, "bridge"))
-	var src *SourceError
+	_, err := unpack(h, io.MultiReader(bytes.NewReader(packed[:piece]), iotest.ErrReader(broken)), unpacking(packed, "bridge"))
+	var src *archive.SourceError
 	if !errors.As(err, &src) || !errors.Is(err, broken) || src.Bytes != piece {
 		t.Errorf("got %v", err)
 	}
@@ -234,7 +235,7 @@ func TestUnpackSourceFails(t *testing.T) {
 	cancel(errors.New("told to stop"))
 	b := h.Batch()
 	defer b.Discard()
-	if _, err := b.Unpack(ctx, bytes.NewReader(archive), unpacking(archive, "bridge")); err == nil || !strings.Contains(err.Error(), "told to stop") {
+	if _, err := b.Unpack(ctx, bytes.NewReader(packed), unpacking(packed, "bridge")); err == nil || !strings.Contains(err.Error(), "told to stop") {
 		t.Errorf("cancelled: %v", err)
 	}
 	b.Discard()
@@ -247,8 +248,8 @@ func TestUnpackOntoAFullDisk(t *testing.T) {
 		h, root := image(t)
 		must(t, h.Mkdir("/opt/bin", 0o755, 0, 0))
 		mount(t, "tmpfs", root+"/opt/bin", "tmpfs", 0, "size=64k")
-		archive := pack(t, how, tarOf(t, entry{name: "bridge", content: pseudoRandom(256 << 10)}))
-		_, err := unpack(h, bytes.NewReader(archive), unpacking(archive, "bridge"))
+		packed := pack(t, how, tarOf(t, entry{name: "bridge", content: pseudoRandom(256 << 10)}))
+		_, err := unpack(h, bytes.NewReader(packed), unpacking(packed, "bridge"))
 		if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 			t.Errorf("%s: %v", how, err)
 		}
@@ -268,9 +269,9 @@ func FuzzUnpack(f *testing.F) {
 		f.Add(tarOf(f, entry{name: "bridge", content: "0"}, e))
 		f.Add(pack(f, "gzip", tarOf(f, e)))
 	}
-	f.Fuzz(func(t *testing.T, archive []byte) {
+	f.Fuzz(func(t *testing.T, packed []byte) {
 		h, root := image(t)
-		_, err := unpack(h, bytes.NewReader(archive), unpacking(archive, "bridge"))
+		_, err := unpack(h, bytes.NewReader(packed), unpacking(packed, "bridge"))
 		for p, what := range readTree(t, root) {
 			switch {
 			case p == "/opt", p == "/opt/bin":

@@ -1,4 +1,4 @@
-package host
+package archive
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ const sniff = 512
 
 // inflate finds an archive's format by its first bytes, not by its name, and
 // begins to decompress it on a goroutine of its own.
-func inflate(p *packed, want ArchiveWanted, to archiveSink) (*ahead, error) {
+func inflate(p *packed, want Wanted, to Sink) (*ahead, error) {
 	r := bufio.NewReaderSize(p, piece)
 	head, err := r.Peek(sniff)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -51,7 +51,7 @@ const maxWindow = 128 << 20
 
 // inflateXZ keeps an xz archive in a file without a name until its hash is right: its decoder
 // takes as much memory as the archive says, up to 4 GiB.
-func inflateXZ(r io.Reader, p *packed, want ArchiveWanted, to archiveSink) (io.Reader, error) {
+func inflateXZ(r io.Reader, p *packed, want Wanted, to Sink) (io.Reader, error) {
 	file, err := to.Scratch()
 	if err != nil {
 		return nil, &sinkError{err}

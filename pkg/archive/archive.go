@@ -1,4 +1,4 @@
-package host
+package archive
 
 import (
 	"archive/tar"
@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// ArchiveWanted says what an archive must be, and which of its members are wanted.
-type ArchiveWanted struct {
+// Wanted says what an archive must be, and which of its members are wanted.
+type Wanted struct {
 	Name    string   // for messages: "cni-plugins v1.9.1"
 	Sum     Checksum // of the archive as it is fetched
 	Members []string // base names; a member is found by its path's last element
 }
 
-// archiveSink takes the members of an archive. Its errors come back as they are.
-type archiveSink interface {
+// Sink takes the members of an archive. Its errors come back as they are.
+type Sink interface {
 	// Create begins a member, by its base name. It is closed when all of it was written.
 	Create(member string) (io.WriteCloser, error)
 	// Scratch is an empty file for what is read twice. Who has the sink takes it away.
@@ -29,7 +29,7 @@ type archiveSink interface {
 // Bounds of an archive. An attacker who answers for a mirror can send anything until
 // the hash is known to be wrong: it must not fill the memory or the disk before.
 const (
-	maxPacked   = 2 << 30
+	MaxPacked   = 2 << 30 // as it is fetched
 	maxUnpacked = 4 << 30
 	// From freeUnpacked on, an archive must not unpack to more than maxRatio times its
 	// size. Binaries pack to a third, zeros to a thousandth.
@@ -38,19 +38,19 @@ const (
 	maxEntries   = 100_000
 )
 
-// readArchive reads an archive from src to its end and hands the wanted members to a sink.
+// Read reads an archive from src to its end and hands the wanted members to a sink.
 // The archive is hashed, inflated and written in one pass, each on a
 // goroutine of its own; the caller must not make the members visible after an error.
 //
 // Only regular files are ever handed over, under base names that the caller gave. An entry
 // that is absolute or has "..", a wanted member that is a link or a device, or
-// is there twice, makes the archive hostile: an [ArchiveError], as are a wrong hash, a
+// is there twice, makes the archive hostile: an [Error], as are a wrong hash, a
 // damaged or an endless archive, and a member that it does not have. A
 // [SourceError] is one of reading src. Anything else is of the sink.
-func readArchive(ctx context.Context, src io.Reader, want ArchiveWanted, to archiveSink) error {
+func Read(ctx context.Context, src io.Reader, want Wanted, to Sink) error {
 	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
-			return &ArchiveError{Name: want.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
+			return &Error{Name: want.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
 		}
 	}
 	p := newPacked(ctx, src, want.Sum.hash())
@@ -63,9 +63,9 @@ func readArchive(ctx context.Context, src io.Reader, want ArchiveWanted, to arch
 	return p.verdict(want, err)
 }
 
-// InspectArchive reads an archive as [readArchive] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
+// Inspect reads an archive as [Read] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
 // its hash alone, because to inflate it takes a file.
-func InspectArchive(ctx context.Context, src io.Reader, want ArchiveWanted) error {
+func Inspect(ctx context.Context, src io.Reader, want Wanted) error {
 	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
 	return p.verdict(want, (&extraction{want: want, got: map[string]bool{}}).run(p))
@@ -73,8 +73,8 @@ func InspectArchive(ctx context.Context, src io.Reader, want ArchiveWanted) erro
 
 // extraction is the tar side of an unpacking.
 type extraction struct {
-	want  ArchiveWanted
-	to    archiveSink // nil: nothing is kept
+	want  Wanted
+	to    Sink // nil: nothing is kept
 	got   map[string]bool
 	has   []string // regular files seen, for the message
 	bytes int64
