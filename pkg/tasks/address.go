@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 
@@ -20,7 +21,12 @@ type Address struct {
 	Prefix netip.Prefix // the address and the length of its network
 }
 
-var _ Task = Address{}
+var (
+	_ Task     = Address{}
+	_ Remover  = Address{}
+	_ Restorer = Address{}
+	_ Claimer  = Address{}
+)
 
 func (Address) row() row { return rowAddress }
 
@@ -83,4 +89,54 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		}
 	}
 	return passing(h.AddAddress(ctx, t.Link, t.Prefix))
+}
+
+// Live implements [Keeper]: the prefix under which the link has the address.
+func (t Address) Live(ctx context.Context, v host.View) (string, error) {
+	have, err := v.Addresses(ctx, t.Link)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", passing(err)
+	}
+	live := ""
+	for _, a := range have {
+		if a.Prefix == t.Prefix {
+			return "set", nil
+		}
+		if a.Prefix.Addr() == t.Prefix.Addr() {
+			live = a.Prefix.String()
+		}
+	}
+	return live, nil
+}
+
+// Foreign implements [Claimer]: with another length of its network it is another address.
+func (t Address) Foreign(live string) bool { return live != "" && live != "set" }
+
+// Remove implements [Remover]. Others of its network, which the kernel takes along, stay ([host.Host.DelAddress]).
+func (t Address) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
+}
+
+// Baseline implements [Restorer]: the address may have been there with another length of its network.
+func (t Address) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	live, err := t.Live(ctx, v)
+	return Baseline{Live: live}, err
+}
+
+// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+func (t Address) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	live, err := t.Live(ctx, v)
+	return live == b.Live || live == "", err
+}
+
+// Restore implements [Restorer].
+func (t Address) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	was, err := netip.ParsePrefix(b.Live)
+	if err != nil {
+		return fmt.Errorf("restore address %s: %w", t.Prefix, err)
+	}
+	return Address{Meta: t.Meta, Link: t.Link, Prefix: was}.Apply(ctx, h, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -21,7 +22,10 @@ type ForwardAccept struct {
 	Families []int // 4, 6: those that the link's pods use
 }
 
-var _ Task = ForwardAccept{}
+var (
+	_ Task    = ForwardAccept{}
+	_ Remover = ForwardAccept{}
+)
 
 func (ForwardAccept) row() row { return rowForwardAccept }
 
@@ -68,4 +72,23 @@ func (t ForwardAccept) dropping(chains []host.ForwardChain) []host.ForwardChain 
 	return slices.DeleteFunc(slices.Clone(chains), func(c host.ForwardChain) bool {
 		return c.Policy != "drop" || c.Accepts(t.Link) || !slices.ContainsFunc(t.Families, c.Concerns)
 	})
+}
+
+// Live implements [Keeper]. Which chains there are is Docker's business, and changes.
+func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
+	chains, err := v.ForwardChains(ctx)
+	if err != nil {
+		return "", passing(err)
+	}
+	for _, c := range chains {
+		if strings.Contains("\n"+strings.Join(c.In, "\n")+"\n"+strings.Join(c.Out, "\n")+"\n", "\n"+t.Link+"\n") {
+			return "accepted", nil
+		}
+	}
+	return "", nil
+}
+
+// Remove implements [Remover].
+func (t ForwardAccept) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.DelForwardAccept(ctx, t.Link))
 }

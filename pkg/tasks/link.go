@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,7 +25,12 @@ type Link struct {
 	MAC  string // "": leave it
 }
 
-var _ Task = Link{}
+var (
+	_ Task     = Link{}
+	_ Remover  = Link{}
+	_ Restorer = Link{}
+	_ Holder   = Link{}
+)
 
 func (Link) row() row { return rowLink }
 
@@ -150,4 +156,64 @@ func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool)
 		}
 	}
 	return "", nil
+}
+
+// Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at any time.
+func (t Link) Live(ctx context.Context, v host.View) (string, error) {
+	have, err := v.Link(ctx, t.Name)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", passing(err)
+	}
+	live := kindOf(have)
+	if t.MTU > 0 {
+		live += " mtu " + number(have.MTU)
+	}
+	if t.MAC != "" {
+		live += " mac " + have.MAC
+	}
+	if t.Up {
+		live += " " + state(have, false)
+	}
+	return live, nil
+}
+
+// Remove implements [Remover]. The host refuses a device of the machine and the default route's link.
+func (t Link) Remove(ctx context.Context, h *host.Host) error { return passing(h.DelLink(ctx, t.Name)) }
+
+// Baseline implements [Restorer].
+func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	have, err := v.Link(ctx, t.Name)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return Baseline{}, passing(err)
+	}
+	return baseline(ctx, v, t, have)
+}
+
+// Restored implements [Restorer].
+func (t Link) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
+}
+
+// Restore implements [Restorer]. A link that was down waits for its ports to go before it goes down.
+func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	var was host.Link
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore link %s: %w", t.Name, err)
+	}
+	if err := h.SetLink(ctx, host.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
+		return passing(err)
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return passing(err)
+	}
+	for _, l := range links {
+		if l.Master == t.Name {
+			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name, t.Name))
+		}
+	}
+	return passing(h.LinkDown(ctx, t.Name))
 }

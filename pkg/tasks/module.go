@@ -22,7 +22,10 @@ type Module struct {
 	Optional bool // its absence is a warning in the plan, not an error
 }
 
-var _ Task = Module{}
+var (
+	_ Task   = Module{}
+	_ Keeper = Module{}
+)
 
 func (Module) row() row { return rowModule }
 
@@ -71,4 +74,13 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 // Apply implements [Task].
 func (t Module) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.LoadModule(ctx, t.Name)
+}
+
+// Live implements [Keeper].
+func (t Module) Live(_ context.Context, v host.View) (string, error) {
+	state, err := v.Module(t.Name)
+	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
+		return string(state), err
+	}
+	return "", err
 }

@@ -24,7 +24,12 @@ type Mount struct {
 	Description                string
 }
 
-var _ Task = Mount{}
+var (
+	_ Task    = Mount{}
+	_ Keeper  = Mount{}
+	_ Holder  = Mount{}
+	_ Remover = unmounter{}
+)
 
 func (Mount) row() row { return rowMount }
 
@@ -225,4 +230,25 @@ func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (st
 		return "", err
 	}
 	return fmt.Sprintf("it holds %s, which would be lost: unmount it by hand", names[0]), nil
+}
+
+// Live implements [Keeper]: of a mount, what is mounted there.
+func (t Mount) Live(_ context.Context, v host.View) (string, error) {
+	have, err := v.Mounted(t.Where)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	return have, err
+}
+
+// Unmounter takes the mount off, for a reset: a prune leaves it until the next boot, as who used it may still do so. One that is in use
+// is an error. What it holds is lost: the caller looks.
+func (t Mount) Unmounter() Remover { return unmounter{t} }
+
+// unmounter takes a mount of ours off. See [Mount.Unmounter].
+type unmounter struct{ Mount }
+
+// Remove implements [Remover].
+func (t unmounter) Remove(ctx context.Context, h *host.Host) error {
+	return h.StopUnit(ctx, t.unitName(), true)
 }

@@ -2,9 +2,11 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,7 +22,12 @@ type Route struct {
 	host.Route
 }
 
-var _ Task = Route{}
+var (
+	_ Task     = Route{}
+	_ Remover  = Route{}
+	_ Restorer = Route{}
+	_ Claimer  = Route{}
+)
 
 func (Route) row() row { return rowRoute }
 
@@ -149,6 +156,63 @@ func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool
 // Apply implements [Task].
 func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.ReplaceRoute(ctx, t.Route))
+}
+
+// at finds the route in the task's place.
+func (t Route) at(ctx context.Context, v host.View) (host.Route, bool, error) {
+	want := t.Canonical()
+	routes, err := v.Routes(ctx, want.Table)
+	if err != nil {
+		return host.Route{}, false, passing(err)
+	}
+	for _, r := range routes {
+		if r.SamePlace(want) {
+			return r, true, nil
+		}
+	}
+	return host.Route{}, false, nil
+}
+
+// Live implements [Keeper]: where the route leads, and whose it is.
+func (t Route) Live(ctx context.Context, v host.View) (string, error) {
+	r, there, err := t.at(ctx, v)
+	if err != nil || !there {
+		return "", err
+	}
+	return fmt.Sprintf("%s src %s mtu %d proto %d", way(r), address(r.Source), r.MTU, r.Protocol), nil
+}
+
+// Foreign implements [Claimer].
+func (t Route) Foreign(live string) bool {
+	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", host.RouteProtocol))
+}
+
+// Remove implements [Remover]. The host leaves routes of another protocol alone.
+func (t Route) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.DelRoute(ctx, t.Route))
+}
+
+// Baseline implements [Restorer].
+func (t Route) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	r, _, err := t.at(ctx, v)
+	if err != nil {
+		return Baseline{}, err
+	}
+	return baseline(ctx, v, t, r)
+}
+
+// Restored implements [Restorer].
+func (t Route) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
+}
+
+// Restore implements [Restorer].
+func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	var was host.Route
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore route %s: %w", t.Dst, err)
+	}
+	return passing(h.ReplaceRoute(ctx, was))
 }
 
 // sameWay says that have leads where want does. A link that is not asked for is the kernel's to find.

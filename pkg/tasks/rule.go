@@ -20,7 +20,11 @@ type Rule struct {
 	host.Rule
 }
 
-var _ Task = Rule{}
+var (
+	_ Task    = Rule{}
+	_ Remover = Rule{}
+	_ Claimer = Rule{}
+)
 
 func (Rule) row() row { return rowRule }
 
@@ -76,4 +80,28 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 // Apply implements [Task].
 func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.AddRule(ctx, t.Rule))
+}
+
+// Live implements [Keeper]: whose the rule is.
+func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
+	rules, err := v.Rules(ctx)
+	if err != nil {
+		return "", passing(err)
+	}
+	for _, r := range rules {
+		if r.Same(t.Rule) {
+			return fmt.Sprintf("proto %d", r.Protocol), nil
+		}
+	}
+	return "", nil
+}
+
+// Foreign implements [Claimer].
+func (t Rule) Foreign(live string) bool {
+	return live != "" && live != fmt.Sprintf("proto %d", host.RouteProtocol)
+}
+
+// Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of others alone.
+func (t Rule) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.DelRule(ctx, t.Rule))
 }

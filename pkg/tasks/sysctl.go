@@ -2,8 +2,11 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -24,7 +27,10 @@ type Sysctl struct {
 	Optional bool
 }
 
-var _ Task = Sysctl{}
+var (
+	_ Task     = Sysctl{}
+	_ Restorer = Sysctl{}
+)
 
 func (Sysctl) row() row { return rowSysctl }
 
@@ -182,4 +188,87 @@ var cutting = map[string]bool{
 // Apply implements [Task].
 func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.SetSysctl(ctx, t.Key, t.Value)
+}
+
+// Live implements [Keeper]. A key that is empty is not absent: "=" stands before its value.
+func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
+	have, err := v.Sysctl(SysctlKey(t.Key).Name())
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	return "=" + have, err
+}
+
+// Baseline implements [Restorer]: the value, and those that the kernel may write along with it.
+func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	live, err := t.Live(ctx, v)
+	if err != nil || live == "" {
+		return Baseline{Live: live}, err
+	}
+	b := Baseline{Live: live}
+	if along := alongWith(v, SysctlKey(t.Key).Name()); len(along) > 0 {
+		b.Data, err = json.Marshal(along)
+	}
+	return b, err
+}
+
+// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	live, err := t.Live(ctx, v)
+	return live == b.Live || live == "", err
+}
+
+// Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write has changed it.
+func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	key := SysctlKey(t.Key).Name()
+	before := alongWith(h, key)
+	if err := h.SetSysctl(ctx, key, strings.TrimPrefix(b.Live, "=")); err != nil || len(b.Data) == 0 {
+		return err
+	}
+	var was map[string]string
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore sysctl %s: %w", key, err)
+	}
+	after := alongWith(h, key)
+	var errs []error
+	for _, other := range slices.Sorted(maps.Keys(was)) {
+		if now, there := after[other]; there && now != before[other] && now != was[other] {
+			errs = append(errs, h.SetSysctl(ctx, other, was[other]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// alongWith reads the keys that the kernel may write along with one: "all" and "default" reach the links, ip_forward every link and
+// the redirects (net/ipv4/devinet.c, inet_forward_change and devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
+func alongWith(v host.View, key string) map[string]string {
+	if key == ipForward {
+		key = "net.ipv4.conf.all.forwarding"
+	}
+	parts := strings.SplitN(key, ".", 5)
+	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" || parts[3] != "all" && parts[3] != "default" {
+		return nil
+	}
+	links, err := v.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
+	if err != nil {
+		return nil // a kernel without this family
+	}
+	out := map[string]string{}
+	read := func(key string) {
+		if value, err := v.Sysctl(key); err == nil {
+			out[key] = value
+		}
+	}
+	at := func(link, leaf string) string {
+		return strings.Join([]string{"net", parts[1], "conf", strings.ReplaceAll(link, ".", "/"), leaf}, ".")
+	}
+	for _, link := range links {
+		if other := at(link, parts[4]); other != key {
+			read(other)
+		}
+	}
+	if key == "net.ipv4.conf.all.forwarding" {
+		read(at("all", "accept_redirects"))
+	}
+	return out
 }

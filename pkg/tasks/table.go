@@ -2,6 +2,8 @@ package tasks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +22,11 @@ type Table struct {
 	host.Table
 }
 
-var _ Task = Table{}
+var (
+	_ Task     = Table{}
+	_ Remover  = Table{}
+	_ Restorer = Table{}
+)
 
 func (Table) row() row { return rowTable }
 
@@ -68,4 +74,48 @@ func (t Table) disruption() Disruption {
 // Apply implements [Task].
 func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.ReplaceTable(ctx, t.Table))
+}
+
+// Live implements [Keeper].
+func (t Table) Live(ctx context.Context, v host.View) (string, error) {
+	have, err := v.Table(ctx, t.Family, t.Name)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", passing(err)
+	}
+	return fmt.Sprintf("table %x", sha256.Sum256([]byte(have.String()))), nil
+}
+
+// Remove implements [Remover].
+func (t Table) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.DelTable(ctx, t.Family, t.Name))
+}
+
+// Baseline implements [Restorer].
+func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	have, err := v.Table(ctx, t.Family, t.Name)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return Baseline{}, passing(err)
+	}
+	b, err := baseline(ctx, v, t, have)
+	if have.Check() != nil {
+		b.Lost = "what was in its place has rules that netwright cannot write"
+	}
+	return b, err
+}
+
+// Restored implements [Restorer].
+func (t Table) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	return alive(ctx, v, t, b)
+}
+
+// Restore implements [Restorer]. Rules that we could not have written are an error.
+func (t Table) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	var was host.Table
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore nft table %s: %w", t.Name, err)
+	}
+	return passing(h.ReplaceTable(ctx, was))
 }

@@ -1,7 +1,9 @@
 package tasks
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,7 +28,11 @@ type TOMLKey struct {
 	Make string `json:"-"`
 }
 
-var _ Task = TOMLKey{}
+var (
+	_ Task     = TOMLKey{}
+	_ Remover  = TOMLKey{}
+	_ Restorer = TOMLKey{}
+)
 
 func (TOMLKey) row() row { return rowTOMLKey }
 
@@ -104,6 +110,83 @@ func (t TOMLKey) field(before, after string) Field {
 		after = "another secret"
 	}
 	return Field{Name: "value", Before: before, After: after}
+}
+
+// Live implements [Keeper]: the key's value as it is written.
+func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
+	text, err := v.ReadFile(t.Path)
+	if errors.Is(err, host.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	value, _, err := t.setting().Get(text)
+	return value, err
+}
+
+// Remove implements [Remover]: the key's line goes, every other byte stays.
+func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
+	if _, err := h.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	return h.EditFile(ctx, t.Path, t.setting().Unset)
+}
+
+// Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
+func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
+	b, err := heldPath(t.Path).Baseline(ctx, v)
+	if err != nil {
+		return b, err
+	}
+	b.Live, err = t.Live(ctx, v)
+	return b, err
+}
+
+// Restore implements [Restorer]. Where the file is the old one with our key in
+// it, the old one comes back; where somebody else wrote to it too, only the key does.
+func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	whole := false
+	var was pathBaseline
+	err := h.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
+		text, err := t.back(now, b)
+		if whole = err == nil && bytes.Equal(text, b.Content); whole {
+			err = json.Unmarshal(b.Data, &was)
+		}
+		return text, was.Mtime, err
+	})
+	if err != nil || !whole {
+		return err
+	}
+	if err := h.SetAttributes(t.Path, was.Attrs); err != nil {
+		return err
+	}
+	return h.SetMtime(t.Path, was.Mtime)
+}
+
+// Restored implements [Restorer]. The file's time and attributes come back with the last of its keys.
+func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if same, err := alive(ctx, v, t, b); err != nil || !same {
+		return same, err
+	}
+	if b.Blob == nil {
+		return true, nil
+	}
+	if sum, err := v.Sum(t.Path); err != nil || sum != *b.Blob {
+		return err == nil, err
+	}
+	return heldPath(t.Path).untouched(v, b)
+}
+
+// back is the file with the key as it was.
+func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
+	if e, err := t.setting().Set(b.Content); err == nil && bytes.Equal(e.Text, now) {
+		return b.Content, nil
+	}
+	if b.Live == "" {
+		return t.setting().Unset(now)
+	}
+	return t.setting().Put(now, b.Live)
 }
 
 // plainValue undoes what JSON makes of the value.

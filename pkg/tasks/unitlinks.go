@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -109,4 +110,61 @@ func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 		}
 	}
 	return nil
+}
+
+type unitLink struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
+	Mtime  int64  `json:"mtime"`
+}
+
+// linksTo finds the symlinks below /etc/systemd/system that are named like a unit or lead to it.
+func linksTo(v host.View, name string) (out []unitLink, err error) {
+	for _, dir := range UnitDirs(v) {
+		names, err := v.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("look for the links of unit %s: %w", name, err)
+		}
+		for _, base := range names {
+			at := path.Join(dir, base)
+			info, there, err := lstat(v, at)
+			if err != nil {
+				return nil, err
+			}
+			if !there || info.Type != host.Symlink {
+				continue
+			}
+			target, err := v.Readlink(at)
+			if err != nil {
+				return nil, err
+			}
+			if base == name || path.Base(target) == name {
+				out = append(out, unitLink{at, target, info.Mtime})
+			}
+		}
+	}
+	return out, nil
+}
+
+// UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes when a unit is enabled or disabled.
+func UnitDirs(v host.View) []string {
+	dirs := []string{unitDir}
+	names, err := v.ReadDir(unitDir)
+	if err != nil {
+		return nil // no systemd was ever here
+	}
+	for _, name := range names {
+		switch path.Ext(name) {
+		case ".wants", ".requires", ".upholds":
+			dirs = append(dirs, path.Join(unitDir, name))
+		}
+	}
+	return dirs
+}
+
+func ignoreAbsent(err error) error {
+	if errors.Is(err, host.ErrNotExist) {
+		return nil
+	}
+	return err
 }

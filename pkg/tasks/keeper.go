@@ -79,3 +79,12 @@ func KeeperOf(t Task, key graph.Key) Keeper {
 	k, _ := t.(Keeper)
 	return k
 }
+
+// baseline is what a keeper sees, with what it needs to make it so again.
+func baseline(ctx context.Context, v host.View, k Keeper, data any) (b Baseline, err error) {
+	if b.Live, err = k.Live(ctx, v); err != nil || b.Live == "" {
+		return b, err
+	}
+	b.Data, err = json.Marshal(data)
+	return b, err
+}
