@@ -11,12 +11,6 @@ import (
 // KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress cil_from_netdev-eth0.
 const KindProgram = "ebpf"
 
-// ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its devices too.
-type ProgramSelector struct {
-	Hook string `json:"hook"` // [host.HookTC] …
-	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
-}
-
 func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Programs) == 0 {
 		return nil, nil

@@ -3,10 +3,7 @@ package cleanup
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 	"strings"
-	"syscall"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -66,39 +63,6 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 		}
 	}
 	return out, nil
-}
-
-// absent says that nothing can be at a path, for a file where its parent would be too.
-func absent(err error) bool {
-	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern is taken as it is: it need not be there.
-func Expand(v host.View, pattern string) ([]string, error) {
-	found := []string{"/"}
-	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
-		var next []string
-		for _, dir := range found {
-			if !strings.ContainsAny(part, `*?[\`) {
-				next = append(next, path.Join(dir, part))
-				continue
-			}
-			names, err := v.ReadDir(dir)
-			if absent(err) {
-				continue
-			}
-			if err != nil {
-				return nil, fmt.Errorf("look for %s: %w", pattern, err)
-			}
-			for _, name := range names {
-				if match(part, name) {
-					next = append(next, path.Join(dir, name))
-				}
-			}
-		}
-		found = next
-	}
-	return found, nil
 }
 
 // findUnits lists the units that systemd knows; their files are among Files.

@@ -10,20 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// ChainSelector names iptables chains, or rules in chains of others. With Chain
-// alone it means the chains of that name, with all that is in them and every
-// rule that leads there; with anything else set, rules in chains of that name
-// ("" any) for which all that is set holds. Portmap's chains are of many networks: no selector means one, see [Residue.Portmap].
-type ChainSelector struct {
-	Table   string `json:"table,omitempty"`   // "" any
-	Chain   string `json:"chain,omitempty"`   // pattern
-	Comment string `json:"comment,omitempty"` // pattern of one of its comments
-	Target  string `json:"target,omitempty"`  // pattern
-	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"; pattern
-	Out     string `json:"out,omitempty"`     // likewise
-	Set     string `json:"set,omitempty"`     // pattern of an ipset that the rule asks
-}
-
 func (m ChainSelector) ofRules() bool {
 	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 }

@@ -13,13 +13,6 @@ import (
 // KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
 const KindIPVS = "ipvs"
 
-// IPVSSelector names services of IPVS. All that is set must hold.
-type IPVSSelector struct {
-	Link   string `json:"link,omitempty"`   // its address is one of this link's
-	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
-	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
-}
-
 func (m IPVSSelector) matches(svc host.IPVSService, here []host.Address, s Scope) bool {
 	if m.Unless != "" && slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Unless }) {
 		return false

@@ -2,37 +2,14 @@ package cleanup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any, comments too.
-func match(pattern, name string) bool {
-	plain := strings.NewReplacer("/", "\x00")
-	is, err := path.Match(plain.Replace(pattern), plain.Replace(name))
-	return err == nil && is
-}
-
-// LinkSelector names links. A link with a device behind it, the loopback and one
-// that a default route goes through are never meant, whatever their names.
-type LinkSelector struct {
-	Name string `json:"name"`           // pattern
-	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
-	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
-	Master string `json:"master,omitempty"`
-	MAC    string `json:"mac,omitempty"`   // pattern, "00:53:*"
-	Alias  string `json:"alias,omitempty"` // pattern of what `ip link` shows as its alias
-	// Pods says that a route through it, or an address of it, is within the pods' addresses.
-	Pods bool `json:"pods,omitempty"`
-}
 
 func (m LinkSelector) matches(l host.Link, pods bool) bool {
 	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) && (!m.Pods || pods) &&
@@ -119,25 +96,6 @@ func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
 	return out
 }
 
-// within says that one of the ranges holds all of a prefix.
-func within(ranges []netip.Prefix, p netip.Prefix) bool {
-	return slices.ContainsFunc(ranges, func(r netip.Prefix) bool {
-		return r.Bits() <= p.Bits() && r.Addr().BitLen() == p.Addr().BitLen() && r.Masked().Contains(p.Addr())
-	})
-}
-
-// RouteSelector names routes. All that is set must hold. Default routes of the
-// main table, the kernel's own and those of DHCP are never meant. A table alone selects nothing: see [RouteSelector.Bare].
-type RouteSelector struct {
-	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
-	Last     int    `json:"last,omitempty"`     // tables from Table to Last
-	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
-	Link     string `json:"link,omitempty"`     // pattern
-	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
-	Via      bool   `json:"via,omitempty"`      // it has a gateway: to other nodes, not to a pod here
-	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
-}
-
 func (m RouteSelector) matches(r host.Route, s Scope) bool {
 	table := m.Table
 	if table == 0 {
@@ -191,17 +149,4 @@ func describeRoute(r host.Route) string {
 		words = append(words, "dev", r.Link)
 	}
 	return strings.Join(append(words, "proto", fmt.Sprint(r.Protocol), "table", fmt.Sprint(r.Table)), " ")
-}
-
-// passing marks an error of the network that another attempt may not meet.
-func passing(err error) error {
-	if host.Passing(err) {
-		return graph.Transient(err)
-	}
-	return err
-}
-
-// nowhere says that a view has no such live state, which is no error for a search.
-func nowhere(err error) bool {
-	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
 }

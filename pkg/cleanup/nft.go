@@ -9,12 +9,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TableSelector names nft tables. That of portmap is of many networks: no selector means it, see [Residue.Portmap].
-type TableSelector struct {
-	Family string `json:"family"`
-	Name   string `json:"name"` // pattern
-}
-
 func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Tables) == 0 && len(l.Portmap) == 0 {
 		return nil, nil

@@ -13,17 +13,6 @@ import (
 // KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath ovs-system.
 const KindOVS = "ovs"
 
-// OVSSelector names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
-// goes when nothing of others is in the datapath: tunnel devices first, which keep their UDP port, then the datapath.
-type OVSSelector struct {
-	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
-	Bridges  []string `json:"bridges,omitempty"`  // patterns
-	Ports    []string `json:"ports,omitempty"`    // of its bridges that are no pod's: antrea-gw0
-	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config of the table Open_vSwitch
-	Tunnels  []string `json:"tunnels,omitempty"`  // genev_sys_6081
-	Datapath string   `json:"datapath,omitempty"` // ovs-system
-}
-
 func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.OVS) == 0 {
 		return nil, nil

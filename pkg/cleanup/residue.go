@@ -1,15 +1,10 @@
 package cleanup
 
 import (
-	"context"
-	"errors"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Residue is what a network leaves on a node when it goes, each thing by its
@@ -44,13 +39,6 @@ type Residue struct {
 	Others []string `json:"others,omitempty"`
 }
 
-// item is one thing that a selector names on this host.
-type item struct {
-	Key    graph.Key
-	What   string                                  // as [tasks.Found] has it
-	remove func(context.Context, *host.Host) error // nil: it goes with another
-}
-
 // Scope is what selectors are matched against besides the host.
 type Scope struct {
 	// PodCIDRs are where the pods of the network that goes had their addresses, on all nodes; for selectors of pods.
@@ -59,98 +47,120 @@ type Scope struct {
 	Keep []graph.Key
 }
 
-// Selection is what a network leaves, and what its selectors are matched against.
-type Selection struct {
-	Residue
-	Scope
-}
-
-var _ tasks.FindRemover = Selection{}
-
-// phase finds one kind of thing.
-type phase struct {
-	name string
-	find func(context.Context, host.View, Residue, Scope) ([]item, error)
-}
-
-// phases in the order in which taking away works: what the host stands on is
-// restored first; programs go before what they steer packets around; rules go before the chains and sets that they use;
-// rules before their tables' routes, routes before their links, bridges of Open vSwitch before its devices; pins before files. Upstream's own tools do it in this order
-// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of Kube-OVN).
-func phases() []phase {
-	return []phase{
-		{"units", findUnits},
-		{"addresses", findMoved},
-		{"local rule", findLocalRule},
-		{"eBPF programs", findPrograms},
-		{"policy rules", findRules},
-		{"routes", findRoutes},
-		{"IPVS", findIPVS},
-		{"iptables", findChains},
-		{"nft tables", findTables},
-		{"ipsets", findIPSets},
-		{"IPsec", findXFRM},
-		{"Open vSwitch", findOVS},
-		{"links", findLinks},
-		{"pins", findPins},
-		{"sysctls", findSysctls},
-		{"lines", findLines},
-		{"files", findFiles},
-	}
-}
-
-// Find implements [tasks.FindRemover].
-func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error) {
-	var out []tasks.Found
-	routes := map[graph.Key]bool{} // by a rule that leads to it and by a selector of its own
-	for _, phase := range phases() {
-		found, err := phase.find(ctx, v, s.Residue, s.Scope)
-		if err != nil {
-			return nil, passing(err)
-		}
-		for _, f := range found {
-			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
-			routes[f.Key] = true
-			if !again && !s.keeps(f.Key) {
-				out = append(out, tasks.Found{Key: f.Key, What: f.What})
-			}
-		}
-	}
-	return out, nil
-}
-
-// Remove implements [tasks.FindRemover]. Layer by phase, each looked for anew: what goes
-// takes others with it.
-func (s Selection) Remove(ctx context.Context, h *host.Host) error {
-	var failed []error
-	reload := false
-	for _, phase := range phases() {
-		found, err := phase.find(ctx, h, s.Residue, s.Scope)
-		if err != nil {
-			failed = append(failed, passing(err))
-			continue
-		}
-		for _, f := range found {
-			if f.remove == nil || s.keeps(f.Key) {
-				continue
-			}
-			if err := f.remove(ctx, h); err != nil {
-				failed = append(failed, passing(err))
-			}
-			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
-		}
-	}
-	if reload { // systemd forgets the units whose files went
-		if err := h.DaemonReload(ctx); err != nil {
-			failed = append(failed, passing(err))
-		}
-	}
-	return errors.Join(failed...)
-}
-
 func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }
 
-// matches says that a name is one of the patterns. A pattern that is not well formed matches nothing; a test of package network holds all.
-func matches(name string, patterns ...string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
+// ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its devices too.
+type ProgramSelector struct {
+	Hook string `json:"hook"` // [host.HookTC] …
+	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
+}
+
+// ChainSelector names iptables chains, or rules in chains of others. With Chain
+// alone it means the chains of that name, with all that is in them and every
+// rule that leads there; with anything else set, rules in chains of that name
+// ("" any) for which all that is set holds. Portmap's chains are of many networks: no selector means one, see [Residue.Portmap].
+type ChainSelector struct {
+	Table   string `json:"table,omitempty"`   // "" any
+	Chain   string `json:"chain,omitempty"`   // pattern
+	Comment string `json:"comment,omitempty"` // pattern of one of its comments
+	Target  string `json:"target,omitempty"`  // pattern
+	In      string `json:"in,omitempty"`      // as iptables writes it: eth0, cali+, "! lo"; pattern
+	Out     string `json:"out,omitempty"`     // likewise
+	Set     string `json:"set,omitempty"`     // pattern of an ipset that the rule asks
+}
+
+// IPVSSelector names services of IPVS. All that is set must hold.
+type IPVSSelector struct {
+	Link   string `json:"link,omitempty"`   // its address is one of this link's
+	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
+	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
+}
+
+// LinkSelector names links. A link with a device behind it, the loopback and one
+// that a default route goes through are never meant, whatever their names.
+type LinkSelector struct {
+	Name string `json:"name"`           // pattern
+	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
+	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
+	Master string `json:"master,omitempty"`
+	MAC    string `json:"mac,omitempty"`   // pattern, "00:53:*"
+	Alias  string `json:"alias,omitempty"` // pattern of what `ip link` shows as its alias
+	// Pods says that a route through it, or an address of it, is within the pods' addresses.
+	Pods bool `json:"pods,omitempty"`
+}
+
+// RouteSelector names routes. All that is set must hold. Default routes of the
+// main table, the kernel's own and those of DHCP are never meant. A table alone selects nothing: see [RouteSelector.Bare].
+type RouteSelector struct {
+	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
+	Last     int    `json:"last,omitempty"`     // tables from Table to Last
+	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
+	Link     string `json:"link,omitempty"`     // pattern
+	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
+	Via      bool   `json:"via,omitempty"`      // it has a gateway: to other nodes, not to a pod here
+	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
+}
+
+// TableSelector names nft tables. That of portmap is of many networks: no selector means it, see [Residue.Portmap].
+type TableSelector struct {
+	Family string `json:"family"`
+	Name   string `json:"name"` // pattern
+}
+
+// OVSSelector names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
+// goes when nothing of others is in the datapath: tunnel devices first, which keep their UDP port, then the datapath.
+type OVSSelector struct {
+	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
+	Bridges  []string `json:"bridges,omitempty"`  // patterns
+	Ports    []string `json:"ports,omitempty"`    // of its bridges that are no pod's: antrea-gw0
+	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config of the table Open_vSwitch
+	Tunnels  []string `json:"tunnels,omitempty"`  // genev_sys_6081
+	Datapath string   `json:"datapath,omitempty"` // ovs-system
+}
+
+// RuleSelector names policy rules. All that is set must hold. A table alone selects nothing: see [RuleSelector.Bare].
+type RuleSelector struct {
+	Priority int    `json:"priority,omitempty"`
+	Mark     uint32 `json:"mark,omitempty"`
+	Mask     uint32 `json:"mask,omitempty"`
+	Table    int    `json:"table,omitempty"`
+	Last     int    `json:"last,omitempty"`     // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
+	IIF      string `json:"iif,omitempty"`      // pattern
+	Protocol int    `json:"protocol,omitempty"` // who made it, as for routes
+	From     bool   `json:"from,omitempty"`     // it has a source, whatever it is
+	To       bool   `json:"to,omitempty"`       // it has a destination
+	Marked   bool   `json:"marked,omitempty"`   // it asks for a mark of packets
+	All      bool   `json:"all,omitempty"`      // it asks for nothing
+	Pods     bool   `json:"pods,omitempty"`     // from or to an address of the pods
+}
+
+// SysctlSelector names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
+type SysctlSelector struct {
+	Key     string `json:"key"`
+	Wrote   string `json:"wrote"`
+	Default string `json:"default"`
+}
+
+// LineSelector names lines of a file of others, word by word: how much white space is between them does not count.
+type LineSelector struct {
+	File string `json:"file"`
+	Line string `json:"line"`
+}
+
+// UplinkSelector names a link to which a network moved the machine's addresses and routes from a device: a bridge that has the device as
+// its port, or a link that stands in its place. They go back in one step, before the link goes.
+type UplinkSelector struct {
+	Link string `json:"link"`           // pattern
+	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
+}
+
+// XFRMSelector names policies and states of IPsec. All that is set must hold.
+type XFRMSelector struct {
+	Mark     uint32 `json:"mark,omitempty"` // of these bits; others may be asked for as well
+	Mask     uint32 `json:"mask,omitempty"`
+	ReqID    int    `json:"reqID,omitempty"`
+	IfID     int    `json:"ifID,omitempty"`
+	Priority int    `json:"priority,omitempty"` // of a policy; states have none
+	// States says that the states to which its policies lead by their number (spi) and address go too.
+	States bool `json:"states,omitempty"`
 }

@@ -10,22 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// RuleSelector names policy rules. All that is set must hold. A table alone selects nothing: see [RuleSelector.Bare].
-type RuleSelector struct {
-	Priority int    `json:"priority,omitempty"`
-	Mark     uint32 `json:"mark,omitempty"`
-	Mask     uint32 `json:"mask,omitempty"`
-	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"`     // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
-	IIF      string `json:"iif,omitempty"`      // pattern
-	Protocol int    `json:"protocol,omitempty"` // who made it, as for routes
-	From     bool   `json:"from,omitempty"`     // it has a source, whatever it is
-	To       bool   `json:"to,omitempty"`       // it has a destination
-	Marked   bool   `json:"marked,omitempty"`   // it asks for a mark of packets
-	All      bool   `json:"all,omitempty"`      // it asks for nothing
-	Pods     bool   `json:"pods,omitempty"`     // from or to an address of the pods
-}
-
 func (m RuleSelector) matches(r host.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,

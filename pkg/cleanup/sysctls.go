@@ -12,13 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// SysctlSelector names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
-type SysctlSelector struct {
-	Key     string `json:"key"`
-	Wrote   string `json:"wrote"`
-	Default string `json:"default"`
-}
-
 func (m SysctlSelector) back(v host.View) (string, error) {
 	value, set, err := host.BootSysctl(v, m.Key)
 	if err != nil || !set {
@@ -48,12 +41,6 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 			remove: func(ctx context.Context, h *host.Host) error { return h.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil
-}
-
-// LineSelector names lines of a file of others, word by word: how much white space is between them does not count.
-type LineSelector struct {
-	File string `json:"file"`
-	Line string `json:"line"`
 }
 
 // KindLine is the kind of a key of a line: line:/etc/iproute2/rt_tables#77 kube-router.

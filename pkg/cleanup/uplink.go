@@ -13,13 +13,6 @@ import (
 // KindMoved is the kind of a key of addresses that go back to a device: moved:br-ex.
 const KindMoved = "moved"
 
-// UplinkSelector names a link to which a network moved the machine's addresses and routes from a device: a bridge that has the device as
-// its port, or a link that stands in its place. They go back in one step, before the link goes.
-type UplinkSelector struct {
-	Link string `json:"link"`           // pattern
-	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
-}
-
 func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	if len(l.Moved) == 0 {
 		return nil, nil

@@ -11,17 +11,6 @@ import (
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
 const KindXFRM = "xfrm"
 
-// XFRMSelector names policies and states of IPsec. All that is set must hold.
-type XFRMSelector struct {
-	Mark     uint32 `json:"mark,omitempty"` // of these bits; others may be asked for as well
-	Mask     uint32 `json:"mask,omitempty"`
-	ReqID    int    `json:"reqID,omitempty"`
-	IfID     int    `json:"ifID,omitempty"`
-	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// States says that the states to which its policies lead by their number (spi) and address go too.
-	States bool `json:"states,omitempty"`
-}
-
 func (m XFRMSelector) matches(x host.XFRM) bool {
 	switch {
 	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID, m.IfID != 0 && x.IfID != m.IfID:

@@ -1,0 +1,87 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// item is one thing that a selector names on this host.
+type item struct {
+	Key    graph.Key
+	What   string                                  // as [tasks.Found] has it
+	remove func(context.Context, *host.Host) error // nil: it goes with another
+}
+
+// absent says that nothing can be at a path, for a file where its parent would be too.
+func absent(err error) bool {
+	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern is taken as it is: it need not be there.
+func Expand(v host.View, pattern string) ([]string, error) {
+	found := []string{"/"}
+	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, `*?[\`) {
+				next = append(next, path.Join(dir, part))
+				continue
+			}
+			names, err := v.ReadDir(dir)
+			if absent(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("look for %s: %w", pattern, err)
+			}
+			for _, name := range names {
+				if match(part, name) {
+					next = append(next, path.Join(dir, name))
+				}
+			}
+		}
+		found = next
+	}
+	return found, nil
+}
+
+// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any, comments too.
+func match(pattern, name string) bool {
+	plain := strings.NewReplacer("/", "\x00")
+	is, err := path.Match(plain.Replace(pattern), plain.Replace(name))
+	return err == nil && is
+}
+
+// within says that one of the ranges holds all of a prefix.
+func within(ranges []netip.Prefix, p netip.Prefix) bool {
+	return slices.ContainsFunc(ranges, func(r netip.Prefix) bool {
+		return r.Bits() <= p.Bits() && r.Addr().BitLen() == p.Addr().BitLen() && r.Masked().Contains(p.Addr())
+	})
+}
+
+// passing marks an error of the network that another attempt may not meet.
+func passing(err error) error {
+	if host.Passing(err) {
+		return graph.Transient(err)
+	}
+	return err
+}
+
+// nowhere says that a view has no such live state, which is no error for a search.
+func nowhere(err error) bool {
+	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
+}
+
+// matches says that a name is one of the patterns. A pattern that is not well formed matches nothing; a test of package network holds all.
+func matches(name string, patterns ...string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
+}

@@ -1,0 +1,100 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Selection is what a network leaves, and what its selectors are matched against.
+type Selection struct {
+	Residue
+	Scope
+}
+
+var _ tasks.FindRemover = Selection{}
+
+// phase finds one kind of thing.
+type phase struct {
+	name string
+	find func(context.Context, host.View, Residue, Scope) ([]item, error)
+}
+
+// phases in the order in which taking away works: what the host stands on is
+// restored first; programs go before what they steer packets around; rules go before the chains and sets that they use;
+// rules before their tables' routes, routes before their links, bridges of Open vSwitch before its devices; pins before files. Upstream's own tools do it in this order
+// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of Kube-OVN).
+func phases() []phase {
+	return []phase{
+		{"units", findUnits},
+		{"addresses", findMoved},
+		{"local rule", findLocalRule},
+		{"eBPF programs", findPrograms},
+		{"policy rules", findRules},
+		{"routes", findRoutes},
+		{"IPVS", findIPVS},
+		{"iptables", findChains},
+		{"nft tables", findTables},
+		{"ipsets", findIPSets},
+		{"IPsec", findXFRM},
+		{"Open vSwitch", findOVS},
+		{"links", findLinks},
+		{"pins", findPins},
+		{"sysctls", findSysctls},
+		{"lines", findLines},
+		{"files", findFiles},
+	}
+}
+
+// Find implements [tasks.FindRemover].
+func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error) {
+	var out []tasks.Found
+	routes := map[graph.Key]bool{} // by a rule that leads to it and by a selector of its own
+	for _, phase := range phases() {
+		found, err := phase.find(ctx, v, s.Residue, s.Scope)
+		if err != nil {
+			return nil, passing(err)
+		}
+		for _, f := range found {
+			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
+			routes[f.Key] = true
+			if !again && !s.keeps(f.Key) {
+				out = append(out, tasks.Found{Key: f.Key, What: f.What})
+			}
+		}
+	}
+	return out, nil
+}
+
+// Remove implements [tasks.FindRemover]. Layer by phase, each looked for anew: what goes
+// takes others with it.
+func (s Selection) Remove(ctx context.Context, h *host.Host) error {
+	var failed []error
+	reload := false
+	for _, phase := range phases() {
+		found, err := phase.find(ctx, h, s.Residue, s.Scope)
+		if err != nil {
+			failed = append(failed, passing(err))
+			continue
+		}
+		for _, f := range found {
+			if f.remove == nil || s.keeps(f.Key) {
+				continue
+			}
+			if err := f.remove(ctx, h); err != nil {
+				failed = append(failed, passing(err))
+			}
+			reload = reload || f.Key.Kind() == tasks.KindFile && strings.HasPrefix(f.Key.Name(), "/etc/systemd/system/")
+		}
+	}
+	if reload { // systemd forgets the units whose files went
+		if err := h.DaemonReload(ctx); err != nil {
+			failed = append(failed, passing(err))
+		}
+	}
+	return errors.Join(failed...)
+}
