@@ -11,7 +11,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
-	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
 const (
@@ -27,8 +26,8 @@ func pruneCommand(f *flags, s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune DEST",
 		Short: "Remove published objects that no generation needs any more",
-		Long: `prune removes the objects of former generations from a directory or an s3:// URL. A
-generation stays complete for --older after the next one was published, and the
+		Long: `prune removes the objects of former generations from a directory, an s3:// or a k8s://
+URL. A generation stays complete for --older after the next one was published, and the
 published one always. Where the record of a generation that nodes may still read is
 missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 		Example: `  agent store prune s3://bucket/prefix --cluster demo.example.com --dry-run`,
@@ -62,12 +61,8 @@ func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.P
 		if err != nil {
 			return err
 		}
-		prunable, ok := to.(objectstore.Prunable)
-		if !ok {
-			return problem.StorePrune.Errorf("prune %s: only a directory and s3:// can be: remove the ConfigMaps and Secrets that its manifest does not name", to)
-		}
 		p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
-		done, err := statestore.Prune(ctx, prunable, p)
+		done, err := statestore.Prune(ctx, to, p)
 		if err != nil {
 			return problem.StorePrune.Wrap(err)
 		}

@@ -51,7 +51,7 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 // (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
 	var page corev1.NodeList
-	err = c.pages(ctx, "nodes", "", func() (runtime.Object, *metav1.ListMeta) {
+	err = c.pages(ctx, listNodes, "", "", func() (runtime.Object, *metav1.ListMeta) {
 		page = corev1.NodeList{}
 		return &page, &page.ListMeta
 	}, func() error {
@@ -74,7 +74,7 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	var page metav1.PartialObjectMetadataList
-	err = c.pages(ctx, "nodes", metadata, func() (runtime.Object, *metav1.ListMeta) {
+	err = c.pages(ctx, listNodes, "", metadata, func() (runtime.Object, *metav1.ListMeta) {
 		page = metav1.PartialObjectMetadataList{}
 		return &page, &page.ListMeta
 	}, func() error {
@@ -86,17 +86,19 @@ func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// pages reads a list page by page, in a form ("": the client's). A page that is larger than an answer may be is asked for
+var listNodes = what{verb: "list", resource: "nodes"}
+
+// pages reads a list page by page, of what has these labels ("": all), in a form ("": the client's). A page that is larger than an answer may be is asked for
 // again with fewer objects.
-func (c *Client) pages(ctx context.Context, resource, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error) error {
-	options := metav1.ListOptions{Limit: pageSize}
+func (c *Client) pages(ctx context.Context, w what, labels, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error) error {
+	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
-		request := c.core.Get().Resource(resource).VersionedParams(&options, metav1.ParameterCodec)
+		request := c.core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).VersionedParams(&options, metav1.ParameterCodec)
 		if form != "" {
 			request = request.SetHeader("Accept", form)
 		}
 		into, meta := page()
-		switch err := c.do(ctx, what{verb: "list", resource: resource}, request, into); {
+		switch err := c.do(ctx, w, request, into); {
 		case tooLarge(err) && options.Limit > 1:
 			options.Limit = max(1, options.Limit/4)
 			continue

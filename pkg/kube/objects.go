@@ -3,9 +3,12 @@ package kube
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netwright/netwright/pkg/secret"
@@ -16,8 +19,9 @@ type Object struct {
 	Name    string
 	Labels  map[string]string
 	Data    secret.Contents
-	Fixed   bool   // it never changes: the server refuses it, and need not watch it
-	Version string // resourceVersion: changes with every change of the object, and means nothing else
+	Fixed   bool      // it never changes: the server refuses it, and need not watch it
+	Version string    // resourceVersion: changes with every change of the object, and means nothing else
+	Changed time.Time // when it was last written, by the server's clock
 }
 
 // Kind is which of the two an Object is.
@@ -64,6 +68,44 @@ func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Obje
 	return objectOf(into), err
 }
 
+// Objects tells of all objects of a kind in a namespace that have these labels, in no order. A namespace that is not there has none.
+func (c *Client) Objects(ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error) error {
+	var maps corev1.ConfigMapList
+	var secrets corev1.SecretList
+	w := what{verb: "list", resource: string(kind), namespace: namespace}
+	page := func() (runtime.Object, *metav1.ListMeta) {
+		if kind == Secret {
+			secrets = corev1.SecretList{}
+			return &secrets, &secrets.ListMeta
+		}
+		maps = corev1.ConfigMapList{}
+		return &maps, &maps.ListMeta
+	}
+	return c.pages(ctx, w, labels.SelectorFromSet(with).String(), "", page, func() error {
+		for i := range maps.Items {
+			if err := each(objectOf(&maps.Items[i])); err != nil {
+				return err
+			}
+		}
+		for i := range secrets.Items {
+			if err := each(objectOf(&secrets.Items[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Delete removes an object. One that is not there is success.
+func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
+	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
+	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, &metav1.Status{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 func (k Kind) empty() runtime.Object {
 	if k == Secret {
 		return &corev1.Secret{}
@@ -87,7 +129,7 @@ func (k Kind) full(o Object) runtime.Object {
 func objectOf(raw runtime.Object) *Object {
 	switch o := raw.(type) { // the two kinds there are
 	case *corev1.Secret:
-		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion}
+		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion, Changed: changed(o.ObjectMeta)}
 	case *corev1.ConfigMap:
 		data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
 		for name, text := range o.Data {
@@ -96,9 +138,20 @@ func objectOf(raw runtime.Object) *Object {
 		for name, bytes := range o.BinaryData {
 			data[name] = bytes
 		}
-		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion}
+		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion, Changed: changed(o.ObjectMeta)}
 	}
 	return nil
+}
+
+// changed is when an object was last written: the server notes that for each who writes.
+func changed(meta metav1.ObjectMeta) time.Time {
+	last := meta.CreationTimestamp.Time
+	for _, by := range meta.ManagedFields {
+		if by.Time != nil && by.Time.After(last) {
+			last = by.Time.Time
+		}
+	}
+	return last
 }
 
 func isConflict(err error) bool { return errors.Is(err, ErrConflict) }

@@ -19,7 +19,7 @@ import (
 )
 
 // OpenSink returns where a cluster is published: a directory, or a URL of those stores that can be written. It writes nothing yet.
-func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
+func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error) {
 	if !validCluster(cluster) {
 		return nil, fmt.Errorf("cluster name %q is no directory name: name it without slashes", cluster)
 	}
@@ -39,7 +39,7 @@ func OpenSink(location, cluster string, o Options) (objectstore.Sink, error) {
 	case "k8s":
 		return namespaceOf(u, cluster, o)
 	case "https":
-		return nil, fmt.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
+		return nil, problem.StoreLocation.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
 	}
 	return nil, problem.StoreLocation.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
 }

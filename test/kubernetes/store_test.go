@@ -109,7 +109,7 @@ func TestStore(t *testing.T) {
 	all := newNamespaces(t)
 	for name, test := range map[string]func(*testing.T, *namespaces){
 		"conforms": storeConforms, "layout": storeLayout, "two publishers": storeTwoPublishers, "watch": storeWatch,
-		"control plane": storeOfControlPlanes,
+		"control plane": storeOfControlPlanes, "prune": storePrune,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

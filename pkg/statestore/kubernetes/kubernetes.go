@@ -4,6 +4,8 @@
 //	<cluster>.manifest        ConfigMap     the only one that changes
 //	<cluster>.<sha256>        ConfigMap, or Secret; immutable
 //	<cluster>.<sha256>.<n>    its further parts, where it has any
+//	<cluster>.<n>-<sha256>    ConfigMap: the record of a generation; immutable
+//	<cluster>.prune           ConfigMap: who prunes, or did last
 //
 // What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in Secrets: a rule of RBAC cannot tell names apart by how they begin.
 //
@@ -40,7 +42,7 @@ type Options struct {
 }
 
 var (
-	_ objectstore.Sink         = (*Namespace)(nil)
+	_ objectstore.Prunable     = (*Namespace)(nil)
 	_ objectstore.Watcher      = (*Namespace)(nil)
 	_ objectstore.Confidential = (*Namespace)(nil)
 )
@@ -50,6 +52,8 @@ const (
 	objects  = "objects/sha256/"
 
 	controlPlane = "objects/control-plane/"
+	records      = "generations/"
+	prune        = "prune"
 
 	dataKey  = "object" // of a ConfigMap or Secret: the bytes
 	partsKey = "parts"  // of the first of several: how many there are
@@ -97,9 +101,12 @@ func (n *Namespace) controlPlaneOf() string { return n.name + "-control-plane" }
 func (n *Namespace) named(name string) (namespace, at string, err error) {
 	hash, isObject := strings.CutPrefix(name, objects)
 	guarded, isGuarded := strings.CutPrefix(name, controlPlane)
+	record, isRecord := strings.CutPrefix(name, records)
 	switch {
-	case name == manifest:
-		return n.name, n.cluster + "." + manifest, nil
+	case name == manifest, name == prune:
+		return n.name, n.cluster + "." + name, nil
+	case isRecord && leads(record) && !strings.Contains(record, "."):
+		return n.name, n.cluster + "." + record, nil
 	case isObject && leads(hash) && !strings.Contains(hash, "."):
 		return n.name, n.cluster + "." + hash, nil
 	case isGuarded && leads(guarded) && !strings.Contains(guarded, "."):
@@ -132,7 +139,7 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 		kind = kube.Secret
 	}
 	first, err := api.Object(ctx, kind, namespace, at)
-	if errors.Is(err, fs.ErrNotExist) && name != manifest && kind == kube.ConfigMap {
+	if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(name, objects) && kind == kube.ConfigMap {
 		kind = kube.Secret
 		first, err = api.Object(ctx, kind, namespace, at)
 	}

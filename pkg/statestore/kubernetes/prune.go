@@ -1,0 +1,106 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// kept is what names of API objects have behind that of the cluster: an object by its sha256, a record of a generation, and the parts of either.
+var kept = regexp.MustCompile(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
+
+// List implements [objectstore.Prunable]. Of an object of several parts it tells once.
+func (n *Namespace) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
+	api, err := n.api()
+	if err != nil {
+		return err
+	}
+	all := map[string]*objectstore.Listed{}
+	for _, in := range []struct {
+		kind           kube.Kind
+		namespace, dir string
+	}{{kube.ConfigMap, n.name, objects}, {kube.Secret, n.name, objects}, {kube.Secret, n.controlPlaneOf(), controlPlane}} {
+		if err := api.Objects(ctx, in.kind, in.namespace, label, func(o *kube.Object) error {
+			name := n.storeName(o.Name, in.dir)
+			if name == "" || !strings.HasPrefix(name, prefix) {
+				return nil
+			}
+			one := all[name]
+			if one == nil {
+				one = &objectstore.Listed{Name: name}
+				all[name] = one
+			}
+			one.Size += int64(len(o.Data[dataKey]))
+			if o.Changed.After(one.Put) {
+				one.Put = o.Changed
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := each(*all[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeName is the name in the store of an API object; "": it is none of this cluster's.
+func (n *Namespace) storeName(at, dir string) string {
+	rest, ours := strings.CutPrefix(at, n.cluster+".")
+	first, _, _ := strings.Cut(rest, ".")
+	switch {
+	case ours && (rest == manifest || rest == prune):
+		return rest
+	case !ours || !kept.MatchString(rest):
+		return ""
+	case strings.Contains(first, "-"):
+		return records + first
+	}
+	return dir + first
+}
+
+// Remove implements [objectstore.Prunable]. The first part goes last: while it is there, who prunes next finds the rest.
+func (n *Namespace) Remove(ctx context.Context, name string) error {
+	namespace, at, err := n.named(name)
+	if err != nil {
+		return err
+	}
+	api, err := n.api()
+	if err != nil {
+		return err
+	}
+	kinds := []kube.Kind{kube.ConfigMap, kube.Secret}
+	if namespace != n.name {
+		kinds = kinds[1:]
+	}
+	for _, kind := range kinds {
+		first, err := api.Object(ctx, kind, namespace, at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		parts, _ := strconv.Atoi(string(first.Data[partsKey])) // where there is one alone nothing says how many
+		for i := min(parts, maxParts) - 1; i > 0; i-- {
+			if err := api.Delete(ctx, kind, namespace, partName(at, i)); err != nil {
+				return err
+			}
+		}
+		if err := api.Delete(ctx, kind, namespace, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
