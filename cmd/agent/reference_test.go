@@ -104,3 +104,14 @@ func indent(text string) string {
 	}
 	return out.String()
 }
+
+// The type of a flag is one word: pflag takes the first text between backquotes for it.
+func TestTypesOfFlags(t *testing.T) {
+	for _, cmd := range commandsBelow(tree()) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if name, _ := pflag.UnquoteUsage(f); strings.Contains(name, " ") {
+				t.Errorf("%s: the type of --%s is %q: expected one word", cmd.CommandPath(), f.Name, name)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ const defaultExpires = 30 * 24 * time.Hour
 type publishing struct {
 	key, passwordFile string
 	expires           time.Duration
+	note              statestore.Note
 	check             checking
 }
 
@@ -47,6 +49,10 @@ its time is over.`,
 	}
 	p.addKey(cmd)
 	cmd.Flags().DurationVar(&p.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
+	l := cmd.Flags()
+	l.StringVar(&p.note.Publisher, "publisher", "", "who publishes, for store history and the nodes (default: the user and the machine)")
+	l.StringVar(&p.note.Commit, "commit", "", "the commit that the documents are of")
+	l.StringVarP(&p.note.Message, "message", "m", "", "why it is published")
 	p.check.add(cmd)
 	return cmd
 }
@@ -99,7 +105,7 @@ first: you vouch for it.`,
 }
 
 func (p *publishing) addKey(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.key, "key", "", "private key that signs, from `agent store keygen` or minisign -G")
+	cmd.Flags().StringVar(&p.key, "key", "", "`FILE` of the private key that signs, from agent store keygen or minisign -G")
 	addPasswordFile(cmd, &p.passwordFile)
 }
 
@@ -114,6 +120,10 @@ func (p *publishing) private() (*minisign.PrivateKey, error) {
 func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest string) error {
 	if p.expires < 0 || p.expires > 0 && p.expires < time.Minute {
 		return problem.Usage.Errorf("--expires %s: expected a minute or more, such as 720h", p.expires)
+	}
+	p.note.Publisher = cmp.Or(p.note.Publisher, caller())
+	if err := p.note.Check(); err != nil {
+		return err
 	}
 	key, err := p.private()
 	if err != nil {
@@ -162,7 +172,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		}
 		done, err := statestore.Publish(ctx, to, statestore.Publication{
 			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects), Withheld: slices.Collect(maps.Keys(all)),
-			Key: key, Lasts: p.expires, Now: time.Now(),
+			Note: p.note, Key: key, Lasts: p.expires, Now: time.Now(),
 		})
 		if err != nil {
 			return problem.StorePublish.Wrap(err)

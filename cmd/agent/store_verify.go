@@ -23,8 +23,9 @@ type verifiedStore struct {
 	Digest     string    `json:"digest"`
 	Published  time.Time `json:"published,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
-	SignedBy   []string  `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
-	Objects    int       `json:"objects"`
+	statestore.Note
+	SignedBy []string `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
+	Objects  int      `json:"objects"`
 	// Denied are private keys that only control plane nodes may read, and who asks may not.
 	Denied []string `json:"denied,omitempty"`
 }
@@ -114,7 +115,7 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return err
 	}
-	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, SignedBy: []string{}, Denied: denied}
+	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, Note: snapshot.Note(), SignedBy: []string{}, Denied: denied}
 	for _, text := range signatures {
 		v.SignedBy = append(v.SignedBy, trust.SignedBy(text))
 	}
@@ -143,6 +144,9 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 		if !t.at.IsZero() {
 			fmt.Fprintf(s.out, "  %s %s\n", t.what, t.at.Format(time.RFC3339))
 		}
+	}
+	if by := v.Note.String(); by != "" {
+		fmt.Fprintf(s.out, "  published by %s\n", by)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 // maxDiff bounds what is compared line by line; above it only sizes are told.
 const maxDiff = 1 << 20
 
-// unified is the difference of two texts, without the names' header. It is
+// Unified is the difference of two texts, without the names' header. It is
 // empty for equal, binary and very large contents.
-func unified(name string, before, after []byte) string {
+func Unified(name string, before, after []byte) string {
 	if bytes.Equal(before, after) || len(before)+len(after) > maxDiff || bytes.IndexByte(before, 0) >= 0 || bytes.IndexByte(after, 0) >= 0 {
 		return ""
 	}

@@ -215,7 +215,7 @@ func FromChange(step *Step, c *tasks.Change, secret bool) {
 	for _, it := range c.Items {
 		item := Item{Key: string(it.Key), Op: string(it.Op)}
 		if !secret {
-			item.Diff = unified(string(it.Key), it.Before, it.After)
+			item.Diff = Unified(string(it.Key), it.Before, it.After)
 		}
 		for _, f := range it.Fields {
 			if secret && f.Name == "value" {

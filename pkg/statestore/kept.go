@@ -50,7 +50,8 @@ func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (*Manifest, R
 	if err != nil {
 		return nil, Revision{}, err
 	}
-	m.Bundle = nil // they are kept one by one
+	m.Bundle = nil              // they are kept one by one
+	delete(m.Objects, noteName) // is not kept
 	return m, Revision{Generation: m.Generation, Digest: trust.Digest(statement)}, nil
 }
 

@@ -60,9 +60,12 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []int32, notes []string) (*Snapshot, error) {
 	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes, Files: make([]host.Named, 0, len(all))}
 	for _, i := range order {
-		if w := &all[i]; w.isFile() {
+		switch w := &all[i]; {
+		case w.isFile():
 			s.Files = append(s.Files, host.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
-		} else {
+		case w.name == noteName:
+			s.note = got[i].data
+		default:
 			s.Objects[w.name] = got[i].data
 		}
 	}

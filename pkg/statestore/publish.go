@@ -28,6 +28,7 @@ type Publication struct {
 	ControlPlane []string
 	// Withheld are the names of private keys that are not published, and that an earlier generation may have.
 	Withheld []string
+	Note     Note                 // who publishes, and why; the zero Note: nobody says
 	Key      *minisign.PrivateKey // signs; nil: nobody does
 	Lasts    time.Duration        // until it expires; 0: for ever
 	Now      time.Time
@@ -71,11 +72,16 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 		return nil, problem.GenerationJump.Errorf("publish to %s: generation %d is there, and no number follows it: find out who published it; "+
 			"publish to another place, and set store of all nodes to it", to, old.Generation)
 	}
-	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
-	m.Published = p.Now.UTC().Truncate(time.Second)
+	of := &Manifest{Published: p.Now.UTC().Truncate(time.Second)}
 	if p.Lasts > 0 {
-		m.Expires = m.Published.Add(p.Lasts)
+		of.Expires = of.Published.Add(p.Lasts)
 	}
+	stays := lasts(old, of) && signedBy(raw.Body, p.Key)
+	if err := errors.Join(p.Note.Check(), p.annotate(ctx, to, old, stays)); err != nil {
+		return nil, fmt.Errorf("publish to %s: %w", to, err)
+	}
+	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
+	m.Published, m.Expires = of.Published, of.Expires
 	bundle := m.AddBundle(p.Objects)
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
@@ -87,14 +93,14 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p, bundle)); err != nil {
 		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
 	}
-	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: len(m.Objects), Bundle: m.Bundle.Size}
+	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: m.objects(), Bundle: m.Bundle.Size}
 	if out.Exposed, err = exposed(ctx, to, old, m, p); err != nil {
 		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
 	}
 	if p.Key != nil {
 		out.SignedBy = trust.ID(p.Key.ID())
 	}
-	if same(old, m) && lasts(old, m) && signedBy(raw.Body, p.Key) {
+	if same(old, m) && stays {
 		out.Unchanged, out.Generation, out.Digest, out.Expires = true, old.Generation, trust.Digest(previous), old.Expires
 		return out, nil
 	}
@@ -242,7 +248,7 @@ func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign
 	signatures = slices.DeleteFunc(signatures, func(s string) bool { return trust.SignedBy(s) == trust.ID(key.ID()) })
 	signatures = append(signatures, trust.Sign(key, statement, comment(m)))
 	out := &Published{
-		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement), Objects: len(m.Objects), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
+		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement), Objects: m.objects(), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
 	}
 	if m.Bundle != nil {
 		out.Bundle = m.Bundle.Size

@@ -44,7 +44,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	var left []host.Named     // private keys that are not for this node, or have yet to come
 	open := map[string]bool{} // private keys that every node reads
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
-		if !isObject(name) {
+		if !isPublished(name) {
 			notes = append(notes, noteIgnored(name, false))
 			continue
 		}

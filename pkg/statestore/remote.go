@@ -184,6 +184,6 @@ func (r *Remote) Changed(ctx context.Context) error {
 func (r *Remote) missing() []string {
 	return slices.DeleteFunc(r.manifest.inBundle(), func(name string) bool {
 		_, have := r.have[r.manifest.Objects[name].SHA256]
-		return have || !isObject(name)
+		return have || !isPublished(name)
 	})
 }

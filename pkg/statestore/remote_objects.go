@@ -175,6 +175,8 @@ func (r *Remote) snapshot() (*Snapshot, error) {
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
 		switch {
+		case name == noteName:
+			s.note = r.have[o.SHA256]
 		case !isObject(name):
 			s.Notes = append(s.Notes, noteIgnored(name, false))
 		case strings.HasPrefix(name, privateDir):

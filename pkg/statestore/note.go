@@ -1,0 +1,142 @@
+package statestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// noteName is the object that says who published. It is in the bundle. Agents of earlier releases say that they do not know it, and go on.
+const noteName = "publication"
+
+// Note says who published a generation, from which commit and why. Nothing that a node does depends on it.
+type Note struct {
+	Publisher string `json:"publisher,omitempty"`
+	Commit    string `json:"commit,omitempty"`
+	Message   string `json:"message,omitempty"`
+}
+
+// noteObject is its JSON form, which is a file format: fields are added, never changed.
+type noteObject struct {
+	APIVersion string `json:"apiVersion"` // [ManifestVersion]
+	Kind       string `json:"kind"`       // "Publication"
+	Note
+}
+
+// The bounds of a note, in bytes: every node reads it.
+const (
+	maxNoteName    = 200
+	maxNoteMessage = 4 << 10
+)
+
+// Check refuses what no note can say.
+func (n Note) Check() error {
+	for _, f := range []struct {
+		name, text string
+		most       int
+	}{{"publisher", n.Publisher, maxNoteName}, {"commit", n.Commit, maxNoteName}, {"message", n.Message, maxNoteMessage}} {
+		switch {
+		case len(f.text) > f.most:
+			return problem.Usage.Errorf("the %s has %d bytes, at most %d are taken: shorten it", f.name, len(f.text), f.most)
+		case !utf8.ValidString(f.text):
+			return problem.Usage.Errorf("the %s %q is no UTF-8: write it as such", f.name, f.text)
+		}
+	}
+	return nil
+}
+
+func (n Note) encode() []byte {
+	out, _ := json.MarshalIndent(noteObject{ManifestVersion, "Publication", n}, "", "  ") // plain data always has a JSON form
+	return append(out, '\n')
+}
+
+// String is "alice on build-1, commit 1f2e3d: open the port", on one line.
+func (n Note) String() string {
+	text := n.Publisher
+	if n.Commit != "" {
+		text += ", commit " + n.Commit
+	}
+	if n.Message != "" {
+		text += ": " + strings.Join(strings.Fields(n.Message), " ")
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(text, ", "), ": ")
+}
+
+// noteOf reads a note. One that cannot be read says nothing: no node fails for it.
+func noteOf(data []byte) Note {
+	var o noteObject
+	if json.Unmarshal(data, &o) != nil || o.Kind != "Publication" || o.Check() != nil {
+		return Note{}
+	}
+	return o.Note
+}
+
+// Note says who published the snapshot; the zero Note: nobody says.
+func (s *Snapshot) Note() Note { return noteOf(s.note) }
+
+// isPublished tells that a published object of this name is read.
+func isPublished(name string) bool { return isObject(name) || name == noteName }
+
+// annotate adds the note to what is to be published. Where all the rest is there and stays, so does the note that is there: the same documents make no new generation.
+func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old *Manifest, stays bool) error {
+	p.Objects = maps.Clone(p.Objects)
+	delete(p.Objects, noteName) // that of a generation which is published again
+	if stays && old.names(p.Objects) {
+		there, err := old.note(ctx, from)
+		if err == nil && there != nil {
+			p.Objects[noteName] = there
+		}
+		if err == nil || problem.Find(err) != problem.StoreDamaged {
+			return err
+		}
+	}
+	if p.Note != (Note{}) {
+		p.Objects[noteName] = p.Note.encode()
+	}
+	return nil
+}
+
+// note reads the note that a manifest names; nil: it names none.
+func (m *Manifest) note(ctx context.Context, from objectstore.Source) ([]byte, error) {
+	o, noted := m.Objects[noteName]
+	if !noted {
+		return nil, nil
+	}
+	got, err := from.Get(ctx, objectPath(o), "", o.Size)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", noteName, m.Generation, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who published generation %d: %w", m.Generation, err)
+	}
+	return got.Body, o.verify(noteName, contentOf(got.Body))
+}
+
+// names tells that a manifest names these objects and, but for the note, no others.
+func (m *Manifest) names(objects map[string][]byte) bool {
+	if m.objects() != len(objects) {
+		return false
+	}
+	for name, data := range objects {
+		if m.Objects[name] != (Object{SHA256: sum(data), Size: int64(len(data))}) {
+			return false
+		}
+	}
+	return true
+}
+
+// objects is how many a manifest names without the note.
+func (m *Manifest) objects() int {
+	if _, noted := m.Objects[noteName]; noted {
+		return len(m.Objects) - 1
+	}
+	return len(m.Objects)
+}
