@@ -82,12 +82,14 @@ func (l *life) generations(now *report.Configuration, out outcome) {
 	var documents *DocumentError
 	if errors.As(out.load, &documents) {
 		now.Published = generationOf(documents.Revision, documents.Published)
+		now.Published.By = documents.By
 	}
 	if d := l.desired; d != nil {
 		s := d.Snapshot
 		now.Wanted = generationOf(s.Revision, time.Time{})
 		if documents == nil {
 			now.Published = generationOf(s.Revision, s.Published)
+			now.Published.By = s.Note().String()
 		}
 	}
 	if p := out.plan; p != nil {

@@ -71,6 +71,7 @@ type life struct {
 	pinned    bool      // the store has another configuration than the pin names, and the node has that
 	standing  standing
 	looks     looks
+	services  services
 	fetch     *aside // nil: nothing is fetched
 	held      []wake // commands that what is being fetched keeps waiting
 	drift     *hostWatch
@@ -160,6 +161,8 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 	changed, woken, due := l.watch(watched), l.drift.woken(), (<-chan time.Time)(nil)
 	poll := time.NewTimer(l.drift.ahead())
 	defer poll.Stop()
+	services := time.NewTimer(l.services.ahead())
+	defer services.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,6 +176,11 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 		case <-l.Pass.Host.Runtime.News():
 			l.drift.forget()
 			return wake{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
+		case <-services.C:
+			l.services.begin(ctx, l.Pass.Host, l.ready)
+		case got := <-l.services.result():
+			l.seen(got)
+			services.Reset(l.services.ahead())
 		case <-l.fetch.ended():
 			return l.fetched(ctx)
 		case what := <-changed:
@@ -287,7 +295,7 @@ func (l *life) once(ctx context.Context, pass Pass, got *looked) (out outcome) {
 func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 	switch {
 	case got.err == nil:
-		l.desired = got.desired
+		l.took(got.desired)
 		return nil
 	case errors.Is(got.err, statestore.ErrNotModified):
 		return nil
@@ -301,6 +309,22 @@ func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 	}
 	l.desired = good
 	return got.err
+}
+
+// took takes documents, and logs who published them where the node has not made them yet.
+func (l *life) took(d *Desired) {
+	was, s := l.desired, d.Snapshot
+	l.desired = d
+	known := was != nil && was.Snapshot.Digest == s.Digest
+	if made := l.standing.now.Configuration.Applied; known || was == nil && made != nil && made.Digest == s.Digest {
+		return
+	}
+	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest), zap.String("store", s.Origin)}
+	if !s.Published.IsZero() {
+		note := s.Note()
+		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher), zap.String("commit", note.Commit), zap.String("message", note.Message))
+	}
+	l.Pass.Log.Info("the store has another configuration", fields...)
 }
 
 func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }

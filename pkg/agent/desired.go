@@ -59,7 +59,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
-		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision, Published: snap.Published, Diagnostics: diags})
+		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision, Published: snap.Published, By: snap.Note().String(), Diagnostics: diags})
 	}
 	d := &Desired{Snapshot: snap, Node: node, sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {
@@ -104,6 +104,7 @@ type DocumentError struct {
 	Store       string
 	Revision    statestore.Revision
 	Published   time.Time
+	By          string // who published them, see [statestore.Note]
 	Diagnostics config.Diagnostics
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,8 +29,9 @@ type drift struct {
 	now     time.Time
 	node    *config.Node // says what becomes of drift
 	peace   peace
-	pods    func(tasks.Task) bool // pods stand on it
-	afresh  bool                  // a person asks: what is given up is tried again at once
+	pods    func(tasks.Task) bool   // pods stand on it
+	means   func(tasks.Task) string // what pods lack without it
+	afresh  bool                    // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex
 	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
@@ -41,7 +43,7 @@ func newDrift(c *custody, v host.View, d *Desired, afresh bool, now time.Time) *
 	node := d.Node
 	return &drift{
 		custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: node, peace: peaceOf(node.Drift.Contested), afresh: afresh,
-		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.podsStandOn,
+		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.podsStandOn, means: model.WithoutIt,
 	}
 }
 
@@ -95,6 +97,15 @@ func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
 	d.left[key] = l
 	delete(d.fought, key)
 	return l
+}
+
+// lost says of a step that its key was right, pods stand on it, and it is not brought back.
+func (d *drift) lost(s *report.Step, t tasks.Task) bool {
+	if d == nil || s.Because != "" || s.Refused != "" || s.State != report.Failed && s.State != report.Planned || !d.pods(t) {
+		return false
+	}
+	e, known := d.custody.led.Entries()[t.Owns()[0]]
+	return known && d.sameTask(e) && !(tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot)
 }
 
 // podsStandOn says that pods have no network, or not all of it, while a task is not right.

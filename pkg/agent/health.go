@@ -64,6 +64,16 @@ func (h *health) pass(err error) {
 	}
 }
 
+// service notes that the runtime or kubelet does not work, or works again.
+func (h *health) service(s report.Service) {
+	switch key := "the service " + s.Name; {
+	case s.Works:
+		h.over(key)
+	case h.news(key, s.Text):
+		h.log.Error("does not work", zap.String("key", s.Unit), zap.String("error", s.Text))
+	}
+}
+
 // levels are the log's for those of a note.
 var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel, "error": zap.ErrorLevel}
 

@@ -31,7 +31,7 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	l := &leaving{change: c, drift: was}
 	switch mode, key := d.mode(t); mode {
 	case config.Report:
-		l.state, l.text = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key)
+		l.state, l.text, l.pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
 		return l
 	case config.Ignore:
 		l.state, l.text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
@@ -121,7 +121,7 @@ func (l *leaving) tell(s *report.Step) {
 	if l.drift != nil {
 		s.Count, s.Writer, s.By = len(l.drift.Recent), l.drift.Writer, l.drift.By
 	}
-	if l.drift != nil && l.pods {
+	if l.drift != nil && l.pods && l.state == report.Contested {
 		s.Count = l.drift.Repairs
 	}
 }

@@ -22,6 +22,8 @@ type standing struct {
 	observers []Observer
 	now       report.Status // what was told last; a copy goes out
 	told      bool
+	state     report.NodeState // by the keys and the store alone: see withServices
+	reason    string
 	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
 	certs     time.Time                     // when the certificates were looked at
 	undone    time.Time                     // when that change was taken back which was counted last, or the daemon began
@@ -76,6 +78,7 @@ func (l *life) observed(ctx context.Context, pass Pass, w wake) (Pass, *phases) 
 	l.drift.hear(&pass)
 	built := pass.Hooks.built
 	pass.Hooks.built = func(d *Desired, list []tasks.Task, v host.View) {
+		l.services.of(v.Facts())
 		if l.looks.node = d.Node; d.held != nil {
 			l.looks.node = nil
 		}

@@ -120,6 +120,9 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 			fought.tell(&s)
 			s.Repair = true
 		}
+		if s.Pods = s.Pods || ch.drift.lost(&s, res.Node); s.Pods {
+			s.Means = ch.drift.means(res.Node)
+		}
 		out = append(out, s)
 	}
 	return out

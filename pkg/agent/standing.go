@@ -70,6 +70,8 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	if why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
 		next.State, next.Reason = report.NodeFailing, why
 	}
+	s.state, s.reason = next.State, next.Reason
+	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
 		next.Certificates, s.certs = l.certificates(), time.Now()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -74,7 +75,10 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused, Pods: step.Pods && state == report.KeyContested}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
+		if k.Pods = step.Pods && slices.Contains(lostStates, state); k.Pods {
+			k.Means = step.Means
+		}
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}
@@ -84,11 +88,14 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 	return out
 }
 
+// lostStates are those of a key that pods stand on and do not have, or not for long.
+var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted}
+
 // stateOf is the node's state by that of its keys.
 func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {
 	for i := range keys {
 		if keys[i].Pods {
-			return report.NodeCritical, keys[i].Key + ": " + keys[i].Text
+			return report.NodeCritical, strings.TrimSuffix(keys[i].Key+": "+keys[i].Means, ": ") + ": " + keys[i].Text
 		}
 	}
 	for _, s := range []struct {

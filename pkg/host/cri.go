@@ -35,11 +35,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (criStatus,
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
-	version, err := c.call(ctx, "Version", nil)
-	if errors.Is(err, errUnimplemented) {
-		c.service = criAlpha
-		version, err = c.call(ctx, "Version", nil)
-	}
+	version, err := c.version(ctx)
 	if err != nil {
 		return criStatus{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, servesNone(err))
 	}
@@ -64,6 +60,16 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (criStatus,
 		return criStatus{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
 	}
 	return out, nil
+}
+
+// version asks by the service that the runtime has: later calls go to that.
+func (c *criClient) version(ctx context.Context) (answer []byte, err error) {
+	answer, err = c.call(ctx, "Version", nil)
+	if errors.Is(err, errUnimplemented) {
+		c.service = criAlpha
+		answer, err = c.call(ctx, "Version", nil)
+	}
+	return answer, err
 }
 
 // decode reads a StatusResponse (k8s.io/cri-api, pkg/apis/runtime/v1/api.proto).

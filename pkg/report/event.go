@@ -52,6 +52,7 @@ func Events(before, after *Status, done *Plan) []Event {
 		e.steps(done.Steps)
 	}
 	e.keys(before.Keys, after.Keys)
+	e.services(before.Services, after.Services)
 	e.node(before, after)
 	return e.list
 }

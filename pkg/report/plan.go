@@ -124,8 +124,9 @@ type Step struct {
 	Writer string `json:"writer,omitempty"`
 	// By is the process that Writer names.
 	By host.WriterID `json:"-"`
-	// Pods says of a key that somebody else keeps writing that pods stand on it.
-	Pods bool `json:"pods,omitempty"`
+	// Pods says of a key that is lost, or that somebody else keeps writing, that pods stand on it; Means says what they lack then.
+	Pods  bool   `json:"pods,omitempty"`
+	Means string `json:"means,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
 	// Refused says of a step that failed by what its change is refused: the node is as it was without it.

@@ -36,8 +36,9 @@ type Status struct {
 	Undone            []Undone  `json:"undone,omitempty"`  // the last of each cause, newest first
 	Working           *Working  `json:"working,omitempty"` // nil: the daemon waits
 
-	Kinds        []KindStatus  `json:"kinds"` // by name
-	Keys         []KeyStatus   `json:"keys"`  // those with something to say, by name
+	Kinds        []KindStatus  `json:"kinds"`              // by name
+	Keys         []KeyStatus   `json:"keys"`               // those with something to say, by name
+	Services     []Service     `json:"services,omitempty"` // that run the node's pods, where there are such
 	Owed         []string      `json:"owed,omitempty"`
 	Notes        []Note        `json:"notes,omitempty"`
 	Certificates []Certificate `json:"certificates,omitempty"`
@@ -54,7 +55,7 @@ type NodeState string
 
 // The states of a node, that which matters most first: a node that is paused and fails is said to fail.
 const (
-	NodeCritical  NodeState = "critical"  // somebody else keeps writing what pods stand on
+	NodeCritical  NodeState = "critical"  // pods are cut off, or cannot be run: what they stand on is lost or fought over, runtime or kubelet does not work
 	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
 	NodeContested NodeState = "contested" // somebody else writes a key again and again; the rest is right
 	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
@@ -77,6 +78,7 @@ type Generation struct {
 	Number int64     `json:"generation"` // 0 of a directory of plain documents
 	Digest string    `json:"digest,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	By     string    `json:"by,omitempty"` // of the published one: who published it, from which commit, why
 }
 
 // number is for who knows whether there is one.
@@ -225,7 +227,8 @@ type KeyStatus struct {
 	Origin string `json:"origin,omitempty"`
 	Count  int    `json:"count,omitempty"`  // repairs of a contested key
 	Writer string `json:"writer,omitempty"` // who else writes it, where that can be known
-	Pods   bool   `json:"pods,omitempty"`   // of a contested key: pods stand on it, and it is repaired for ever
+	Pods   bool   `json:"pods,omitempty"`   // pods stand on it, and it is lost or fought over: one that is contested is repaired for ever
+	Means  string `json:"means,omitempty"`  // what that means for pods: "forwarding is off: pods are cut off …"
 	// Because is the key that fails or waits, where this one only shares its fate.
 	Because string `json:"because,omitempty"`
 	// Refused is by what the change of a failing key is refused.

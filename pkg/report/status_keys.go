@@ -95,6 +95,9 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 		said += ": " + k.Text
 	}
 	t.say("      ", "", said)
+	if k.Means != "" {
+		t.say("      ", red, k.Means)
+	}
 	if k.Origin != "" {
 		t.say("      ", dim, k.Origin)
 	}

@@ -79,6 +79,7 @@ func (t *statusText) head(s *Status) {
 		state += ": " + s.Reason
 	}
 	t.say("", stateColor[s.State], state)
+	t.services(s.Services)
 	t.configuration(s.Configuration)
 }
 
@@ -90,6 +91,9 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("", dim, fmt.Sprintf("no generation is applied yet, from %s, %s", c.Store, t.checked(c)))
 	default:
 		t.say("", dim, "no configuration yet, from "+c.Store)
+	}
+	if p := c.Published; p != nil && p.By != "" {
+		t.say("  ", dim, fmt.Sprintf("generation %d was published %s ago by %s", p.Number, t.ago(p.At), p.By))
 	}
 	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
 		t.say("  ", yellow, fmt.Sprintf("published is generation %d, wanted %d, applied %d", c.Published.number(), c.Wanted.number(), c.Applied.number()))

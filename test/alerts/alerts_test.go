@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,10 +42,15 @@ var cases = []struct {
 		"two of twenty": fleet(20, 2), "two of three": fleet(3, 2), "none": fleet(20, 0), "three of forty": fleet(40, 3),
 	}},
 	{alert: "NetwrightNotPrepared", at: 11 * time.Minute, fires: `netwright_prepared` + one + `0x20`, quiet: map[string]string{"prepared at last": `netwright_prepared` + one + `0x5 1x20`}},
-	{alert: "NetwrightCritical", at: 2 * time.Minute, fires: `netwright_node_state{state="critical", instance="node-1"} 1x20`, says: "pods of node-1 stand on", quiet: map[string]string{
+	{alert: "NetwrightCritical", at: 2 * time.Minute, fires: `netwright_node_state{state="critical", instance="node-1"} 1x20`, says: "Pods of node-1 are cut off", quiet: map[string]string{
 		"another state":          `netwright_node_state{state="failing", instance="node-1"} 1x20`,
 		"none":                   `netwright_node_state{state="critical", instance="node-1"} 0x20`,
 		"for less than a minute": `netwright_node_state{state="critical", instance="node-1"} 0x1 1 0x20`,
+	}},
+	{alert: "NetwrightServiceDown", at: 2 * time.Minute, fires: `netwright_service_up{service="kubelet", instance="node-1"} 0x20`, says: "kubelet of node-1 does not work", quiet: map[string]string{
+		"it works":         `netwright_service_up{service="kubelet", instance="node-1"} 1x20`,
+		"restarted once":   `netwright_service_up{service="kubelet", instance="node-1"} 1 0 1x20`,
+		"there is no such": `netwright_prepared` + one + `1x20`,
 	}},
 	{alert: "NetwrightContested", at: 6 * time.Minute, fires: `netwright_tasks{instance="node-1", kind="sysctl", state="contested"} 2x20`, says: "keeps writing sysctl on node-1", quiet: map[string]string{
 		"failing": `netwright_tasks{instance="node-1", kind="sysctl", state="failing"} 2x20`, "none": `netwright_tasks{instance="node-1", kind="sysctl", state="contested"} 0x20`,
@@ -103,6 +109,9 @@ var cases = []struct {
 	{alert: "NetwrightConfigurationUnusable", at: 31 * time.Minute, fires: `netwright_configuration_error` + one + `1x60`, quiet: map[string]string{"for a moment": `netwright_configuration_error` + one + `1x5 0x60`,
 		"the store is silent": `netwright_configuration_error` + one + `1x60
 			netwright_store_silent` + one + `1x60`,
+	}},
+	{alert: "NetwrightStoreOutage", on: "-", at: 11 * time.Minute, fires: storeless(20, 20, 0), says: "100% of the nodes of demo cannot use their store", quiet: map[string]string{
+		"three of twenty": storeless(20, 3, 0), "tampered with": storeless(20, 20, 20), "none": storeless(20, 0, 0),
 	}},
 	{alert: "NetwrightStoreSilent", at: 16 * time.Minute, fires: `netwright_store_silent` + one + `1x60`, says: "node-1 has not read its store", quiet: map[string]string{"for a while": `netwright_store_silent` + one + `1x10 0x60`}},
 	{alert: "NetwrightStoreSilentAtStart", at: 6 * time.Minute, fires: `netwright_store_silent` + one + `1x60
@@ -185,6 +194,22 @@ func TestAlerts(t *testing.T) {
 	for _, name := range names(t) {
 		if !slices.Contains(tried, name) {
 			t.Errorf("%s has no case", name)
+		}
+	}
+}
+
+// A store that a fleet cannot use is one alert, however long that lasts, and one of a single node is that node's.
+func TestAStoreOutageIsOneAlert(t *testing.T) {
+	for name, c := range map[string]struct {
+		failing int
+		want    []string
+	}{
+		"all nodes": {20, []string{"NetwrightStoreOutage "}},
+		"one node":  {1, []string{"NetwrightConfigurationOld node-0", "NetwrightStoreFails node-0", "NetwrightStoreSilent node-0"}},
+	} {
+		got := slices.Sorted(maps.Keys(evaluate(t, storeless(20, c.failing, 0), 3*time.Hour)))
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q fire, want %q", name, got, c.want)
 		}
 	}
 }

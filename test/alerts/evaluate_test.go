@@ -118,6 +118,19 @@ func fleet(nodes, failing int) string {
 	return out.String()
 }
 
+// storeless is a cluster of nodes of which some cannot use their store, and some of these do not trust it. It is long since they could, and their requests fail.
+func storeless(nodes, failing, untrusted int) string {
+	var out strings.Builder
+	is := map[bool]int{true: 1}
+	for i := range nodes {
+		on := fmt.Sprintf("{instance=\"node-%d\"}", i)
+		fmt.Fprintf(&out, "netwright_node_info{instance=\"node-%d\", cluster=\"demo\"} 1x200\nnetwright_configuration_error%s %dx200\nnetwright_store_silent%s %dx200\nnetwright_configuration_untrusted%s %dx200\n",
+			i, on, is[i < failing], on, is[i < failing && i >= untrusted], on, is[i < untrusted])
+		fmt.Fprintf(&out, "netwright_configuration_known_timestamp_seconds%s %s\nnetwright_store_requests_total{instance=\"node-%d\", outcome=\"failed\"} 0+%dx200\n", on, map[bool]string{true: "60x200", false: "60+60x200"}[i < failing], i, is[i < failing])
+	}
+	return out.String()
+}
+
 // passes are so many short and so many long ones each minute.
 func passes(short, long int) string {
 	const bucket = `netwright_pass_duration_seconds_bucket{instance="node-1", le=`

@@ -16,6 +16,7 @@ type fresh struct {
 	mirror   *mirrors
 	asked    requests // of the state store
 	hold     *held    // it
+	dir      string   // where it is published
 	userData string
 	publish  func()            // the store, as it is now
 	files    map[string]string // what the machine's platform brings
@@ -34,7 +35,7 @@ func serveFresh(t *testing.T, s store) fresh {
 	if err := os.CopyFS(filepath.Join(published, cluster, "assets"), os.DirFS(s.path("assets"))); err != nil {
 		t.Fatal(err)
 	}
-	f := fresh{fabric: node.NewFabric(t), publish: publish, hold: &held{}}
+	f := fresh{fabric: node.NewFabric(t), publish: publish, hold: &held{}, dir: filepath.Join(published, cluster)}
 	f.mirror = serveMirrors(t, f.fabric, map[string][]byte{"/netwright": p.program})
 	authority := pki.New(t, "store")
 	f.asked = serveStore(t, f.fabric, published, authority.Server("store", node.Gateway4, storeName), f.hold)

@@ -42,7 +42,8 @@ func full() *report.Status {
 			{Kind: "file", Tasks: 5, Right: 4, Failing: 1, Repaired: 2, Changed: 7},
 			{Kind: "sysctl", Tasks: 9, Right: 3, Waiting: 1, Skipped: 1, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 6},
 		},
-		Owed: []string{"effect:restart-containerd"},
+		Services: []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet"}},
+		Owed:     []string{"effect:restart-containerd"},
 		Certificates: []report.Certificate{
 			{Name: "kubelet-server", State: "in place", NotAfter: at.Add(48 * time.Hour), RenewAt: at.Add(24 * time.Hour)},
 			{Name: "etcd-ca", CA: true, State: "expired", NotAfter: at.Add(-time.Hour), Problem: "it has expired"},

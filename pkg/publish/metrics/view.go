@@ -38,6 +38,11 @@ func ofTasks() []metric {
 			put(1, s.Node, s.Cluster, s.NodeGroup, s.Network)
 		}},
 		{"node_state", "1 for the state that the node's network is in.", gauge, []string{"state"}, nodeState},
+		{"service_up", "1 if what runs the node's pods works: the container runtime, kubelet.", gauge, []string{"service"}, func(s *report.Status, put put) {
+			for i := range s.Services {
+				put(one(s.Services[i].Works), s.Services[i].Name)
+			}
+		}},
 		{"prepared", "1 once all that kubelet needs was right since the agent began.", gauge, nil, func(s *report.Status, put put) { put(one(s.Prepared)) }},
 		{"tasks", "Tasks by kind of key and by how they stand.", gauge, []string{"kind", "state"}, tasks},
 		{"repairs_total", "Keys that were brought back, by kind.", counter, []string{"kind"}, func(s *report.Status, put put) {

@@ -27,7 +27,7 @@ var keyReasons = []struct {
 	pods   bool
 	reason string
 }{
-	{report.KeyContested, true, "Critical"},
+	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"}, {report.KeyDrifted, true, "Critical"},
 	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"}, {report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
@@ -38,12 +38,22 @@ func judge(s *report.Status) verdict {
 		for i := range s.Keys {
 			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && k.Because == "" {
 				text := k.Key + ": " + k.Text
+				if k.Means != "" {
+					text = k.Key + ": " + k.Means + ": " + k.Text
+				}
 				if k.Writer != "" {
 					text += "; " + k.Writer + " writes it too"
 				}
 				return verdict{kube.False, of.reason, text}
 			}
 		}
+	}
+	if down := s.Down(); down != nil {
+		reason := "RuntimeDown"
+		if down.Name == "kubelet" {
+			reason = "KubeletDown"
+		}
+		return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
 	}
 	switch {
 	case s.Last != nil && s.Last.Error != "":

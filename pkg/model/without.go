@@ -1,0 +1,46 @@
+package model
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// WithoutIt is what pods lack while a task that they stand on (see [PodsStandOn]) is not right, for who is on call.
+func WithoutIt(t tasks.Task) string {
+	switch t := t.(type) {
+	case tasks.Sysctl:
+		return withoutSysctl(t.Key)
+	case tasks.Module:
+		return fmt.Sprintf("the kernel has no %s: pods' packets are not handled as the network needs it", t.Name)
+	case tasks.File:
+		return fmt.Sprintf("%s is not there as wanted: no pod can be started or stopped; those that run go on", path.Base(t.Path))
+	case tasks.Archive:
+		return "CNI plugins are missing or wrong: no pod can be started or stopped; those that run go on"
+	}
+	return withoutKey[t.Owns()[0].Kind()]
+}
+
+// withoutKey is what pods lack without a key of a kind.
+var withoutKey = map[string]string{
+	"link":    "the pods' link is not there as wanted: pods of this node are cut off",
+	"address": "the pods' gateway has not its address: pods of this node are cut off",
+	"route":   "a route to pods is missing: they are not reached from here",
+	"rule":    "a routing rule of the network is missing: pods' packets go elsewhere",
+	"nft":     "rules for pods' packets are missing: they are not translated or not let through",
+}
+
+func withoutSysctl(key string) string {
+	name := strings.ReplaceAll(key, "/", ".")
+	switch {
+	case name == "net.ipv4.ip_forward", strings.HasSuffix(name, ".forwarding"), strings.HasSuffix(name, ".mc_forwarding"):
+		return "forwarding is off: pods are cut off from all that is not on this node"
+	case strings.HasPrefix(name, "net.bridge.bridge-nf-call-"):
+		return "bridged packets do not go through the rules: services do not reach pods of the same node"
+	case strings.HasSuffix(name, ".rp_filter"):
+		return "the kernel may drop pods' packets that come by another link than it expects"
+	}
+	return name + " is not as the network needs it: pods' packets may be dropped"
+}

@@ -1,0 +1,51 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// What runs pods and does not work is told before all else, once as an Event, and so is that it works again; what pods lack without a key stands with the key; who published
+// stands with the generation.
+// The lines that keep it: service.go; status_keys.go, key; status_text.go, configuration.
+func TestWhatPodsLackIsTold(t *testing.T) {
+	s := rightStatus()
+	s.State, s.Reason = report.NodeCritical, "kubelet does not work: it is stopped"
+	s.Services = []report.Service{{Name: "containerd", Unit: "containerd.service", Works: true}, {Name: "kubelet", Unit: "kubelet.service", Since: before(3 * time.Minute), Text: "it is stopped"}}
+	s.Keys = []report.KeyStatus{{Key: "sysctl:net.ipv4.ip_forward", State: report.KeyFailing, Since: before(time.Minute), Text: "read-only", Pods: true, Means: "forwarding is off"}}
+	s.Configuration.Published = &report.Generation{Number: 7, At: before(time.Hour), By: "alice, commit 1f2e3d"}
+	var out strings.Builder
+	if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\ncritical: kubelet does not work: it is stopped\n✗ kubelet does not work, for 3m: it is stopped\n  → `journalctl -u kubelet.service` says why", "failing for 60s: read-only\n      forwarding is off\n",
+		"\n  generation 7 was published 60m ago by alice, commit 1f2e3d\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %q in\n%s", want, out.String())
+		}
+	}
+
+	up := rightStatus()
+	up.Services = []report.Service{{Name: "kubelet", Works: true}}
+	told := func(events []report.Event) (out []string) {
+		for _, e := range events {
+			if strings.Contains(e.Text, "kubelet") {
+				out = append(out, string(e.Kind)+": "+e.Text)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		before, after *report.Status
+		want          string
+	}{{up, s, "failed: kubelet does not work: it is stopped"}, {s, s, ""}, {s, up, "right again: kubelet works"}, {nil, up, ""}} {
+		if got := strings.Join(told(report.Events(c.before, c.after, nil)), "; "); got != c.want {
+			t.Errorf("got the events %q, want %q", got, c.want)
+		}
+	}
+}

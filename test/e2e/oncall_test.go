@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+)
+
+// incident is something that happens to a node at night, and what is told then to who is on call.
+type incident struct {
+	name       string
+	begin, end func()
+	exit       int      // of `agent status`
+	says       []string // in it
+	metrics    []string // lines; which alerts they fire is in test/alerts
+}
+
+// Whatever happens, the status says within moments what it is, what it means and what to do, and metrics are such that the alert fires which fits the consequence: critical
+// where pods are cut off or cannot be run, or where somebody may have changed the store; none of the node where a store is away. When it is over the node is right again by itself.
+// A generation that cuts the node off is in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a full disk in TestFaultsOfTheHostHoldNothingUp.
+//
+// The lines that keep it: pkg/agent/services.go; pkg/agent/standing.go, ended; pkg/agent/drift.go, lost.
+func TestOnCall(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	ctx := t.Context()
+	s := bridgeStore(t)
+	doc, err := os.ReadFile(s.path("cluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "cluster.yaml", string(doc)+"  drift: {contested: {after: 3, within: 60s}}\n")
+	f := serveFresh(t, s)
+	files := map[string]string{
+		"/root/user-data":                     f.userData,
+		"/etc/systemd/system/kubelet.service": "[Service]\nExecStart=/bin/sh -c 'test ! -e /run/bad-kubelet || { echo no such flag; exit 3; }; exec sleep infinity'\nRestart=always\nRestartSec=1\nStartLimitIntervalSec=0\n",
+		"/etc/systemd/system/fight.service":   "[Service]\nExecStart=/bin/sh -c 'while :; do echo 0 >/proc/sys/net/ipv4/ip_forward; sleep 0.2; done'\n",
+	}
+	maps.Copy(files, f.files)
+	n := f.fabric.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Files: files})
+	n.Must(ctx, "/root/user-data")
+	n.Must(ctx, "systemctl", "start", "netwright-agent", "kubelet")
+
+	shell := func(script string) func() { return func() { n.Shell(ctx, script) } }
+	holds := func(how func(http.ResponseWriter)) func() {
+		return func() {
+			f.hold.begin(func(w http.ResponseWriter, _ <-chan struct{}) { how(w) })
+			n.Must(ctx, "systemctl", "reload", "netwright-agent")
+		}
+	}
+	released := func() {
+		f.hold.release()
+		n.Must(ctx, "systemctl", "reload", "netwright-agent")
+	}
+	manifest := filepath.Join(f.dir, "manifest")
+	signed, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	puts := func(data []byte) func() {
+		return func() {
+			if err := os.WriteFile(manifest, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			n.Must(ctx, "systemctl", "reload", "netwright-agent")
+		}
+	}
+	state := func(name string) string { return fmt.Sprintf(`netwright_node_state{state=%q} 1`, name) }
+	signal := func(name string) func() {
+		return func() {
+			n.Is(ctx, "kill -"+name+" $(systemctl show --value -p MainPID containerd)")
+		}
+	}
+	incidents := []incident{
+		{name: "the store is gone", begin: holds(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }), end: released, exit: 0,
+			says: []string{"nothing newer can be had"}, metrics: []string{state("converged"), "netwright_configuration_error 1"}},
+		{name: "the store lets nobody in", begin: holds(func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }), end: released, exit: 2,
+			says: []string{"403"}, metrics: []string{"netwright_configuration_error 1", "netwright_configuration_untrusted 0"}},
+		{name: "the store was tampered with", begin: puts(bytes.Replace(signed, []byte(`"generation": 1`), []byte(`"generation": 2`), 1)), end: puts(signed), exit: 2,
+			says: []string{"what the store has is not trusted", "somebody changed it since"}, metrics: []string{"netwright_configuration_untrusted 1"}},
+		{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
+			says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
+		{name: "the conf is lost and cannot be written", begin: shell("mount -t tmpfs -o ro none /etc/cni/net.d"), end: shell("umount /etc/cni/net.d"), exit: 2,
+			says: []string{"critical: file:/etc/cni/net.d/", "no pod can be started"}, metrics: []string{state("critical")}},
+		{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
+			says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+		{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet"), end: shell("rm /run/bad-kubelet"), exit: 2,
+			says: []string{"critical: kubelet does not work: kubelet.service does not stay up", "exit code 3", "no such flag"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
+	}
+	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
+	right.told(t, n)
+	for _, c := range incidents {
+		c.begin()
+		c.told(t, n)
+		c.end()
+		right.told(t, n)
+	}
+
+	// The generation that was published is applied when `agent wait` says so, and not before. Who published it stands in the status.
+	s.write(t, "cluster.yaml", string(doc)+"  fileAssets:\n"+assetFile("/srv/two", "two\n"))
+	f.publish()
+	if res := n.Run(ctx, "netwright", "wait", "--generation", "2", "--timeout", "1s"); res.Code != 3 || n.Is(ctx, "test -e /srv/two") {
+		t.Errorf("before the node has looked: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	n.Must(ctx, "systemctl", "reload", "netwright-agent")
+	n.Must(ctx, "netwright", "wait", "--generation", "2")
+	n.Must(ctx, "test", "-e", "/srv/two")
+	applied := incident{exit: 0, says: []string{"generation 2 was published ", " ago by "}, metrics: []string{"netwright_configuration_applied_generation 2", "netwright_configuration_published_generation 2"}}
+	applied.told(t, n)
+}
+
+// told waits until the status and the metrics say so.
+func (c *incident) told(t *testing.T, n *node.Node) {
+	t.Helper()
+	var all strings.Builder
+	fmt.Fprintf(&all, "netwright status >/run/told; [ $? = %d ]", c.exit)
+	for _, text := range c.says {
+		fmt.Fprintf(&all, " && grep -qF '%s' /run/told", text)
+	}
+	all.WriteString(" && curl -s http://127.0.0.1:19870/metrics >/run/metrics")
+	for _, line := range c.metrics {
+		fmt.Fprintf(&all, " && grep -qxF '%s' /run/metrics", line)
+	}
+	if !n.Await(t.Context(), all.String()) {
+		t.Fatalf("%s: it never came that %s\n%s\n%s", c.name, all.String(), n.Read("/run/told"), n.Run(t.Context(), "journalctl", "-b", "--no-pager", "-n", "30", "-u", "netwright-agent").Stdout)
+	}
+}
