@@ -2,9 +2,11 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -192,11 +194,30 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 		if a.planned.fights(key) != nil { // that goes on for ever, and is logged once
 			level = zap.DebugLevel
 		}
-		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
+		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
 	}
 	if a.hooks.OnDone != nil {
 		a.hooks.OnDone(key, res.State)
 	}
+}
+
+// whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it says nothing.
+func whatChanged(n graph.Node, c *tasks.Change) string {
+	if m, ok := n.(interface{ Base() tasks.Meta }); ok && m.Base().Secret {
+		return ""
+	}
+	var parts []string
+	for _, item := range c.Items {
+		for _, f := range item.Fields {
+			parts = append(parts, strings.TrimPrefix(fmt.Sprintf("%s: %s → %s", f.Name, cmp.Or(f.Before, "none"), cmp.Or(f.After, "none")), ": "))
+		}
+	}
+	const most = 240
+	text := []rune(strings.Join(parts, ", "))
+	if len(text) > most {
+		return string(text[:most]) + " …"
+	}
+	return string(text)
 }
 
 // within says whether now is what was planned, or less. What differs stops its

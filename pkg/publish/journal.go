@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/sys/unix"
@@ -171,11 +172,13 @@ func fieldName(name string) string {
 	return "NETWRIGHT_" + upper[:min(len(upper), 50)]
 }
 
-// fieldText is a value as text: a string as it is, all else as JSON.
+// fieldText is a value as text: a string as it is, a length of time in seconds, all else as JSON.
 func fieldText(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
+	case time.Duration:
+		return strconv.FormatFloat(v.Seconds(), 'f', -1, 64)
 	case fmt.Stringer:
 		return v.String()
 	}

@@ -109,7 +109,7 @@ func TestJournalHasFields(t *testing.T) {
 	got := d.takes()
 	for name, want := range map[string]string{
 		"MESSAGE":  `changed	{"generation": 7, "key": "sysctl:net.ipv4.ip_forward", "took": "3ms", "going on": true}`,
-		"PRIORITY": "6", "SYSLOG_IDENTIFIER": "netwright", "NETWRIGHT_KEY": "sysctl:net.ipv4.ip_forward", "NETWRIGHT_GENERATION": "7", "NETWRIGHT_TOOK": "3ms", "NETWRIGHT_GOING_ON": "true",
+		"PRIORITY": "6", "SYSLOG_IDENTIFIER": "netwright", "NETWRIGHT_KEY": "sysctl:net.ipv4.ip_forward", "NETWRIGHT_GENERATION": "7", "NETWRIGHT_TOOK": "0.003", "NETWRIGHT_GOING_ON": "true",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
