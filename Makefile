@@ -83,7 +83,7 @@ storm: ## a thousand nodes poll one S3 server
 # What `make test` changes by hand on a booted node once by each hand, 20 times, with how soon it is right again.
 drift: ## how soon what somebody changes is right again
 	test/setup.sh
-	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run TestDriftIsRepaired $(TESTFLAGS) ./test/e2e
+	NETWRIGHT_DRIFT=full go test -count 1 -timeout 60m -v -run 'TestDrift(IsRepaired|WaitsForNobody)' $(TESTFLAGS) ./test/e2e
 
 # Documents drawn at random, applied on booted nodes: none may cost a node its network, as a witness
 # outside sees it. Then again without the rules that keep it. Two hours. RAPID_SEED=N draws those of a

@@ -206,6 +206,9 @@ func (n *Node) Path(path string) string {
 // Netns is the path of the node's network namespace. A reboot makes another.
 func (n *Node) Netns() string { return fmt.Sprintf("/proc/%d/ns/net", n.process.leader) }
 
+// Init is the node's first process, as this machine counts it. A reboot makes another.
+func (n *Node) Init() int { return n.process.leader }
+
 // Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
 func (n *Node) Do(do func() error) error { return netns.In(n.Netns(), do) }
 
