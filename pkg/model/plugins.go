@@ -102,7 +102,7 @@ func (b *builder) asset(name string) (config.Asset, error) {
 	v := b.in.Node.KubernetesVersion
 	release := releaseFor(name, v)
 	if release == nil {
-		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s: name it under spec.assets, with version, sha256 and urls", name, v)
+		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, with version, sha256 and urls", name, v, b.view.NetworkOrigin())
 	}
 	out := config.Asset{Name: name, Version: release.Version, Arch: map[string]config.AssetFile{},
 		Origin: config.Origin{Default: "built-in table for Kubernetes " + v.String()}}
