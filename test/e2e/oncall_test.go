@@ -86,7 +86,7 @@ func TestOnCall(t *testing.T) {
 			says: []string{"what the store has is not trusted", "somebody changed it since"}, metrics: []string{"netwright_configuration_untrusted 1"}},
 		{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
 			says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
-		{name: "the conf is lost and cannot be written", begin: shell("mount -t tmpfs -o ro none /etc/cni/net.d"), end: shell("umount /etc/cni/net.d"), exit: 2,
+		{name: "the conf is lost and cannot be written", begin: shell("mount -t tmpfs -o ro,mode=0755 none /etc/cni/net.d"), end: shell("umount /etc/cni/net.d"), exit: 2,
 			says: []string{"critical: file:/etc/cni/net.d/", "no pod can be started"}, metrics: []string{state("critical")}},
 		{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
 			says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
@@ -96,10 +96,12 @@ func TestOnCall(t *testing.T) {
 	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
 	right.told(t, n)
 	for _, c := range incidents {
-		c.begin()
-		c.told(t, n)
-		c.end()
-		right.told(t, n)
+		t.Run(c.name, func(t *testing.T) {
+			c.begin()
+			c.told(t, n)
+			c.end()
+			right.told(t, n)
+		})
 	}
 
 	// The generation that was published is applied when `agent wait` says so, and not before. Who published it stands in the status.
