@@ -127,7 +127,7 @@ func readSmall(v host.View, file string) ([]byte, error) {
 func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	names, err := v.ReadDir(dir)
 	if err != nil {
-		return nil, nil //nolint:nilerr no directory, no plugins
+		return nil, nil // no directory, no plugins
 	}
 	sort.Strings(names)
 	var out []*libcni.PluginConfig

@@ -37,7 +37,7 @@ func (p CNIPlugin) noAddress() error {
 	}
 	var conf hostLocalConf
 	if err := json.Unmarshal(p.IPAM, &conf); err != nil {
-		return err //nolint:wrapcheck refused says whose it is
+		return err // refused says whose it is
 	}
 	sets := conf.Ranges
 	if conf.Subnet.IP != nil {

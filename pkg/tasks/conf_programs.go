@@ -68,7 +68,7 @@ func FindPlugin(v host.View, dirs []string, name string) (file string, info host
 func target(v host.View, link string) (host.FileInfo, error) {
 	to, err := v.Readlink(link)
 	if err != nil {
-		return host.FileInfo{}, err //nolint:wrapcheck it is only compared
+		return host.FileInfo{}, err
 	}
 	if !path.IsAbs(to) {
 		to = path.Join(path.Dir(link), to)
