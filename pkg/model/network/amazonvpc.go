@@ -62,7 +62,7 @@ func amazonVPCResidue() cleanup.Residue {
 			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",
 			"/var/log/aws-routed-eni/", "/var/lib/cni/results/aws-cni-*"},
 		Others: []string{"further interfaces stay attached and up, with their primary addresses, the rules from these (32765) and the tables that the rules lead to, which are like a person's; EC2 has them by the tag node.k8s.amazonaws.com/instance_id",
-			"secondary addresses and prefixes on the primary interface, in EC2", "rp_filter=2 on the primary interface"},
+			"policy rules of priority 1535, to the ranges of AWS_EXTERNAL_SERVICE_CIDRS", "secondary addresses and prefixes on the primary interface, in EC2", "rp_filter=2 on the primary interface"},
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 // lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
 const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
+// lxcOld is what it was called before: cilium-dbg/cmd/cleanup.go takes these away, too.
+const lxcOld = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
+
 // ciliumResidue is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
 // rule for local addresses, which it had moved to 100.
 func ciliumResidue() cleanup.Residue {
@@ -31,8 +34,9 @@ func ciliumResidue() cleanup.Residue {
 		Chains: []cleanup.ChainSelector{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
 		IPSets: []string{"cilium_node_set_v4", "cilium_node_set_v6"},
 		Links: []cleanup.LinkSelector{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"}, {Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
-			{Name: "cilium_host", Kind: "veth"}, {Name: "cilium_net", Kind: "veth"}, {Name: "cilium_vxlan", Kind: "vxlan"}, {Name: "cilium_geneve", Kind: "geneve"},
-			{Name: "cilium_wg0", Kind: "wireguard"}, {Name: "cilium_ipip4", Kind: "ipip"}, {Name: "cilium_ipip6", Kind: "ip6tnl"}},
+			{Name: lxcOld, Kind: "veth"},
+			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "vxlan"}, {Name: "cilium_*", Kind: "geneve"}, {Name: "cilium_*", Kind: "wireguard"},
+			{Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
 		// Left at the host's devices they keep steering packets, at the cgroup they keep translating what the host connects to, by stale maps.
 		Programs: []cleanup.ProgramSelector{{Hook: host.HookTC, Name: "cil_*"}, {Hook: host.HookXDP, Name: "cil_xdp_*"}, {Hook: host.HookCgroup, Name: "cil_sock*"}},
 		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
@@ -42,6 +46,7 @@ func ciliumResidue() cleanup.Residue {
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni", "/opt/cni/bin/cilium-mount",
 			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/", "/etc/systemd/system/run-cilium-cgroupv2.mount"},
 		Others: []string{"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
+			"network namespaces cilium-* (`ip netns list`): those of its health endpoint and proxy", "tc filters of releases before 1.13: bpf_netdev*, bpf_host*, bpf_lxc*, bpf_overlay* (`tc filter show`)",
 			"with ipam eni: the primary address on each further interface, and interfaces tagged io.cilium/cilium-managed in EC2"},
 	}
 }

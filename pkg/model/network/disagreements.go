@@ -74,6 +74,18 @@ func Disagreements() []Disagreement {
 			Says: "kopeio has no mark of deprecation",
 			But:  "its image is of 2018, and the last commit of March 2024",
 			Held: "a warning that the project sleeps"},
+		{Networks: []string{"cilium"}, Source: kopsTree + "master/nodeup/pkg/model/sysctls.go",
+			Says: "net.ipv4.conf.lxc*.rp_filter and cilium_* are 0 besides `all`",
+			But:  "Cilium's own /etc/sysctl.d/99-zzz-override_cilium.conf, which a container of its DaemonSet writes, has the same two",
+			Held: "`all` alone; until Cilium has written its file, a link's own rp_filter of the distribution (2: loose) holds for it"},
+		{Networks: []string{"canal"}, Source: "https://github.com/projectcalico/calico/blob/master/manifests/canal.yaml",
+			Says: "canal's chain ends with bandwidth (its last template)",
+			But:  "Calico's own manifest has calico and portmap alone",
+			Held: "the plugin is installed, and nothing misses it where the conf does not call it"},
+		{Networks: []string{"kubeRouter"}, Source: "https://github.com/cloudnativelabs/kube-router/tree/master/daemonset",
+			Says: "kube-router's chain is bridge, then portmap",
+			But:  "its own manifests have no portmap, but for one",
+			Held: "the plugin is installed; without it in the conf a hostPort is not published"},
 	}
 }
 

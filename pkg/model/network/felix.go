@@ -5,7 +5,8 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // felixResidue adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its names: felix/rules/rule_defs.go of
 // https://github.com/projectcalico/calico; those of felix- are from before its version 3.
 func felixResidue(l cleanup.Residue) cleanup.Residue {
-	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"})
+	// Those of QoS since Calico 3.30: felix/dataplane/linux/qos/qos.go.
+	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"}, cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
 	l.Chains = append(l.Chains, cleanup.ChainSelector{Chain: "cali-*"}, cleanup.ChainSelector{Comment: "cali:*"}, cleanup.ChainSelector{Chain: "felix-*"}, cleanup.ChainSelector{Chain: "califw-*"},
 		cleanup.ChainSelector{Chain: "calitw-*"}, cleanup.ChainSelector{Chain: "califh-*"}, cleanup.ChainSelector{Chain: "calith-*"}, cleanup.ChainSelector{Chain: "calipi-*"}, cleanup.ChainSelector{Chain: "calipo-*"})
 	l.Tables = append(l.Tables, cleanup.TableSelector{Family: "ip", Name: "calico"}, cleanup.TableSelector{Family: "ip6", Name: "calico"}, cleanup.TableSelector{Family: "arp", Name: "calico-arp"})

@@ -71,7 +71,7 @@ func kubeOVNResidue() cleanup.Residue {
 		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko", "/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
 			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/", "/var/lib/cni/results/kube-ovn-*"},
 		Others: []string{"underlay: bridges br-<provider>, which have their link's addresses and routes: these first go back, with a console at hand (`ovs-vsctl list-ports br-PROVIDER` names the link)",
-			"policy routes of subnets: the tables and priorities are in their policyRoutingTableID and policyRoutingPriority", "/etc/openvswitch and /etc/origin/openvswitch: the database, if no other Open vSwitch uses it",
+			"policy routes of subnets: the tables and priorities are in their policyRoutingTableID and policyRoutingPriority", "/etc/openvswitch and /etc/origin/openvswitch (the database), /run/openvswitch and /var/log/openvswitch, if no other Open vSwitch uses them",
 			"rules that mark --dport 6081 and 4789, and FORWARD's policy ACCEPT", "with IPsec: XFRM states and policies, CAs in /etc/ipsec.d/cacerts", "the chassis in OVN (`ovn-sbctl chassis-del`)"},
 	}
 	for _, set := range []string{"subnets", "subnets-nat", "subnets-distributed-gw", "local-pod-ip-nat", "other-node", "services", "subnets-nat-policy"} {

@@ -58,7 +58,7 @@ func weaveResidue() cleanup.Residue {
 		Portmap: []string{"weave"},
 		Routes:  []cleanup.RouteSelector{{Link: "weave"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
-			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"},
+			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"}, {Table: "nat", Chain: "POSTROUTING", Out: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
 		// Policy's sets: weave- and 25 characters, any that a shell minds among them (npc/controller/ipset_name.go).
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},

@@ -14,7 +14,7 @@ for m in openvswitch ip_vs; do if modprobe -q $m 2>/dev/null && [ -e /sys/module
 sysctl -qw net.core.xfrm_acq_expires=100000
 if ip xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x999 mode tunnel enc "cbc(aes)" 0x01020304050607080910111213141516 2>/dev/null; then touch /run/proof/can-esp; fi
 # The kernel's own tunl0 and ip6tnl0 are those without an address.
-for kind in dummy "ipip local 192.0.2.1 remote 192.0.2.2" "ip6tnl local 2001:db8::1 remote 2001:db8::2" wireguard "geneve external" netkit "vlan id 9" "xfrm if_id 9" "vrf table 9" tun; do
+for kind in dummy "ipip local 192.0.2.1 remote 192.0.2.2" "ip6tnl local 2001:db8::1 remote 2001:db8::2" wireguard "geneve external" netkit ifb "vlan id 9" "xfrm if_id 9" "vrf table 9" tun; do
 	case $kind in tun) set -- tuntap add probe0 mode tun ;; vlan*) set -- link add link host0 name probe0 type $kind ;; *) set -- link add probe0 type $kind ;; esac
 	if ip "$@" 2>/dev/null; then
 		touch "/run/proof/can-${kind%% *}"

@@ -4,7 +4,7 @@ echo unit:run-calico-cgroup.mount
 pod cali12345678901; ip route add 10.244.1.5/32 dev cali12345678901 scope link proto boot
 link vxlan.calico type vxlan id 4096 dstport 4789 dev host0; ip addr add 10.244.1.64/32 dev vxlan.calico; ip link set vxlan.calico up
 link vxlan-v6.calico type vxlan id 4097 dstport 4790 dev host0
-pair bpfin.cali bpfout.cali
+pair bpfin.cali bpfout.cali; only ifb link:bwcali12345678 link bwcali12345678 type ifb
 left route:254/10.244.2.0/26 ip route add 10.244.2.0/26 via 10.77.0.1 proto bird
 left route:254/10.244.1.0/26 ip route add blackhole 10.244.1.0/26 proto bird
 left route:254/10.244.3.0/26 ip route add 10.244.3.0/26 via 10.77.0.1 proto 80

@@ -12,8 +12,8 @@ left "rule:ipv4 110 from 10.244.1.7/32 to 10.77.0.0/24 lookup 11" ip rule add pr
 left "rule:ipv4 112 to 10.244.5.0/24 lookup 202" ip rule add pref 112 to 10.244.5.0/24 lookup 202
 pair cilium_host cilium_net
 ip addr add 10.244.1.1/32 dev cilium_host
-link cilium_vxlan type vxlan external dstport 8472
-pod lxc0123456789ab; pod lxc_health
+link cilium_vxlan type vxlan external dstport 8472; pair cilium_health cilium_peer
+pod lxc0123456789ab; pod lxc_health; pod lxc0a1b2
 left route:254/10.244.1.7/32 ip route add 10.244.1.7/32 dev lxc0123456789ab
 left route:254/10.244.2.0/24 ip route add 10.244.2.0/24 via 10.244.1.254 dev cilium_host proto kernel src 10.244.1.1 onlink
 left route:254/10.244.3.0/24 ip route add 10.244.3.0/24 via 10.77.0.1 proto kernel

@@ -7,7 +7,7 @@ for c in WEAVE-EXPOSE WEAVE-NPC WEAVE-NPC-DEFAULT WEAVE-NPC-INGRESS WEAVE-NPC-EG
 rule filter FORWARD -i weave -m comment --comment "NOTE: this must go before '-j KUBE-FORWARD'" -j WEAVE-NPC-EGRESS
 rule filter FORWARD -o weave -m comment --comment "NOTE: this must go before '-j KUBE-FORWARD'" -j WEAVE-NPC
 rule filter FORWARD -o weave -j DROP; rule filter FORWARD -i weave ! -o weave -j ACCEPT; rule filter FORWARD -o weave -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
-rule filter INPUT -i weave -j WEAVE-NPC-EGRESS
+rule filter INPUT -i weave -j WEAVE-NPC-EGRESS; rule nat POSTROUTING -o weave -j ACCEPT
 rule filter INPUT -d 127.0.0.1/32 -p tcp --dport 6784 -m addrtype ! --src-type LOCAL -m comment --comment "Block non-local access to Weave Net control port" -j DROP
 rule filter INPUT -j WEAVE-IPSEC-IN
 for c in WEAVE-IPSEC-IN WEAVE-IPSEC-IN-MARK WEAVE-IPSEC-OUT WEAVE-IPSEC-OUT-MARK; do chain mangle $c; done
