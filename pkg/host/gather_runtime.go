@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -52,6 +53,9 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		g.crioFiles(&rt)
 	case "docker":
 		return rt // its CNI settings are kubelet's
+	}
+	if rt.CRIDisabled {
+		g.problem("ask the container runtime", fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s", rt.ConfigFile, rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
 		status, known, err := g.opt.Runtime.status(ctx, rt.Socket)

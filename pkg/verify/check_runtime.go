@@ -18,8 +18,11 @@ func (c *checker) runtime() {
 	case rt.Name == "":
 		c.add(check, NotHere, "there is no container runtime on this host", "")
 		return
+	case rt.CRIDisabled:
+		c.add(check, Failed, fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name, rt.ConfigFile), "take cri out there, and restart "+rt.Name)
+		return
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		c.add(check, Waiting, rt.Name+" does not answer over CRI", "does it run? `systemctl status containerd crio`")
+		c.add(check, Waiting, rt.Name+" does not answer over CRI", "does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")
 		return
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
