@@ -95,6 +95,10 @@ func verdictOf(found verify.Found) string {
 	if found.InForce != "" {
 		parts = append(parts, "in force: "+found.InForce)
 	}
+	left := "left by"
+	if n, known := network.Find(found.InForce); known && n.Conf.Writer == network.WriterUser {
+		left = "brought, or left, by" // nobody here knows which
+	}
 	for i, v := range found.LooksLike {
 		things := fmt.Sprintf("%d things", v.Things)
 		if v.Things == 1 {
@@ -106,7 +110,7 @@ func verdictOf(found verify.Found) string {
 		case i == 0 && found.InForce == "":
 			parts = append(parts, "this looks like "+v.Networks[0]+": "+things)
 		default:
-			parts = append(parts, things+" left by "+v.Networks[0])
+			parts = append(parts, things+" "+left+" "+v.Networks[0])
 		}
 	}
 	if len(found.LooksLike) == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -40,6 +41,25 @@ func (p proof) asked(f *flags) error {
 const defaultListen = ":10790"
 
 // wanted is what a proof holds this node to.
+// reachedAt is where other nodes ask this one: its address in the documents, else that of the link with the default route, of IPv6 where pods have no IPv4.
+func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
+	six := len(n.PodCIDR) > 0 && !slices.ContainsFunc(n.PodCIDR, func(c netip.Prefix) bool { return c.Addr().Is4() })
+	candidates := slices.Clone(n.Address)
+	for _, l := range f.Links {
+		for _, a := range l.Addresses {
+			if l.Name == f.Uplink && a.Addr().IsGlobalUnicast() {
+				candidates = append(candidates, a.Addr())
+			}
+		}
+	}
+	for _, a := range append(candidates, f.Address) {
+		if a.Is4() != six {
+			return a
+		}
+	}
+	return f.Address
+}
+
 func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
 	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR, Resolvers: l.host.Facts().Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
@@ -101,7 +121,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	}
 	listen := p.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {
-		listen = net.JoinHostPort(l.host.Facts().Address.String(), port)
+		listen = net.JoinHostPort(reachedAt(l.desired.Node, l.host.Facts()).String(), port)
 	}
 	at, err := netip.ParseAddrPort(listen)
 	if err != nil {
