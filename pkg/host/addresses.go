@@ -11,6 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Addresses implements [Network]. An unknown link is [ErrNotExist].
@@ -35,7 +37,7 @@ func (n *network) Addresses(ctx context.Context, link string) ([]Address, error)
 			names[l.Index] = l.Name
 		}
 	}
-	list, err := dump(ctx, "addresses", func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
+	list, err := sys.Dump(ctx, "addresses", func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
 	if err != nil {
 		return nil, err
 	}

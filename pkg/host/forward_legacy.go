@@ -88,7 +88,7 @@ func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
 		return legacyInfo{}, nil, fmt.Errorf("open a socket: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	for range dumpTries {
+	for range sys.DumpTries {
 		head := make([]byte, binary.Size(legacyInfo{}))
 		copy(head, table)
 		if err := getsockopt(fd, f.level, legacyGetInfo, head); err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // genl asks a family of generic netlink and returns its answers without their heads. The caller knows that the family's module is
@@ -30,7 +32,7 @@ func genl(ctx context.Context, family string, version, command uint8, flags int,
 	}
 	var out [][]byte
 	if flags&unix.NLM_F_DUMP == unix.NLM_F_DUMP {
-		out, err = dump(ctx, family, ask)
+		out, err = sys.Dump(ctx, family, ask)
 	} else {
 		out, err = ask()
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/mdlayher/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // What linux/netfilter/ipset/ip_set.h calls them. Protocol 6 is what every kernel since 2.6.39 speaks.
@@ -28,7 +30,7 @@ func (n *network) IPSets(ctx context.Context) ([]string, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
 	}
-	if !kernelHas("/", "ip_set", "CONFIG_IP_SET") {
+	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil, nil
 	}
 	c, err := ipsetDial(ctx)
@@ -37,7 +39,7 @@ func (n *network) IPSets(ctx context.Context) ([]string, error) {
 	}
 	defer c.Close()
 	flags := []byte{0, 0, 0, ipsetOnlyNames}
-	answers, err := dump(ctx, "ipsets", func() ([]netlink.Message, error) {
+	answers, err := sys.Dump(ctx, "ipsets", func() ([]netlink.Message, error) {
 		return c.ask(ipsetCmdList, netlink.Dump, netlink.Attribute{Type: ipsetAttrFlags | unix.NLA_F_NET_BYTEORDER, Data: flags})
 	})
 	if err != nil {
@@ -68,7 +70,7 @@ func (h *Host) DelIPSet(ctx context.Context, name string) error {
 	if err := h.ready(ctx); err != nil {
 		return err
 	}
-	if !kernelHas("/", "ip_set", "CONFIG_IP_SET") {
+	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil
 	}
 	c, err := ipsetDial(ctx)

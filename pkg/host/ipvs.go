@@ -10,6 +10,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // What linux/ip_vs.h calls them.
@@ -50,7 +52,7 @@ func (n *network) IPVS(ctx context.Context) ([]IPVSService, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
 	}
-	if !kernelHas("/", "ip_vs", "CONFIG_IP_VS") {
+	if !sys.HasModule("/", "ip_vs", "CONFIG_IP_VS") {
 		return nil, nil
 	}
 	answers, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsGetService, unix.NLM_F_DUMP)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Links implements [Network].
@@ -16,7 +18,7 @@ func (n *network) Links(ctx context.Context) ([]Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := dump(ctx, "links", rt.LinkList)
+	list, err := sys.Dump(ctx, "links", rt.LinkList)
 	if err != nil {
 		return nil, err
 	}

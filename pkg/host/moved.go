@@ -10,6 +10,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // MovedFrom finds the device of the machine whose addresses a network moved to a link: the one device that is a port of it, or of the datapath that
@@ -62,7 +64,7 @@ func (h *Host) MoveBack(ctx context.Context, from, to, socket string) error {
 	if err != nil {
 		return fmt.Errorf("move addresses back from %s: %w", from, err)
 	}
-	addresses, err := dump(ctx, "addresses of "+from, func() ([]netlink.Addr, error) { return rt.AddrList(source, netlink.FAMILY_ALL) })
+	addresses, err := sys.Dump(ctx, "addresses of "+from, func() ([]netlink.Addr, error) { return rt.AddrList(source, netlink.FAMILY_ALL) })
 	if err != nil {
 		return err
 	}

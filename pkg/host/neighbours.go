@@ -10,6 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Neighbour is a host on a link that answered there to ARP or NDP.
@@ -38,7 +40,7 @@ func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	}
 	var out []Neighbour
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
+		list, err := sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
 			return rt.NeighList(0, family)
 		})
 		if err != nil {
@@ -69,7 +71,7 @@ func (h *Host) ForgetNeighbours(ctx context.Context) error {
 	}
 	var errs []error
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
+		list, err := sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) {
 			return rt.NeighList(0, family)
 		})
 		errs = append(errs, err)

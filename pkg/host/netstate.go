@@ -7,6 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // NetState is the network of a namespace as it was: addresses, routes and
@@ -63,7 +65,7 @@ func (l *Live) NetState(ctx context.Context) (out NetState, err error) {
 
 // rawList lists objects as the kernel says them.
 func rawList(ctx context.Context, what string, get, kind, head int) ([][]byte, error) {
-	list, err := dump(ctx, what, func() ([][]byte, error) {
+	list, err := sys.Dump(ctx, what, func() ([][]byte, error) {
 		req := nl.NewNetlinkRequest(get, unix.NLM_F_DUMP)
 		req.AddRawData(make([]byte, head))
 		return req.Execute(unix.NETLINK_ROUTE, uint16(kind))

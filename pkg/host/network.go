@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -61,35 +60,6 @@ func (n *network) ready(ctx context.Context) error {
 		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
 	}
 	return context.Cause(ctx)
-}
-
-// dumpTries bounds how often a list is read anew. A list is torn only when
-// something changed within the milliseconds of reading it.
-const dumpTries = 10
-
-// dump reads a list from the kernel until it comes whole. When something
-// changes while the kernel sends a list, it marks the answer with
-// NLM_F_DUMP_INTR: entries may be missing or double. Such an answer is never
-// used; reading again is the only remedy (linux/netlink.h, NLM_F_DUMP_INTR).
-func dump[T any](ctx context.Context, what string, list func() (T, error)) (T, error) {
-	var none T
-	for try := range dumpTries {
-		if err := context.Cause(ctx); err != nil {
-			return none, err
-		}
-		if try > 0 {
-			time.Sleep(time.Millisecond << min(try, 6)) // 2 ms to 64 ms: let it finish what it does
-		}
-		out, err := list()
-		switch {
-		case err == nil:
-			return out, nil
-		case !errors.Is(err, netlink.ErrDumpInterrupted):
-			return none, fmt.Errorf("list %s: %w", what, err)
-		}
-	}
-	return none, fmt.Errorf("list %s: changed during each of %d readings, something alters the network without pause: %w",
-		what, dumpTries, netlink.ErrDumpInterrupted)
 }
 
 // Passing says that an error of reading or writing the network may not be met

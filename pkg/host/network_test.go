@@ -59,7 +59,7 @@ func saysAll(t *testing.T, err error, words ...string) {
 
 func TestDumpReadsAgainWhenInterrupted(t *testing.T) {
 	calls := 0
-	got, err := dump(t.Context(), "links", func() ([]int, error) {
+	got, err := sys.Dump(t.Context(), "links", func() ([]int, error) {
 		if calls++; calls < 4 {
 			return []int{1}, netlink.ErrDumpInterrupted // torn: some are missing
 		}
@@ -73,22 +73,22 @@ func TestDumpReadsAgainWhenInterrupted(t *testing.T) {
 
 func TestDumpGivesUpAndReturnsNothingTorn(t *testing.T) {
 	calls := 0
-	got, err := dump(t.Context(), "links", func() ([]int, error) { calls++; return []int{1}, netlink.ErrDumpInterrupted })
-	if got != nil || !errors.Is(err, netlink.ErrDumpInterrupted) || calls != dumpTries {
+	got, err := sys.Dump(t.Context(), "links", func() ([]int, error) { calls++; return []int{1}, netlink.ErrDumpInterrupted })
+	if got != nil || !errors.Is(err, netlink.ErrDumpInterrupted) || calls != sys.DumpTries {
 		t.Errorf("got %v, %v after %d calls", got, err, calls)
 	}
 }
 
 func TestDumpStopsAtOtherErrorsAndAtTheEndOfTheContext(t *testing.T) {
 	calls := 0
-	_, err := dump(t.Context(), "links", func() ([]int, error) { calls++; return nil, unix.EPERM })
+	_, err := sys.Dump(t.Context(), "links", func() ([]int, error) { calls++; return nil, unix.EPERM })
 	if !errors.Is(err, unix.EPERM) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	cause := errors.New("the pass is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	calls = 0
-	_, err = dump(ctx, "links", func() ([]int, error) {
+	_, err = sys.Dump(ctx, "links", func() ([]int, error) {
 		calls++
 		cancel(cause)
 		return nil, netlink.ErrDumpInterrupted

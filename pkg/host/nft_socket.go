@@ -11,6 +11,8 @@ import (
 	"github.com/mdlayher/netlink"
 	rtnl "github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // nftTimeout bounds one exchange with nf_tables. The kernel answers at once;
@@ -107,7 +109,7 @@ func (s nftSocket) generation() (uint32, error) {
 // consistent runs read until the ruleset does not change meanwhile: the parts
 // of a ruleset come by several questions.
 func consistent[T any](ctx context.Context, s nftSocket, what string, read func() (T, error)) (T, error) {
-	return dump(ctx, what, func() (T, error) {
+	return sys.Dump(ctx, what, func() (T, error) {
 		var none T
 		before, err := s.generation()
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // What linux/openvswitch.h calls them.
@@ -38,7 +40,7 @@ func (n *network) Datapaths(ctx context.Context) ([]Datapath, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
 	}
-	if !kernelHas("/", "openvswitch", "CONFIG_OPENVSWITCH") {
+	if !sys.HasModule("/", "openvswitch", "CONFIG_OPENVSWITCH") {
 		return nil, nil
 	}
 	answers, err := genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsGet, unix.NLM_F_DUMP, ovsHeader(0))

@@ -11,6 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // The hooks where a [Program] can be attached.
@@ -44,11 +46,11 @@ func (n *network) Programs(ctx context.Context) ([]Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := dump(ctx, "links", rt.LinkList)
+	links, err := sys.Dump(ctx, "links", rt.LinkList)
 	if err != nil {
 		return nil, err
 	}
-	qdiscs, err := dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(nil) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (n *network) filters(ctx context.Context, l netlink.Link) ([]Program, error
 	}
 	var out []Program
 	for _, way := range steeredWays {
-		filters, err := dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
 		if errors.Is(err, unix.ENODEV) {
 			continue // it went meanwhile
 		}
@@ -183,12 +185,12 @@ func (h *Host) delFilter(ctx context.Context, rt *netlink.Handle, p Program) err
 		}
 	}
 	for _, way := range steeredWays {
-		left, err := dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		left, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
 		if err != nil || len(left) > 0 {
 			return err
 		}
 	}
-	qdiscs, err := dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(l) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(l) })
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // MainTable is the number of the main routing table.
@@ -57,7 +59,7 @@ func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error
 	}
 	var out []netlink.Route
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := dump(ctx, fmt.Sprintf("routes of table %d", table), func() ([]netlink.Route, error) {
+		list, err := sys.Dump(ctx, fmt.Sprintf("routes of table %d", table), func() ([]netlink.Route, error) {
 			routes, err := rt.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
 			// The kernel says "no such file" of a table that no route is in.
 			if errors.Is(err, unix.ENOENT) {

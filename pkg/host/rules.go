@@ -8,6 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Rules implements [Network].
@@ -18,7 +20,7 @@ func (n *network) Rules(ctx context.Context) ([]Rule, error) {
 	}
 	var out []Rule
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		list, err := dump(ctx, "policy rules", func() ([]netlink.Rule, error) { return rt.RuleList(family) })
+		list, err := sys.Dump(ctx, "policy rules", func() ([]netlink.Rule, error) { return rt.RuleList(family) })
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EAFNOSUPPORT) {
 			continue // a kernel without policy routing, or without this family
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/nftables/expr"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // RestoreRuleSet brings the rule set back to what it was, in one transaction; where the kernel
@@ -22,7 +24,7 @@ func (h *Host) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string, 
 	if len(was.Tables) == 0 && !nftLoaded("/") {
 		return nil, nil
 	}
-	for try := range dumpTries {
+	for try := range sys.DumpTries {
 		var now RuleSet
 		if now, err = h.RuleSet(ctx); err != nil {
 			return nil, err
@@ -32,7 +34,7 @@ func (h *Host) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string, 
 			return nil, nil
 		}
 		// Somebody changed it since it was read.
-		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) || try == dumpTries/2 {
+		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) || try == sys.DumpTries/2 {
 			return h.transactEach(ctx, changes)
 		}
 	}

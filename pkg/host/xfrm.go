@@ -11,6 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // XFRM is a policy or a state of IPsec as far as it tells whose it is. Its keys are not kept.
@@ -56,19 +58,19 @@ func (n *network) XFRM(ctx context.Context) ([]XFRM, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
 	}
-	if !kernelHas("/", "xfrm_user", "CONFIG_XFRM_USER") {
+	if !sys.HasModule("/", "xfrm_user", "CONFIG_XFRM_USER") {
 		return nil, nil
 	}
 	var out []XFRM
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		policies, err := dump(ctx, "policies of IPsec", func() ([]netlink.XfrmPolicy, error) { return netlink.XfrmPolicyList(family) })
+		policies, err := sys.Dump(ctx, "policies of IPsec", func() ([]netlink.XfrmPolicy, error) { return netlink.XfrmPolicyList(family) })
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range policies {
 			out = append(out, xfrmPolicy(p))
 		}
-		states, err := dump(ctx, "states of IPsec", func() ([]netlink.XfrmState, error) { return netlink.XfrmStateList(family) })
+		states, err := sys.Dump(ctx, "states of IPsec", func() ([]netlink.XfrmState, error) { return netlink.XfrmStateList(family) })
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,65 @@
+package sys
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// HasModule says whether a module is loaded or built in, found out without
+// asking it: opening NETLINK_NETFILTER makes the kernel load nfnetlink, and
+// the first request the subsystem behind it (net/netlink/af_netlink.c,
+// netlink_create; net/netfilter/nfnetlink.c, nfnetlink_rcv_msg), which a plan must not do.
+func HasModule(root, module, option string) bool {
+	modules, err := os.ReadFile(filepath.Join(root, "/proc/modules"))
+	if err != nil {
+		return true // a kernel without modules: nothing can be loaded
+	}
+	for line := range bytes.Lines(modules) {
+		if bytes.HasPrefix(line, []byte(module+" ")) {
+			return true
+		}
+	}
+	return hasBuiltin(root, module, option)
+}
+
+// hasBuiltin looks where a kernel lists what was built into it. In a container
+// none of the lists may be there; the module counts as not loaded then.
+func hasBuiltin(root, module, option string) bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	release := unix.ByteSliceToString(name.Release[:])
+	if list, err := os.ReadFile(filepath.Join(root, "/lib/modules", release, "modules.builtin")); err == nil {
+		return bytes.Contains(list, []byte("/"+module+".ko"))
+	}
+	yes := option + "=y"
+	if config, err := os.Open(filepath.Join(root, "/boot/config-"+release)); err == nil {
+		defer config.Close()
+		return hasLine(config, yes)
+	}
+	if packed, err := os.Open(filepath.Join(root, "/proc/config.gz")); err == nil {
+		defer packed.Close()
+		if config, err := gzip.NewReader(packed); err == nil {
+			return hasLine(config, yes)
+		}
+	}
+	return false
+}
+
+func hasLine(r io.Reader, line string) bool {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.TrimSpace(lines.Text()) == line {
+			return true
+		}
+	}
+	return false
+}
