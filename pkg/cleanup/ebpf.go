@@ -15,7 +15,7 @@ func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item,
 	if len(l.Programs) == 0 {
 		return nil, nil
 	}
-	programs, err := v.Programs(ctx)
+	programs, err := v.Residue().Programs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item,
 	for _, p := range programs {
 		if slices.ContainsFunc(l.Programs, func(m ProgramSelector) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
 			out = append(out, item{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
-				remove: func(ctx context.Context, h *host.Host) error { return h.DetachProgram(ctx, p) }})
+				remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DetachProgram(ctx, p) }})
 		}
 	}
 	return out, nil

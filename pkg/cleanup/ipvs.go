@@ -8,12 +8,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
 const KindIPVS = "ipvs"
 
-func (m IPVSSelector) matches(svc host.IPVSService, here []host.Address, s Scope) bool {
+func (m IPVSSelector) matches(svc residue.IPVSService, here []host.Address, s Scope) bool {
 	if m.Unless != "" && slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Unless }) {
 		return false
 	}
@@ -29,7 +30,7 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	if len(l.IPVS) == 0 {
 		return nil, nil
 	}
-	services, err := v.IPVS(ctx)
+	services, err := v.Residue().IPVS(ctx)
 	if err != nil || len(services) == 0 {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	for _, svc := range services {
 		if slices.ContainsFunc(l.IPVS, func(m IPVSSelector) bool { return m.matches(svc, here, s) }) {
 			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
-				remove: func(ctx context.Context, h *host.Host) error { return h.DelIPVS(ctx, svc) }})
+				remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelIPVS(ctx, svc) }})
 		}
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -17,7 +18,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	if len(l.OVS) == 0 {
 		return nil, nil
 	}
-	datapaths, err := v.Datapaths(ctx)
+	datapaths, err := v.Residue().Datapaths(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	}
 	var out []item
 	for _, m := range l.OVS {
-		db, err := v.OVS(ctx, m.Socket)
+		db, err := v.Residue().OVS(ctx, m.Socket)
 		runs := err == nil
 		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
 			return nil, err
@@ -41,13 +42,13 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 				continue
 			}
 			out = append(out, item{Key: key, What: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
-				return h.ChangeOVS(ctx, m.Socket, []string{name}, nil)
+				return h.ResidueWriter().ChangeOVS(ctx, m.Socket, []string{name}, nil)
 			}})
 		}
 		for _, name := range db.Keys {
 			if matches(name, m.Keys...) {
 				out = append(out, item{Key: graph.MakeKey(KindOVS, "key "+name), What: "setting of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
-					return h.ChangeOVS(ctx, m.Socket, nil, []string{name})
+					return h.ResidueWriter().ChangeOVS(ctx, m.Socket, nil, []string{name})
 				}})
 			}
 		}
@@ -61,7 +62,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 }
 
 // owns says that each port of a datapath that nobody runs any more is the network's, by a selector.
-func (m OVSSelector) owns(d host.Datapath, l Residue, links []host.Link) bool {
+func (m OVSSelector) owns(d residue.Datapath, l Residue, links []host.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
 		held := i >= 0 && links[i].Physical && len(l.Moved) > 0 // let go by then, or a refusal
@@ -71,7 +72,7 @@ func (m OVSSelector) owns(d host.Datapath, l Residue, links []host.Link) bool {
 }
 
 // kernel finds the tunnel devices in a datapath and then itself.
-func (m OVSSelector) kernel(d host.Datapath, links []host.Link) []item {
+func (m OVSSelector) kernel(d residue.Datapath, links []host.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
@@ -79,5 +80,5 @@ func (m OVSSelector) kernel(d host.Datapath, links []host.Link) []item {
 		}
 	}
 	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",
-		remove: func(ctx context.Context, h *host.Host) error { return h.DelDatapath(ctx, d.Name) }})
+		remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelDatapath(ctx, d.Name) }})
 }

@@ -51,7 +51,7 @@ func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }
 
 // ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its devices too.
 type ProgramSelector struct {
-	Hook string `json:"hook"` // [host.HookTC] …
+	Hook string `json:"hook"` // [residue.HookTC] …
 	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // KindMoved is the kind of a key of addresses that go back to a device: moved:br-ex.
@@ -29,12 +30,12 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	if err != nil {
 		return nil, err
 	}
-	datapaths, err := v.Datapaths(ctx)
+	datapaths, err := v.Residue().Datapaths(ctx)
 	if err != nil {
 		return nil, err
 	}
 	socket := l.ovsSocket()
-	bridges, err := v.OVS(ctx, socket)
+	bridges, err := v.Residue().OVS(ctx, socket)
 	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
 		return nil, err
 	}
@@ -44,12 +45,14 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if !named(link) || !holds || link.Kind == "openvswitch" && !l.bridgeIsTheirs(link.Name, bridges, datapaths) {
 			continue
 		}
-		device := host.MovedFrom(link, links, datapaths, bridges)
+		device := movedFrom(link, links, datapaths, bridges)
 		if device == "" {
 			continue // whose they are is not known: what the machine stands on is not touched
 		}
 		out = append(out, item{Key: graph.MakeKey(KindMoved, link.Name), What: "addresses and routes back to " + device,
-			remove: func(ctx context.Context, h *host.Host) error { return h.MoveBack(ctx, link.Name, device, socket) }})
+			remove: func(ctx context.Context, h *host.Host) error {
+				return h.ResidueWriter().MoveBack(ctx, link.Name, device, socket)
+			}})
 	}
 	return out, nil
 }
@@ -61,7 +64,7 @@ func (l Residue) takes(name, kind string) bool {
 
 // bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's (br-ex is OpenStack's too), is the network's: one of its
 // own bridges, or patched to one; without a database, in one datapath with one.
-func (l Residue) bridgeIsTheirs(name string, db host.OVS, datapaths []host.Datapath) bool {
+func (l Residue) bridgeIsTheirs(name string, db residue.OVS, datapaths []residue.Datapath) bool {
 	own := func(bridge string) bool {
 		return slices.ContainsFunc(l.OVS, func(m OVSSelector) bool { return matches(bridge, m.Bridges...) })
 	}
@@ -74,7 +77,9 @@ func (l Residue) bridgeIsTheirs(name string, db host.OVS, datapaths []host.Datap
 			return is && strings.HasPrefix(port, "patch-") && own(to)
 		})
 	}
-	return slices.ContainsFunc(datapaths, func(d host.Datapath) bool { return slices.Contains(d.Ports, name) && slices.ContainsFunc(d.Ports, own) })
+	return slices.ContainsFunc(datapaths, func(d residue.Datapath) bool {
+		return slices.Contains(d.Ports, name) && slices.ContainsFunc(d.Ports, own)
+	})
 }
 
 // ovsSocket is where the network's own database of Open vSwitch listens; "" is the usual place.
@@ -85,4 +90,37 @@ func (l Residue) ovsSocket() string {
 		}
 	}
 	return ""
+}
+
+// movedFrom finds the device of the machine whose addresses a network moved to a link: the one device that is a port of it, or of the datapath that
+// it is in, or, of a link that stands in for a device, the device with its MAC. "" if there is none, or more than one.
+func movedFrom(link host.Link, links []host.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
+	var found []string
+	for _, l := range links {
+		if !l.Physical || l.Name == link.Name {
+			continue
+		}
+		switch link.Kind {
+		case "bridge":
+			if l.Master == link.Name {
+				found = append(found, l.Name)
+			}
+		case "openvswitch":
+			ports, asked := bridges.Ports[link.Name]
+			inKernel := slices.ContainsFunc(datapaths, func(d residue.Datapath) bool {
+				return slices.Contains(d.Ports, l.Name) && slices.Contains(d.Ports, link.Name)
+			})
+			if asked && slices.Contains(ports, l.Name) || !asked && inKernel {
+				found = append(found, l.Name)
+			}
+		default:
+			if l.MAC == link.MAC {
+				found = append(found, l.Name)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // KindXFRM is the kind of a key of IPsec: xfrm:policy out 10.0.0.0/24 10.0.1.0/24 reqid 11.
 const KindXFRM = "xfrm"
 
-func (m XFRMSelector) matches(x host.XFRM) bool {
+func (m XFRMSelector) matches(x residue.XFRM) bool {
 	switch {
 	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID, m.IfID != 0 && x.IfID != m.IfID:
 		return false
@@ -21,18 +22,18 @@ func (m XFRMSelector) matches(x host.XFRM) bool {
 	return m.Priority == 0 || x.Policy && x.Priority == m.Priority
 }
 
-func xfrmKey(x host.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
+func xfrmKey(x residue.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
 
 // findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
 func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil
 	}
-	all, err := v.XFRM(ctx)
+	all, err := v.Residue().XFRM(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var gone []host.XFRM
+	var gone []residue.XFRM
 	for _, m := range l.XFRM {
 		for _, x := range all {
 			if !m.matches(x) {
@@ -46,7 +47,7 @@ func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 			}
 		}
 	}
-	gone = slices.DeleteFunc(gone, func(x host.XFRM) bool { return s.keeps(xfrmKey(x)) })
+	gone = slices.DeleteFunc(gone, func(x residue.XFRM) bool { return s.keeps(xfrmKey(x)) })
 	var out []item
 	seen := map[graph.Key]bool{}
 	for _, x := range gone {
@@ -57,7 +58,7 @@ func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 		}
 	}
 	if len(out) > 0 {
-		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.RemoveXFRM(ctx, gone) }
+		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().RemoveXFRM(ctx, gone) }
 	}
 	return out, nil
 }

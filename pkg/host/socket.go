@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Socket is a unix socket that is listened on. Close takes its name away.
@@ -118,7 +120,7 @@ func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) 
 }
 
 // ErrNobody says that a socket is there and nobody listens on it.
-var ErrNobody = errors.New("nobody listens there")
+var ErrNobody = sys.ErrNobody
 
 // Peer is who is at the other end of a unix socket, as the kernel saw it when it connected. PID is 0 if it is of no namespace of ours.
 type Peer struct{ PID, UID int }

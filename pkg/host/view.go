@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // ErrNotExist says that what was asked for is not on the host. It is
@@ -115,16 +116,8 @@ type Network interface {
 	Tables(ctx context.Context) ([]TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
 	IPSets(ctx context.Context) ([]string, error)
-	// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a module.
-	Programs(ctx context.Context) ([]Program, error)
-	// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall be. [ErrNotExist] or [ErrNobody] where none runs.
-	OVS(ctx context.Context, socket string) (OVS, error)
-	// Datapaths lists the switches of Open vSwitch in the kernel, without loading a module.
-	Datapaths(ctx context.Context) ([]Datapath, error)
-	// IPVS lists the virtual services of IPVS, without loading a module.
-	IPVS(ctx context.Context) ([]IPVSService, error)
-	// XFRM lists the policies and states of IPsec, without loading a module.
-	XFRM(ctx context.Context) ([]XFRM, error)
+	// Residue reads what only the clean-up after a network asks for.
+	Residue() residue.Reader
 }
 
 // Units reads systemd over D-Bus without starting anything.

@@ -2,7 +2,7 @@ package network
 
 import (
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // calicoResidue is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
@@ -16,8 +16,8 @@ func calicoResidue() cleanup.Residue {
 		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		// At data interfaces and, for connections of the host, at the root of cgroup2 (felix/bpf-gpl).
-		Programs: []cleanup.ProgramSelector{{Hook: host.HookTC, Name: "cali_*"}, {Hook: host.HookTC, Name: "calico_*"}, {Hook: host.HookXDP, Name: "cali_*"},
-			{Hook: host.HookXDP, Name: "xdp_cali_*"}, {Hook: host.HookCgroup, Name: "cali_*"}, {Hook: host.HookCgroup, Name: "calico_*"}},
+		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"}, {Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
+			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"}, {Hook: residue.HookCgroup, Name: "calico_*"}},
 		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",

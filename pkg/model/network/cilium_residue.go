@@ -2,7 +2,7 @@ package network
 
 import (
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
@@ -38,7 +38,7 @@ func ciliumResidue() cleanup.Residue {
 			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "vxlan"}, {Name: "cilium_*", Kind: "geneve"}, {Name: "cilium_*", Kind: "wireguard"},
 			{Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
 		// Left at the host's devices they keep steering packets, at the cgroup they keep translating what the host connects to, by stale maps.
-		Programs: []cleanup.ProgramSelector{{Hook: host.HookTC, Name: "cil_*"}, {Hook: host.HookXDP, Name: "cil_xdp_*"}, {Hook: host.HookCgroup, Name: "cil_sock*"}},
+		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cil_*"}, {Hook: residue.HookXDP, Name: "cil_xdp_*"}, {Hook: residue.HookCgroup, Name: "cil_sock*"}},
 		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
 		XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00}, {Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},

@@ -9,5 +9,8 @@ import (
 // kernel or systemd behind it (--root): live state cannot be read there.
 var ErrNotHere = errors.New("no live state under this root")
 
+// ErrNobody says that a socket is there and nobody listens on it.
+var ErrNobody = errors.New("nobody listens there")
+
 // IsLive says that a root is the one that the running kernel and its systemd see.
 func IsLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }

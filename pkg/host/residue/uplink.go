@@ -1,9 +1,10 @@
-package host
+package residue
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/vishvananda/netlink"
@@ -14,71 +15,39 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// MovedFrom finds the device of the machine whose addresses a network moved to a link: the one device that is a port of it, or of the datapath that
-// it is in, or, of a link that stands in for a device, the device with its MAC. "" if there is none, or more than one.
-func MovedFrom(link Link, links []Link, datapaths []Datapath, bridges OVS) string {
-	var found []string
-	for _, l := range links {
-		if !l.Physical || l.Name == link.Name {
-			continue
-		}
-		switch link.Kind {
-		case "bridge":
-			if l.Master == link.Name {
-				found = append(found, l.Name)
-			}
-		case "openvswitch":
-			ports, asked := bridges.Ports[link.Name]
-			inKernel := slices.ContainsFunc(datapaths, func(d Datapath) bool { return slices.Contains(d.Ports, l.Name) && slices.Contains(d.Ports, link.Name) })
-			if asked && slices.Contains(ports, l.Name) || !asked && inKernel {
-				found = append(found, l.Name)
-			}
-		default:
-			if l.MAC == link.MAC {
-				found = append(found, l.Name)
-			}
-		}
-	}
-	if len(found) != 1 {
-		return ""
-	}
-	return found[0]
-}
-
 // MoveBack gives a device its addresses and routes back from the link that a network had moved them to, in one step: the device is let go,
 // gets the addresses, then each route is replaced, and at last the link loses its own. A bridge of Open vSwitch (database at
 // socket) goes with it, since it would take the device again. It may cut the node off: only under a checkpoint. It may be retried.
-func (h *Host) MoveBack(ctx context.Context, from, to, socket string) error {
-	rt, err := h.rt(ctx)
-	if err != nil {
+func (w Writer) MoveBack(ctx context.Context, from, to, socket string) error {
+	if err := w.ready(ctx); err != nil {
 		return err
 	}
-	source, err := h.link(ctx, from)
-	if errors.Is(err, ErrNotExist) {
+	source, err := linkByName(from)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	device, err := h.link(ctx, to)
+	device, err := linkByName(to)
 	if err != nil {
 		return fmt.Errorf("move addresses back from %s: %w", from, err)
 	}
-	addresses, err := sys.Dump(ctx, "addresses of "+from, func() ([]netlink.Addr, error) { return rt.AddrList(source, netlink.FAMILY_ALL) })
+	addresses, err := sys.Dump(ctx, "addresses of "+from, func() ([]netlink.Addr, error) { return netlink.AddrList(source, netlink.FAMILY_ALL) })
 	if err != nil {
 		return err
 	}
-	all, err := h.routes(ctx, AllTables)
+	all, err := allRoutes(ctx)
 	if err != nil {
 		return err
 	}
 	fail := func(what string, err error) error {
 		return fmt.Errorf("move addresses back from %s to %s: %s: %w: what is left is on %s (`ip addr`, `ip route`)", from, to, what, err, from)
 	}
-	if err := h.letGo(ctx, rt, source, device, socket); err != nil {
+	if err := w.letGo(ctx, source, device, socket); err != nil {
 		return fail("let "+to+" go", err)
 	}
-	if err := rt.LinkSetUp(device); err != nil {
+	if err := netlink.LinkSetUp(device); err != nil {
 		return fail("bring it up", err)
 	}
 	for _, a := range addresses {
@@ -86,7 +55,7 @@ func (h *Host) MoveBack(ctx context.Context, from, to, socket string) error {
 			continue // of that link's own MAC
 		}
 		a.LinkIndex, a.Label = device.Attrs().Index, ""
-		if err := rt.AddrReplace(device, &a); err != nil {
+		if err := netlink.AddrReplace(device, &a); err != nil {
 			return fail("address "+a.IPNet.String(), err)
 		}
 	}
@@ -95,16 +64,16 @@ func (h *Host) MoveBack(ctx context.Context, from, to, socket string) error {
 			continue
 		}
 		r.LinkIndex = device.Attrs().Index
-		if err := rt.RouteReplace(&r); err != nil {
+		if err := netlink.RouteReplace(&r); err != nil {
 			return fail("route "+r.String(), err)
 		}
 	}
 	for _, a := range addresses {
-		if err := rt.AddrDel(source, &a); err != nil && !gone(err) {
+		if err := netlink.AddrDel(source, &a); err != nil && !gone(err) {
 			return fail("take "+a.IPNet.String()+" off "+from, err)
 		}
 	}
-	h.changed("addresses and routes moved back", zap.String("from", from), zap.String("to", to))
+	w.changed("addresses and routes moved back", zap.String("from", from), zap.String("to", to))
 	return nil
 }
 
@@ -113,12 +82,12 @@ func gone(err error) bool {
 }
 
 // letGo takes a device out of what holds it.
-func (h *Host) letGo(ctx context.Context, rt *netlink.Handle, from, device netlink.Link, socket string) error {
+func (w Writer) letGo(ctx context.Context, from, device netlink.Link, socket string) error {
 	switch name := from.Attrs().Name; from.Type() {
 	case "bridge":
-		return rt.LinkSetNoMaster(device)
+		return netlink.LinkSetNoMaster(device)
 	case "openvswitch":
-		db, err := h.ovsdb(ctx, socket)
+		db, err := w.ovsdb(ctx, socket)
 		if err == nil {
 			defer db.Close()
 			before, err := db.state()
@@ -129,15 +98,15 @@ func (h *Host) letGo(ctx context.Context, rt *netlink.Handle, from, device netli
 				return db.change(ctx, before, []string{name}, nil)
 			}
 		}
-		return h.unplug(ctx, device.Attrs().Name)
+		return w.unplug(ctx, device.Attrs().Name)
 	default: // it stands in the device's place
-		return rt.LinkDel(from)
+		return netlink.LinkDel(from)
 	}
 }
 
 // unplug takes a port out of the datapath that it is in.
-func (h *Host) unplug(ctx context.Context, port string) error {
-	all, err := h.Datapaths(ctx)
+func (w Writer) unplug(ctx context.Context, port string) error {
+	all, err := w.Datapaths(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,4 +117,34 @@ func (h *Host) unplug(ctx context.Context, port string) error {
 		}
 	}
 	return nil
+}
+
+// linkByName finds a link; [fs.ErrNotExist] if it is absent.
+func linkByName(name string) (netlink.Link, error) {
+	l, err := netlink.LinkByName(name)
+	if absent := (netlink.LinkNotFoundError{}); errors.As(err, &absent) {
+		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read link %s: %w", name, err)
+	}
+	return l, nil
+}
+
+// allRoutes lists the routes of every table and of both families.
+func allRoutes(ctx context.Context) ([]netlink.Route, error) {
+	var out []netlink.Route
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		list, err := sys.Dump(ctx, "routes of table 0", func() ([]netlink.Route, error) {
+			return netlink.RouteListFiltered(family, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Family = family
+		}
+		out = append(out, list...)
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package host
+package residue
 
 import (
 	"context"
@@ -25,12 +25,13 @@ type OVS struct {
 	Keys []string
 }
 
-// OVS implements [Network].
-func (l *Live) OVS(ctx context.Context, socket string) (OVS, error) {
-	if err := l.ready(ctx); err != nil {
+// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall be. [fs.ErrNotExist] or
+// [sys.ErrNobody] where none runs.
+func (r Reader) OVS(ctx context.Context, socket string) (OVS, error) {
+	if err := r.ready(ctx); err != nil {
 		return OVS{}, err
 	}
-	db, err := l.ovsdb(ctx, socket)
+	db, err := r.ovsdb(ctx, socket)
 	if err != nil {
 		return OVS{}, err
 	}
@@ -45,12 +46,12 @@ type ovsdb struct {
 	answers *json.Decoder
 }
 
-// ovsdb connects. [ErrNotExist]: there is no socket; [ErrNobody]: nobody listens.
-func (l *Live) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
+// ovsdb connects. [fs.ErrNotExist]: there is no socket; [sys.ErrNobody]: nobody listens.
+func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	if socket == "" {
 		socket = ovsdbSocket
 	}
-	conn, err := Dial(ctx, l.opt, socket)
+	conn, err := r.Dial(ctx, socket)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package host
+package residue
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func (x XFRM) String() string {
 	return out
 }
 
-// XFRM implements [Network].
-func (n *network) XFRM(ctx context.Context) ([]XFRM, error) {
-	if err := n.ready(ctx); err != nil {
+// XFRM lists the policies and states of IPsec, without loading a module.
+func (r Reader) XFRM(ctx context.Context) ([]XFRM, error) {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
 	if !sys.HasModule("/", "xfrm_user", "CONFIG_XFRM_USER") {
@@ -82,7 +82,7 @@ func (n *network) XFRM(ctx context.Context) ([]XFRM, error) {
 }
 
 func xfrmPolicy(p netlink.XfrmPolicy) XFRM {
-	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: prefixFrom(p.Src), Dst: prefixFrom(p.Dst), IfID: p.Ifid, Priority: p.Priority, policy: &p}
+	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: netPrefix(p.Src), Dst: netPrefix(p.Dst), IfID: p.Ifid, Priority: p.Priority, policy: &p}
 	if p.Mark != nil {
 		out.Mark, out.Mask = p.Mark.Value, p.Mark.Mask
 	}
@@ -116,6 +116,19 @@ func xfrmState(s netlink.XfrmState) XFRM {
 	return out
 }
 
+// netPrefix is the zero prefix for none.
+func netPrefix(n *net.IPNet) netip.Prefix {
+	if n == nil {
+		return netip.Prefix{}
+	}
+	bits, size := n.Mask.Size()
+	addr, _ := netip.AddrFromSlice(n.IP)
+	if size == 32 {
+		addr = addr.Unmap()
+	}
+	return netip.PrefixFrom(addr, bits)
+}
+
 func hostPrefix(ip net.IP) netip.Prefix {
 	addr, ok := netip.AddrFromSlice(ip)
 	if !ok {
@@ -128,18 +141,18 @@ func hostPrefix(ip net.IP) netip.Prefix {
 // RemoveXFRM takes policies and states out of IPsec, as they were read, policies first: without a state a policy drops. What is gone already is
 // success. The kernel takes the first state with a number (spi) whose mark fits: where a state that stays has the same number it is an
 // error, and both stay. It may be retried.
-func (h *Host) RemoveXFRM(ctx context.Context, gone []XFRM) error {
-	if err := h.ready(ctx); err != nil {
+func (w Writer) RemoveXFRM(ctx context.Context, gone []XFRM) error {
+	if err := w.ready(ctx); err != nil {
 		return err
 	}
-	all, err := h.XFRM(ctx)
+	all, err := w.XFRM(ctx)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, x := range gone {
 		if x.Policy {
-			failed = append(failed, h.delXFRM(x, func() error { return netlink.XfrmPolicyDel(x.policy) }))
+			failed = append(failed, w.delXFRM(x, func() error { return netlink.XfrmPolicyDel(x.policy) }))
 		}
 	}
 	for _, x := range gone {
@@ -150,12 +163,12 @@ func (h *Host) RemoveXFRM(ctx context.Context, gone []XFRM) error {
 			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of somebody else, has the same number, and the kernel would take that one: `ip xfrm state` shows both", x, all[i]))
 			continue
 		}
-		failed = append(failed, h.delXFRM(x, func() error { return netlink.XfrmStateDel(x.state) }))
+		failed = append(failed, w.delXFRM(x, func() error { return netlink.XfrmStateDel(x.state) }))
 	}
 	return errors.Join(failed...)
 }
 
-func (h *Host) delXFRM(x XFRM, del func() error) error {
+func (w Writer) delXFRM(x XFRM, del func() error) error {
 	err := del()
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 		return nil
@@ -163,7 +176,7 @@ func (h *Host) delXFRM(x XFRM, del func() error) error {
 	if err != nil {
 		return fmt.Errorf("remove %s of IPsec: %w", x, err)
 	}
-	h.changed("removed from IPsec", zap.Stringer("xfrm", x))
+	w.changed("removed from IPsec", zap.Stringer("xfrm", x))
 	return nil
 }
 

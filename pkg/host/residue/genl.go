@@ -1,9 +1,10 @@
-package host
+package residue
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -17,7 +18,7 @@ import (
 func genl(ctx context.Context, family string, version, command uint8, flags int, data ...nl.NetlinkRequestData) ([][]byte, error) {
 	f, err := netlink.GenlFamilyGet(family)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, fmt.Errorf("netlink family %s: %w", family, ErrNotExist)
+		return nil, fmt.Errorf("netlink family %s: %w", family, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find netlink family %s: %w", family, err)

@@ -1,10 +1,11 @@
-package host
+package residue
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 
 	"github.com/vishvananda/netlink/nl"
@@ -47,16 +48,16 @@ func (s IPVSService) String() string {
 	return name + " " + s.Addr.String()
 }
 
-// IPVS implements [Network].
-func (n *network) IPVS(ctx context.Context) ([]IPVSService, error) {
-	if err := n.ready(ctx); err != nil {
+// IPVS lists the virtual services of IPVS, without loading a module.
+func (r Reader) IPVS(ctx context.Context) ([]IPVSService, error) {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
 	if !sys.HasModule("/", "ip_vs", "CONFIG_IP_VS") {
 		return nil, nil
 	}
 	answers, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsGetService, unix.NLM_F_DUMP)
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
@@ -166,17 +167,17 @@ func ipvsAddr(b []byte, family int) netip.Addr {
 }
 
 // DelIPVS removes a service with its servers; absence is success. It may be retried.
-func (h *Host) DelIPVS(ctx context.Context, s IPVSService) error {
-	if err := h.ready(ctx); err != nil {
+func (w Writer) DelIPVS(ctx context.Context, s IPVSService) error {
+	if err := w.ready(ctx); err != nil {
 		return err
 	}
 	_, err := genl(ctx, ipvsFamily, ipvsVersion, ipvsDelService, unix.NLM_F_ACK, s.attribute())
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, ErrNotExist) {
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("remove service %s of IPVS: %w", s, err)
 	}
-	h.changed("IPVS service removed", zap.Stringer("service", s))
+	w.changed("IPVS service removed", zap.Stringer("service", s))
 	return nil
 }

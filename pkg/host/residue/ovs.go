@@ -1,12 +1,14 @@
-package host
+package residue
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -35,16 +37,16 @@ type Datapath struct {
 	index uint32
 }
 
-// Datapaths implements [Network].
-func (n *network) Datapaths(ctx context.Context) ([]Datapath, error) {
-	if err := n.ready(ctx); err != nil {
+// Datapaths lists the switches of Open vSwitch in the kernel, without loading a module.
+func (r Reader) Datapaths(ctx context.Context) ([]Datapath, error) {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
 	if !sys.HasModule("/", "openvswitch", "CONFIG_OPENVSWITCH") {
 		return nil, nil
 	}
 	answers, err := genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsGet, unix.NLM_F_DUMP, ovsHeader(0))
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
@@ -92,8 +94,8 @@ func (h ovsHeader) Serialize() []byte { return binary.NativeEndian.AppendUint32(
 
 // DelDatapath takes a datapath out of the kernel with its own links (kind openvswitch); what others plugged into it stays, unplugged. Absence is
 // success. One that a device of the machine is plugged into is an error. It may be retried.
-func (h *Host) DelDatapath(ctx context.Context, name string) error {
-	all, err := h.Datapaths(ctx)
+func (w Writer) DelDatapath(ctx context.Context, name string) error {
+	all, err := w.Datapaths(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,28 +103,28 @@ func (h *Host) DelDatapath(ctx context.Context, name string) error {
 	if i < 0 {
 		return nil
 	}
-	links, err := h.Links(ctx)
+	devices, err := w.Devices(ctx)
 	if err != nil {
 		return fmt.Errorf("remove datapath %s: %w", name, err)
 	}
-	for _, l := range links {
-		if l.Physical && slices.Contains(all[i].Ports, l.Name) {
-			return fmt.Errorf("remove datapath %s: %s, a device of the machine, is plugged into it: move its addresses back and take it out first", name, l.Name)
+	for _, device := range devices {
+		if slices.Contains(all[i].Ports, device) {
+			return fmt.Errorf("remove datapath %s: %s, a device of the machine, is plugged into it: move its addresses back and take it out first", name, device)
 		}
 	}
 	_, err = genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(0), nl.NewRtAttr(ovsDatapathName, nl.ZeroTerminated(name)))
 	if err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove datapath %s: %w", name, err)
 	}
-	h.changed("datapath of Open vSwitch removed", zap.String("datapath", name))
+	w.changed("datapath of Open vSwitch removed", zap.String("datapath", name))
 	return nil
 }
 
 // ChangeOVS takes bridges and settings out of the database of Open vSwitch and waits until ovs-vswitchd has done it; absence is success. A bridge
 // that a device of the machine is a port of is an error while the bridge itself has an address. It may be retried.
-func (h *Host) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
-	db, err := h.ovsdb(ctx, socket)
-	if errors.Is(err, ErrNotExist) || errors.Is(err, ErrNobody) {
+func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
+	db, err := w.ovsdb(ctx, socket)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNobody) {
 		return nil // nobody runs it
 	}
 	if err != nil {
@@ -133,24 +135,39 @@ func (h *Host) ChangeOVS(ctx context.Context, socket string, bridges, keys []str
 	if err != nil {
 		return err
 	}
-	addresses, err := h.Addresses(ctx, "")
-	if err != nil {
-		return err
-	}
-	links, err := h.Links(ctx)
+	devices, err := w.Devices(ctx)
 	if err != nil {
 		return err
 	}
 	for _, bridge := range bridges {
-		holds := slices.ContainsFunc(addresses, func(a Address) bool { return a.Link == bridge && a.Scope == "global" })
-		i := slices.IndexFunc(links, func(l Link) bool { return l.Physical && slices.Contains(before.Ports[bridge], l.Name) })
-		if holds && i >= 0 {
-			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them back first (`ip addr show %s`)", bridge, links[i].Name, bridge)
+		i := slices.IndexFunc(devices, func(device string) bool { return slices.Contains(before.Ports[bridge], device) })
+		if i < 0 {
+			continue
+		}
+		holds, err := holdsAddress(ctx, bridge)
+		if err != nil {
+			return err
+		}
+		if holds {
+			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them back first (`ip addr show %s`)", bridge, devices[i], bridge)
 		}
 	}
 	if err := db.change(ctx, before, bridges, keys); err != nil {
 		return fmt.Errorf("remove %v from Open vSwitch: %w", append(slices.Clone(bridges), keys...), err)
 	}
-	h.changed("removed from Open vSwitch", zap.Strings("bridges", bridges), zap.Strings("keys", keys))
+	w.changed("removed from Open vSwitch", zap.Strings("bridges", bridges), zap.Strings("keys", keys))
 	return nil
+}
+
+// holdsAddress says that a link has an address that is not of the link alone.
+func holdsAddress(ctx context.Context, name string) (bool, error) {
+	l, err := linkByName(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	addresses, err := sys.Dump(ctx, "addresses of "+name, func() ([]netlink.Addr, error) { return netlink.AddrList(l, netlink.FAMILY_ALL) })
+	return slices.ContainsFunc(addresses, func(a netlink.Addr) bool { return a.Scope == unix.RT_SCOPE_UNIVERSE }), err
 }

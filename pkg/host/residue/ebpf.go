@@ -1,9 +1,10 @@
-package host
+package residue
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -40,24 +41,23 @@ type Program struct {
 // String says the program and where it is.
 func (p Program) String() string { return p.Hook + " " + p.Where + " " + p.Name }
 
-// Programs implements [Network].
-func (n *network) Programs(ctx context.Context) ([]Program, error) {
-	rt, err := n.rt(ctx)
+// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a module.
+func (r Reader) Programs(ctx context.Context) ([]Program, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	links, err := sys.Dump(ctx, "links", netlink.LinkList)
 	if err != nil {
 		return nil, err
 	}
-	links, err := sys.Dump(ctx, "links", rt.LinkList)
-	if err != nil {
-		return nil, err
-	}
-	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(nil) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return netlink.QdiscList(nil) })
 	if err != nil {
 		return nil, err
 	}
 	var out []Program
 	for _, l := range links {
 		if steers(qdiscs, l.Attrs().Index) != nil {
-			programs, err := n.filters(ctx, l)
+			programs, err := r.filters(ctx, l)
 			if err != nil {
 				return nil, err
 			}
@@ -97,14 +97,13 @@ var steeredWays = []struct {
 	parent uint32
 }{{"ingress", netlink.HANDLE_MIN_INGRESS}, {"egress", netlink.HANDLE_MIN_EGRESS}}
 
-func (n *network) filters(ctx context.Context, l netlink.Link) ([]Program, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
+func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
 	var out []Program
 	for _, way := range steeredWays {
-		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
 		if errors.Is(err, unix.ENODEV) {
 			continue // it went meanwhile
 		}
@@ -123,7 +122,7 @@ func (n *network) filters(ctx context.Context, l netlink.Link) ([]Program, error
 // programName asks the kernel for a program's name; "" if the program went meanwhile.
 func programName(id ebpf.ProgramID) (string, error) {
 	p, err := ebpf.NewProgramFromID(id)
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if errors.Is(err, unix.EPERM) {
@@ -142,8 +141,8 @@ func programName(id ebpf.ProgramID) (string, error) {
 
 // DetachProgram takes a program from where it is attached, exactly that one; absence is success. A discipline of tc that it leaves
 // without any filter goes too. A link of eBPF that holds it there lets go; its pin stays, and holds nothing then. It may be retried.
-func (h *Host) DetachProgram(ctx context.Context, p Program) error {
-	rt, err := h.rt(ctx)
+func (w Writer) DetachProgram(ctx context.Context, p Program) error {
+	err := w.ready(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,9 +150,9 @@ func (h *Host) DetachProgram(ctx context.Context, p Program) error {
 	case p.holder != 0:
 		err = release(p.holder)
 	case p.Hook == HookTC:
-		err = h.delFilter(ctx, rt, p)
+		err = w.delFilter(ctx, p)
 	case p.Hook == HookXDP:
-		err = heldBy(link.XDPType, p, delXDP(rt, p))
+		err = heldBy(link.XDPType, p, delXDP(p))
 	case p.Hook == HookCgroup:
 		err = heldBy(link.CgroupType, p, detachCgroup(p))
 	}
@@ -163,39 +162,39 @@ func (h *Host) DetachProgram(ctx context.Context, p Program) error {
 	if err != nil {
 		return fmt.Errorf("detach eBPF program %s: %w", p, err)
 	}
-	h.changed("eBPF program detached", zap.String("hook", p.Hook), zap.String("program", p.Name), zap.String("where", p.Where))
+	w.changed("eBPF program detached", zap.String("hook", p.Hook), zap.String("program", p.Name), zap.String("where", p.Where))
 	return nil
 }
 
-func (h *Host) delFilter(ctx context.Context, rt *netlink.Handle, p Program) error {
-	l, err := rt.LinkByIndex(p.link)
+func (w Writer) delFilter(ctx context.Context, p Program) error {
+	l, err := netlink.LinkByIndex(p.link)
 	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	have, err := h.filters(ctx, l)
+	have, err := w.filters(ctx, l)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(have, p.same) { // without its discipline the kernel would say that the request is invalid
-		if err := rt.FilterDel(p.filter); err != nil {
+		if err := netlink.FilterDel(p.filter); err != nil {
 			return err
 		}
 	}
 	for _, way := range steeredWays {
-		left, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return rt.FilterList(l, way.parent) })
+		left, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
 		if err != nil || len(left) > 0 {
 			return err
 		}
 	}
-	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return rt.QdiscList(l) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return netlink.QdiscList(l) })
 	if err != nil {
 		return err
 	}
 	if empty := steers(qdiscs, p.link); empty != nil {
-		return rt.QdiscDel(empty)
+		return netlink.QdiscDel(empty)
 	}
 	return nil
 }
@@ -205,8 +204,8 @@ func (p Program) same(o Program) bool {
 	return p.Name == o.Name && p.filter.Id == o.filter.Id && p.filter.Parent == o.filter.Parent && p.filter.Priority == o.filter.Priority && p.filter.Handle == o.filter.Handle
 }
 
-func delXDP(rt *netlink.Handle, p Program) error {
-	l, err := rt.LinkByIndex(p.link)
+func delXDP(p Program) error {
+	l, err := netlink.LinkByIndex(p.link)
 	if errors.As(err, new(netlink.LinkNotFoundError)) { // it went with what it had
 		return nil
 	}

@@ -1,4 +1,4 @@
-package host
+package residue
 
 import (
 	"context"
@@ -15,6 +15,15 @@ import (
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
+
+func ok(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // program loads one that lets everything pass.
 func program(t *testing.T, kind ebpf.ProgramType, attach ebpf.AttachType, name string, verdict int32) *ebpf.Program {
@@ -59,7 +68,7 @@ func TestProgramsAreDetachedByName(t *testing.T) {
 			ok(t, err)
 			defer held.Close()
 		}
-		h, ctx := netHost(t), t.Context()
+		h, ctx := Writer{Reader: Reader{Live: true}}, t.Context()
 		all, err := h.Programs(ctx)
 		ok(t, err)
 		var got []string
@@ -121,7 +130,7 @@ func TestProgramsOfCgroups(t *testing.T) {
 	if len(programs) != 3 || programs[0].Name != "cil_sock4_conne" || programs[2].Name != "cil_held" {
 		t.Fatalf("attached: %v", programs)
 	}
-	h := &Host{Live: &Live{network: &network{live: true}}}
+	h := Writer{Reader: Reader{Live: true}}
 	for range 2 {
 		ok(t, h.DetachProgram(context.Background(), programs[0]))
 		ok(t, h.DetachProgram(context.Background(), programs[2]))

@@ -1,0 +1,32 @@
+package host
+
+import (
+	"context"
+	"net"
+
+	"github.com/netwright/netwright/pkg/host/residue"
+)
+
+// Residue implements [Network].
+func (l *Live) Residue() residue.Reader {
+	return residue.Reader{Live: l.opt.live(), Dial: func(ctx context.Context, path string) (net.Conn, error) {
+		conn, err := Dial(ctx, l.opt, path)
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}}
+}
+
+// ResidueWriter removes what a network left.
+func (h *Host) ResidueWriter() residue.Writer {
+	return residue.Writer{Reader: h.Residue(), Log: h.opt.Log, Devices: func(ctx context.Context) (names []string, err error) {
+		links, err := h.Links(ctx)
+		for _, l := range links {
+			if l.Physical {
+				names = append(names, l.Name)
+			}
+		}
+		return names, err
+	}}
+}

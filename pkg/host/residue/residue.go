@@ -1,0 +1,40 @@
+package residue
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// Reader reads the network namespace that the process is in.
+type Reader struct {
+	Live bool // false: an image, no kernel behind it
+	// Dial connects to a unix socket of the host.
+	Dial func(ctx context.Context, path string) (net.Conn, error)
+}
+
+func (r Reader) ready(ctx context.Context) error {
+	if !r.Live {
+		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
+	}
+	return context.Cause(ctx)
+}
+
+// Writer removes what a network left.
+type Writer struct {
+	Reader
+	// Devices names the links that have a device of the machine behind them.
+	Devices func(ctx context.Context) ([]string, error)
+	Log     *zap.Logger // nil: none
+}
+
+// changed logs one operation that changed the network.
+func (w Writer) changed(what string, fields ...zap.Field) {
+	if w.Log != nil {
+		w.Log.Debug(what, fields...)
+	}
+}
