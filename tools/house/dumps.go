@@ -9,8 +9,8 @@ import (
 // Dumps keeps the netlink calls that may return half an answer behind the one function that asks again.
 var Dumps = rule("dumps", "netlink dumps only through the retrying wrapper of pkg/host", dumps)
 
-// dumpWrapper is the function of pkg/host that a dump is an argument of.
-const dumpWrapper = module + "/pkg/host.dump"
+// dumpWrapper is the function below pkg/host that a dump is an argument of.
+const dumpWrapper = module + "/pkg/host/internal/sys.Dump"
 
 func dumps(p *pass) {
 	for _, f := range p.sources() {
@@ -22,7 +22,7 @@ func dumps(p *pass) {
 			case *ast.Ident:
 				fn, ok := p.TypesInfo.Uses[n].(*types.Func)
 				if ok && fn.Pkg() != nil && fn.Pkg().Path() == "github.com/vishvananda/netlink" && strings.Contains(fn.Name(), "List") {
-					p.say(n.Pos(), "netlink.%s is a raw dump: hand it to dump of pkg/host; when something changes meanwhile the kernel interrupts a dump, and "+
+					p.say(n.Pos(), "netlink.%s is a raw dump: hand it to Dump of pkg/host/internal/sys; when something changes meanwhile the kernel interrupts a dump, and "+
 						"what came is neither the old state nor the new: to ask again is the only remedy", fn.Name())
 				}
 			}

@@ -55,6 +55,7 @@ var allowed = map[string][]string{
 var rooms = map[string][]string{
 	"internal/sys": nil,
 	"kernel":       {"internal/sys"},
+	"residue":      {"internal/sys"},
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.
