@@ -90,7 +90,7 @@ type wake struct {
 // Run converges until ctx ends, and then returns nil: to be stopped is no
 // error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
-	d.Pass.Host.Runtime = host.NewRuntimeAside()
+	d.Pass.Host.Runtime = host.NewStatusCache()
 	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d), quarrels: quarrels{}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
@@ -173,7 +173,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 			return l.lookEnded(got)
 		case <-l.looks.late():
 			return l.lookLate(), true
-		case <-l.Pass.Host.Runtime.News():
+		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.forget()
 			return wake{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
 		case <-services.C:

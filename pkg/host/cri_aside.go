@@ -14,41 +14,41 @@ import (
 // before.
 const criBrief = 250 * time.Millisecond
 
-// RuntimeAside asks a container runtime beside the looks at a host, and remembers what it said last.
-// So one that does not answer holds no look up but the first. It is for a process that lives long.
-type RuntimeAside struct {
+// StatusCache asks a container runtime for its status in the background, and keeps the last answer.
+// So one that does not answer holds up the first caller only. It is for a process that lives long.
+type StatusCache struct {
 	mu     sync.Mutex
 	socket string
-	asked  bool      // an answer was had, or none came in time
-	last   criStatus // what it said last
-	known  bool      // that is something
-	err    error     // why the last question was not answered
+	asked  bool          // an answer was had, or none came in time
+	last   runtimeStatus // what it said last
+	known  bool          // that is something
+	err    error         // why the last question was not answered
 	now    chan struct{}
 	left   bool // a look did not wait for the question that is under way
 	news   chan struct{}
 }
 
-// NewRuntimeAside knows nothing yet.
-func NewRuntimeAside() *RuntimeAside { return &RuntimeAside{news: make(chan struct{}, 1)} }
+// NewStatusCache knows nothing yet.
+func NewStatusCache() *StatusCache { return &StatusCache{news: make(chan struct{}, 1)} }
 
-// News has something to receive when the runtime said something else than the last look was told.
-func (r *RuntimeAside) News() <-chan struct{} {
+// Changed has something to receive when the runtime said something else than the last look was told.
+func (r *StatusCache) Changed() <-chan struct{} {
 	if r == nil {
 		return nil
 	}
 	return r.news
 }
 
-// status is what the runtime says, or said last. known tells that there is something; the error is
+// Status is what the runtime says, or said last. known tells that there is something; the error is
 // that the last question was not answered.
-func (r *RuntimeAside) status(ctx context.Context, socket string) (s criStatus, known bool, err error) {
+func (r *StatusCache) Status(ctx context.Context, socket string) (s runtimeStatus, known bool, err error) {
 	if r == nil {
 		s, err = askCRI(ctx, socket, criTimeout)
 		return s, err == nil, err
 	}
 	r.mu.Lock()
 	if r.socket != socket {
-		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, criStatus{}, nil
+		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, runtimeStatus{}, nil
 	}
 	under := r.now
 	if under == nil {
@@ -84,7 +84,7 @@ func (r *RuntimeAside) status(ctx context.Context, socket string) (s criStatus, 
 }
 
 // ask asks once, and keeps the answer.
-func (r *RuntimeAside) ask(socket string, under chan struct{}) {
+func (r *StatusCache) ask(socket string, under chan struct{}) {
 	s, err := askCRI(context.Background(), socket, criTimeout)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *RuntimeAside) ask(socket string, under chan struct{}) {
 	if err == nil {
 		r.last, r.known = s, true
 	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, ErrNotExist) {
-		r.last, r.known = criStatus{}, false // it does not run: its files say how it will
+		r.last, r.known = runtimeStatus{}, false // it does not run: its files say how it will
 	}
 	close(under)
 	if news {
@@ -109,7 +109,7 @@ func (r *RuntimeAside) ask(socket string, under chan struct{}) {
 }
 
 // same says that two answers are one.
-func (s criStatus) same(other criStatus) bool {
-	ready := (s.networkReady == nil) == (other.networkReady == nil) && (s.networkReady == nil || *s.networkReady == *other.networkReady)
-	return ready && s.name == other.name && s.version == other.version && s.networkReason == other.networkReason && maps.Equal(s.info, other.info)
+func (s runtimeStatus) same(other runtimeStatus) bool {
+	ready := (s.NetworkReady == nil) == (other.NetworkReady == nil) && (s.NetworkReady == nil || *s.NetworkReady == *other.NetworkReady)
+	return ready && s.Name == other.Name && s.Version == other.Version && s.NetworkReason == other.NetworkReason && maps.Equal(s.Info, other.Info)
 }

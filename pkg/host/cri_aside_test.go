@@ -43,14 +43,14 @@ func (f *stoppedRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*c
 func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	f := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, asked: make(chan struct{}, 100), version: "v1"}
 	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
-	r := NewRuntimeAside()
-	if s, known, err := r.status(t.Context(), socket); err != nil || !known || s.version != "v1" {
+	r := NewStatusCache()
+	if s, known, err := r.Status(t.Context(), socket); err != nil || !known || s.Version != "v1" {
 		t.Fatalf("%+v, %t, %v", s, known, err)
 	}
 	stopped := make(chan struct{})
 	f.set(stopped, "v2")
 	for range 3 { // the server answers when this test lets it, and not before
-		if s, known, err := r.status(t.Context(), socket); err == nil || !known || s.version != "v1" {
+		if s, known, err := r.Status(t.Context(), socket); err == nil || !known || s.Version != "v1" {
 			t.Errorf("of a runtime that stopped: %+v, %t, %v", s, known, err)
 		}
 	}
@@ -60,16 +60,16 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 	close(stopped)
 	select {
-	case <-r.News():
+	case <-r.Changed():
 	case <-time.After(time.Minute):
 		t.Fatal("nobody hears that it says something else")
 	}
 	f.set(nil, "v2")
-	if s, known, err := r.status(t.Context(), socket); err != nil || !known || s.version != "v2" {
+	if s, known, err := r.Status(t.Context(), socket); err != nil || !known || s.Version != "v2" {
 		t.Errorf("%+v, %t, %v", s, known, err)
 	}
 	select {
-	case <-r.News():
+	case <-r.Changed():
 		t.Error("what a look was told is no news")
 	default:
 	}
@@ -78,11 +78,11 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 // Of a runtime at another socket, nothing is known from the former one; nor of one that nobody runs.
 func TestAnotherRuntime(t *testing.T) {
 	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
-	r := NewRuntimeAside()
-	if _, known, err := r.status(t.Context(), serveCRI(t, first, &cri.RuntimeService_ServiceDesc)); err != nil || !known {
+	r := NewStatusCache()
+	if _, known, err := r.Status(t.Context(), serveCRI(t, first, &cri.RuntimeService_ServiceDesc)); err != nil || !known {
 		t.Fatal(known, err)
 	}
-	if s, known, err := r.status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
+	if s, known, err := r.Status(t.Context(), socketDir(t)+"/none.sock"); err == nil || known {
 		t.Errorf("%+v, %t, %v", s, known, err)
 	}
 }

@@ -24,22 +24,16 @@ type Pod struct {
 // String is the pod's name as kubectl writes it.
 func (p Pod) String() string { return p.Namespace + "/" + p.Name }
 
-// Runtime reads what the container runtime runs.
-type Runtime interface {
-	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
-	// a CRI socket. Any other error says that there is one and that it did not answer: it may be retried.
-	Pods(ctx context.Context) ([]Pod, error)
-}
-
 // Limits of one call.
 const (
 	criListLimit   = 10 * time.Second
 	criRemoveLimit = time.Minute // a plugin that waits for its agent takes long
 )
 
-// Pods implements [Runtime].
-func (l *Live) Pods(ctx context.Context) (out []Pod, err error) {
-	err = l.cri(ctx, criListLimit, func(ctx context.Context, c criClient) error {
+// listPods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a socket. Any other error
+// says that the runtime did not answer: it may be retried.
+func listPods(ctx context.Context, socket string) (out []Pod, err error) {
+	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c criClient) error {
 		answer, err := c.call(ctx, "ListPodSandbox", nil)
 		if err != nil {
 			return fmt.Errorf("list the pods: %w", err)
@@ -70,10 +64,10 @@ func (l *Live) Pods(ctx context.Context) (out []Pod, err error) {
 	return out, err
 }
 
-// RemovePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network away, and removes it. Whose pod it is, makes it
+// removePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network away, and removes it. Whose pod it is, makes it
 // again. A sandbox that is not there is success. It may be retried.
-func (h *Host) RemovePod(ctx context.Context, id string) error {
-	return h.cri(ctx, criRemoveLimit, func(ctx context.Context, c criClient) error {
+func removePod(ctx context.Context, socket, id string) error {
+	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
 			if _, err := c.call(ctx, method, criText(1, id)); err != nil && !errors.Is(err, errNoSandbox) {
 				return fmt.Errorf("%s %s: %w", method, id, err)
@@ -83,10 +77,9 @@ func (h *Host) RemovePod(ctx context.Context, id string) error {
 	})
 }
 
-// cri has calls made to the runtime, in whichever version of CRI it serves.
-func (l *Live) cri(ctx context.Context, limit time.Duration, do func(context.Context, criClient) error) error {
-	socket := l.facts.Runtime.Socket
-	if socket == "" || !l.opt.live() || l.opt.Sandbox || l.facts.Runtime.CRIDisabled {
+// askRuntime has calls made to the runtime, in whichever version of CRI it serves.
+func askRuntime(ctx context.Context, socket string, limit time.Duration, do func(context.Context, criClient) error) error {
+	if socket == "" {
 		return sys.ErrNotHere
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // podRuntime is a runtime with pods. It answers with the real messages over the real gRPC.
@@ -70,8 +67,8 @@ func TestPodsOfTheRuntime(t *testing.T) {
 			sandbox("3", "ended", cri.PodSandboxState_SANDBOX_NOTREADY), sandbox("gone", "gone", cri.PodSandboxState_SANDBOX_READY)},
 		modes: map[string]cri.NamespaceMode{"1": cri.NamespaceMode_NODE, "2": cri.NamespaceMode_POD, "3": cri.NamespaceMode_POD},
 	}
-	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Name: "containerd", Socket: serveCRI(t, f, &cri.RuntimeService_ServiceDesc)}}}
-	got, err := l.Pods(t.Context())
+	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
+	got, err := listPods(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +82,8 @@ func TestPodsOfTheRuntime(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 
-	h := &Host{Live: l}
 	for _, id := range []string{"2", "gone"} {
-		if err := h.RemovePod(t.Context(), id); err != nil {
+		if err := removePod(t.Context(), socket, id); err != nil {
 			t.Errorf("remove %s: %v", id, err)
 		}
 	}
@@ -95,25 +91,7 @@ func TestPodsOfTheRuntime(t *testing.T) {
 		t.Errorf("called %q, want %q", f.calls, want)
 	}
 	f.err = status.Error(codes.Unknown, "plugin type=\"flannel\" failed (delete)")
-	if err := h.RemovePod(t.Context(), "2"); err == nil {
+	if err := removePod(t.Context(), socket, "2"); err == nil {
 		t.Error("a pod whose network could not be taken away counts as removed")
-	}
-}
-
-// Where no runtime is to be asked, it is said so: an image, a sandbox, a node without one.
-func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
-	for name, l := range map[string]*Live{
-		"image":    {opt: Options{Root: "/srv/image"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
-		"sandbox":  {opt: Options{Root: "/", Sandbox: true}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
-		"none":     {opt: Options{Root: "/"}, facts: &Facts{}},
-		"disabled": {opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
-	} {
-		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNotHere) {
-			t.Errorf("%s: %v, want ErrNotHere", name, err)
-		}
-	}
-	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: socketDir(t) + "/none.sock"}}}
-	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, sys.ErrNotHere) {
-		t.Errorf("a runtime that does not answer: %v, want an error of its own", err)
 	}
 }

@@ -84,8 +84,8 @@ func TestAskCRI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.name != "containerd" || got.version != "v2.1.4" || got.networkReady == nil || *got.networkReady ||
-		got.networkReason != "cni plugin not initialized" || len(got.info) != 3 || got.info["config"] != `{"cni":{}}` || got.info["big"] != big {
+	if got.Name != "containerd" || got.Version != "v2.1.4" || got.NetworkReady == nil || *got.NetworkReady ||
+		got.NetworkReason != "cni plugin not initialized" || len(got.Info) != 3 || got.Info["config"] != `{"cni":{}}` || got.Info["big"] != big {
 		t.Errorf("%+v", got)
 	}
 	if !f.verbose {
@@ -98,7 +98,7 @@ func TestAskCRIOfOldRuntimes(t *testing.T) {
 	old.ServiceName = "runtime.v1alpha2.RuntimeService"
 	f := &fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: "NetworkReady", Status: true}}}}}
 	got, err := askCRI(t.Context(), f.serve(t, &old), time.Minute)
-	if err != nil || got.networkReady == nil || !*got.networkReady {
+	if err != nil || got.NetworkReady == nil || !*got.NetworkReady {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

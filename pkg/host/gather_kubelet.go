@@ -25,7 +25,7 @@ func (g gatherer) kubelet() {
 			continue
 		}
 		k.Unit = name
-		command := unit.command(g)
+		command := commandOf(unit, g)
 		k.ExecStart = command.line
 		if len(command.args) > 0 {
 			k.Program = command.args[0]
@@ -75,8 +75,7 @@ func (g gatherer) setByOthers(unit UnitFile, variables []string) []VariableFact 
 		if err != nil || path.Base(file) == OwnDropIn {
 			continue
 		}
-		one := UnitFile{settings: map[string][]string{}}
-		one.merge(raw)
+		one := ParseUnitFile(raw)
 		for _, line := range one.Values("Service", "Environment") {
 			for _, word := range splitWords(line) {
 				name, value, ok := strings.Cut(word, "=")

@@ -25,7 +25,7 @@ func hostname(l *Live) string {
 // image where it is installed.
 func initSystem(l *Live) string {
 	if l.opt.live() {
-		if l.units.here {
+		if l.unitReader.Here {
 			return "systemd"
 		}
 		return ""

@@ -40,7 +40,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
-	if file := unit.command(g).flag("config", "c"); file != "" {
+	if file := commandOf(unit, g).flag("config", "c"); file != "" {
 		rt.ConfigFile = file
 	}
 	switch kind.name {
@@ -58,7 +58,7 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		g.problem("ask the container runtime", fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s", rt.ConfigFile, rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
-		status, known, err := g.opt.Runtime.status(ctx, rt.Socket)
+		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)
 		if err != nil {
 			g.problem("ask the container runtime", err)
 		}
@@ -117,9 +117,9 @@ func (g gatherer) socket(kind runtimeKind) string {
 }
 
 // effective takes over what a runtime says of itself.
-func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
-	rt.Version = strings.TrimPrefix(s.version, "v")
-	rt.NetworkReady, rt.NetworkReason = s.networkReady, s.networkReason
+func (g gatherer) effective(rt *RuntimeFacts, s runtimeStatus) {
+	rt.Version = strings.TrimPrefix(s.Version, "v")
+	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
 	if rt.Name != "containerd" {
 		return
 	}
@@ -139,7 +139,7 @@ func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
 			Loopback     bool     `json:"useInternalLoopback"`
 		} `json:"cni"`
 	}
-	if err := json.Unmarshal([]byte(s.info["config"]), &config); err != nil || config.CNI == nil {
+	if err := json.Unmarshal([]byte(s.Info["config"]), &config); err != nil || config.CNI == nil {
 		return
 	}
 	cni := config.CNI
@@ -149,5 +149,5 @@ func (g gatherer) effective(rt *RuntimeFacts, s criStatus) {
 	}
 	rt.MaxConfNum, rt.ConfTemplate, rt.From = cni.MaxConfNum, cni.ConfTemplate, "cri status"
 	rt.InternalLoopback = cni.Loopback
-	g.loadedConf(rt, s.info)
+	g.loadedConf(rt, s.Info)
 }

@@ -148,11 +148,9 @@ func TestKubeletFacts(t *testing.T) {
 }
 
 func TestUnitCommand(t *testing.T) {
-	u := UnitFile{settings: map[string][]string{
-		"Service.Environment": {"A=1 'B=two words'", "C=x"},
-		"Service.ExecStart":   {`-/bin/x "$A" $B '${B}' --c=${C}${C} 'a b' "q\"q" $NONE last`},
-	}}
-	c := u.command(nil)
+	u := ParseUnitFile([]byte("[Service]\nEnvironment=A=1 'B=two words'\nEnvironment=C=x\n" +
+		`ExecStart=-/bin/x "$A" $B '${B}' --c=${C}${C} 'a b' "q\"q" $NONE last`))
+	c := commandOf(u, nil)
 	want := []string{"/bin/x", "1", "two", "words", "two words", "--c=xx", "a b", `q"q`, "last"}
 	if !slices.Equal(c.args, want) {
 		t.Errorf("%q, want %q", c.args, want)

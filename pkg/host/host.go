@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -19,7 +20,7 @@ type Live struct {
 	*files
 	*kernelReader
 	*network
-	*units
+	*unitReader
 	opt   Options
 	facts *Facts
 }
@@ -28,15 +29,17 @@ type Live struct {
 type Host struct {
 	*Live
 	*kernelWriter
+	*unitWriter
 }
 
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
 	h := &Host{Live: l}
-	h.kernelWriter = &kernel.Writer{
-		Kernel: l.kernelReader, HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
+	h.unitWriter = newUnitWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
+	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
+		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
 		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
-	}
+	})
 	return h
 }
 
@@ -54,7 +57,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	l := &Live{opt: opt, files: f}
 	l.kernelReader = kernel.Open(opt.live())
 	l.network = openNetwork(opt)
-	l.units = openUnits(opt)
+	l.unitReader = openUnits(opt.live() && !opt.Sandbox)
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
 	}
@@ -92,7 +95,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
-	return errors.Join(l.files.close(), l.network.close(), l.units.close())
+	return errors.Join(l.files.close(), l.network.close(), l.unitReader.Close())
 }
 
 // Facts implements [View].

@@ -36,7 +36,7 @@ const (
 // to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may be
 // retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
-	if !l.units.here {
+	if !l.unitReader.Here {
 		return "", sys.ErrNotHere
 	}
 	found, err := l.Link(ctx, link)
@@ -107,16 +107,9 @@ const (
 	settingsNMPath = managerNMPath + "/Settings"
 )
 
-// call calls a method of a program on the bus that runs, and starts none.
-func (b *bus) call(
-	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
-) *dbus.Call {
-	return b.conn.Object(name, path).CallWithContext(ctx, method, quiet, args...)
-}
-
 // networkManagerSetup asks NetworkManager, which writes no more than whether it manages a link.
 func networkManagerSetup(ctx context.Context, link string) (setup Setup, err error) {
-	err = onBus(ctx, func(b *bus) error {
+	err = OnSystemBus(ctx, func(b *bus) error {
 		device, err := deviceNM(ctx, b, link)
 		var unknown dbus.Error
 		if errors.As(err, &unknown) && unknown.Name == managerNM+".UnknownDevice" {
@@ -158,7 +151,7 @@ const externalNM = 0x80
 // getNM reads a property of one of NetworkManager's objects.
 func getNM(ctx context.Context, b *bus, path dbus.ObjectPath, of, name string, to any) error {
 	var v dbus.Variant
-	if err := b.call(ctx, managerNM, path, properties+"Get", managerNM+"."+of, name).Store(&v); err != nil {
+	if err := b.Call(ctx, managerNM, path, "org.freedesktop.DBus.Properties.Get", managerNM+"."+of, name).Store(&v); err != nil {
 		return err
 	}
 	return v.Store(to)
@@ -178,7 +171,7 @@ func setupNM(state uint32) Setup {
 }
 
 func deviceNM(ctx context.Context, b *bus, link string) (path dbus.ObjectPath, err error) {
-	err = b.call(ctx, managerNM, managerNMPath, managerNM+".GetDeviceByIpIface", link).Store(&path)
+	err = b.Call(ctx, managerNM, managerNMPath, managerNM+".GetDeviceByIpIface", link).Store(&path)
 	return path, err
 }
 
@@ -186,27 +179,27 @@ func deviceNM(ctx context.Context, b *bus, link string) (path dbus.ObjectPath, e
 // not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it give up;
 // a reload alone does not try those again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
-	if !h.units.here {
+	if !h.unitReader.Here {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNotHere)
 	}
 	l, err := h.Link(ctx, link)
 	if err != nil {
 		return err
 	}
-	err = onBus(ctx, func(b *bus) error {
+	err = OnSystemBus(ctx, func(b *bus) error {
 		switch manager {
 		case networkd:
-			reload := b.call(ctx, networkdName, networkdPath, networkdIface+"Reload")
-			anew := b.call(ctx, networkdName, networkdPath, networkdIface+"ReconfigureLink", int32(l.Index))
+			reload := b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")
+			anew := b.Call(ctx, networkdName, networkdPath, networkdIface+"ReconfigureLink", int32(l.Index))
 			return errors.Join(reload.Err, anew.Err)
 		case networkManager:
-			reload := b.call(ctx, managerNM, settingsNMPath, managerNM+".Settings.ReloadConnections")
+			reload := b.Call(ctx, managerNM, settingsNMPath, managerNM+".Settings.ReloadConnections")
 			device, err := deviceNM(ctx, b, link)
 			if err != nil {
 				return errors.Join(reload.Err, err)
 			}
 			const best, none = dbus.ObjectPath("/"), dbus.ObjectPath("/")
-			anew := b.call(ctx, managerNM, managerNMPath, managerNM+".ActivateConnection", best, device, none)
+			anew := b.Call(ctx, managerNM, managerNMPath, managerNM+".ActivateConnection", best, device, none)
 			return errors.Join(reload.Err, anew.Err)
 		}
 		return errors.New("no manager that is known here")
@@ -216,15 +209,4 @@ func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	}
 	h.changed("link is set up anew", zap.String("link", link), zap.String("manager", manager))
 	return nil
-}
-
-// onBus talks to a program of the host over the system bus.
-func onBus(ctx context.Context, talk func(*bus) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
-	defer cancel()
-	b, err := dialBus(ctx, systemSocket, false, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(talk(b), b.conn.Close())
 }

@@ -20,18 +20,18 @@ type leaving struct {
 var leavings = []leaving{
 	{networkd, "/run/systemd/network/05-netwright-%s.network", "[Match]\nName=%s\n\n[Link]\nUnmanaged=yes\n",
 		func(ctx context.Context, b *bus) *dbus.Call {
-			return b.call(ctx, networkdName, networkdPath, networkdIface+"Reload")
+			return b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")
 		}},
 	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf", "[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
 		func(ctx context.Context, b *bus) *dbus.Call {
 			const settings = uint32(1) // of NetworkManager itself: no connection is read again
-			return b.call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)
+			return b.Call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)
 		}},
 }
 
 // leaveAlone has the managers that run here leave a link alone that is about to be made.
 func (h *Host) leaveAlone(ctx context.Context, link string) error {
-	if !h.units.here {
+	if !h.unitReader.Here {
 		return nil
 	}
 	for _, l := range leavings {
@@ -44,7 +44,7 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), FileSpec{Mode: 0o644})
 		}
 		if err == nil {
-			err = onBus(ctx, func(b *bus) error { return l.reload(ctx, b).Err })
+			err = OnSystemBus(ctx, func(b *bus) error { return l.reload(ctx, b).Err })
 		}
 		if err != nil {
 			return fmt.Errorf("have %s leave link %s alone: %w", l.manager, link, err)

@@ -112,18 +112,21 @@ func BenchmarkInANode(b *testing.B) {
 	}
 	connect := func(socket string, private bool) func() error {
 		return func() error {
-			u := openUnits(Options{})
-			u.socket, u.private = socket, private
-			_, err := u.connect(b.Context())
-			return errors.Join(err, u.close())
+			u := openUnits(true)
+			u.Socket, u.Private = socket, private
+			_, err := u.UnitsLoadedUS(b.Context()) // the smallest question on a new connection
+			return errors.Join(err, u.Close())
 		}
 	}
 	measure("connect/private", connect(privateSocket, true))
 	measure("connect/bus", connect(systemSocket, false))
-	u := openUnits(Options{})
-	defer u.close()
+	u := openUnits(true)
+	defer u.Close()
 	measure("unit", func() error { _, err := u.Unit(b.Context(), "containerd.service"); return err })
-	measure("cri", func() error { _, err := askCRI(b.Context(), "/run/containerd/containerd.sock", criTimeout); return err })
+	measure("cri", func() error {
+		_, _, err := (*StatusCache)(nil).Status(b.Context(), "/run/containerd/containerd.sock")
+		return err
+	})
 	measure("facts", func() error {
 		l, err := OpenView(b.Context(), Options{})
 		if err != nil {

@@ -26,7 +26,7 @@ type Options struct {
 	// Facts are those of an earlier look at the same host, taken for true again: to gather them costs most of a look. Nil: they are gathered.
 	Facts *Facts
 	// Runtime asks the container runtime beside the looks. Nil: each look asks, and waits for the answer.
-	Runtime *RuntimeAside
+	Runtime *StatusCache
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }

@@ -39,11 +39,12 @@ var (
 // podUnits are whose log tells of pods, by runtime.
 var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o": {"crio.service", "kubelet.service"}}
 
-// PodLog reads the end of the journal of this boot of the host's runtime, containerd or cri-o. It starts nothing and asks no service. An error says why there is none to read.
-func (l *Live) PodLog(ctx context.Context) (PodLog, error) {
+// readPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts nothing but journalctl, and asks no service. An error says
+// why there is none to read.
+func readPodLog(ctx context.Context, runtime string) (PodLog, error) {
 	var all []byte
-	for _, unit := range podUnits[l.Facts().Runtime.Name] {
-		out, err := l.run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: []string{
+	for _, unit := range podUnits[runtime] {
+		out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: []string{
 			"--boot=0", "--no-pager", "--quiet", "--output=short-unix", "--lines=4000", "--unit=" + unit}})
 		if err != nil {
 			return PodLog{}, fmt.Errorf("read the log of %s: %w", unit, err)

@@ -192,3 +192,21 @@ func (b *bus) job(ctx context.Context, method string, args ...any) (result strin
 }
 
 var errBusLost = errors.New("the connection to systemd ended")
+
+// Call calls a method of a program on the bus that runs, and starts none.
+func (b *bus) Call(
+	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
+) *dbus.Call {
+	return b.conn.Object(name, path).CallWithContext(ctx, method, quiet, args...)
+}
+
+// OnSystemBus talks to a program of the host over the system bus.
+func OnSystemBus(ctx context.Context, talk func(*bus) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
+	defer cancel()
+	b, err := dialBus(ctx, systemSocket, false, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(talk(b), b.conn.Close())
+}

@@ -9,10 +9,12 @@ import (
 )
 
 // A systemd that takes connections and answers nobody holds up no one who is told to stop.
-func TestASilentSystemdIsLeftWhenToldTo(t *testing.T) {
-	path := filepath.Join(socketDir(t), "private")
+func TestASilentSystemdIsLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "private")
 	l, err := net.Listen("unix", path)
-	ok(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer l.Close()
 	ctx, stop := context.WithCancelCause(t.Context())
 	told := errors.New("told to stop")
@@ -23,7 +25,7 @@ func TestASilentSystemdIsLeftWhenToldTo(t *testing.T) {
 			<-t.Context().Done()
 		}
 	}()
-	u := &units{here: true, socket: path, private: true}
+	u := &unitReader{Here: true, Socket: path, Private: true}
 	if _, err := u.connect(ctx); !errors.Is(err, told) {
 		t.Errorf("connect: %v, want %v", err, told)
 	}

@@ -16,9 +16,9 @@ type unitCommand struct {
 	envFiles  []string
 }
 
-// command reads a service's first ExecStart= with its environment
+// commandOf reads a service's first ExecStart= with its environment
 // (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
-func (u UnitFile) command(f Files) unitCommand {
+func commandOf(u UnitFile, f Files) unitCommand {
 	var c unitCommand
 	env := map[string]string{}
 	for _, assignments := range u.Values("Service", "Environment") {

@@ -16,29 +16,55 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// units reads and drives systemd over D-Bus. It connects when first asked.
-type units struct {
-	here    bool   // systemd runs here and may be talked to
-	socket  string // the bus
-	private bool   // it is systemd's private socket
+// UnitState is a unit as systemd sees it.
+type UnitState struct {
+	Name          string
+	Load          string // loaded, not-found, masked, bad-setting
+	Active        string // active, inactive, failed, activating …
+	Sub           string
+	File          string // enabled, disabled, static, masked … ("" if none)
+	NeedReload    bool
+	FragmentPath  string
+	DropIns       []string
+	Result        string // how the last run of a failed one ended: exit-code, timeout …
+	Job           bool   // a job is queued for it or running
+	JobType       string // of that: start, restart, reload, stop …
+	JobState      string // waiting (for units that it comes after) or running
+	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
+	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
+	Invocation    string // names this run of it: another one at each start; where systemd does not tell (before 232), when it was started
+	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
+	// loaded, or a condition in its file kept it from running.
+	Ran bool
+	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming up, since when.
+	StartedUS uint64 `json:"-"`
+}
+
+// unitReader reads systemd over D-Bus, and starts nothing. It connects when first asked.
+type unitReader struct {
+	Here    bool   // systemd runs here and may be talked to
+	Socket  string // the bus
+	Private bool   // it is systemd's private socket
 
 	mu     sync.Mutex
 	bus    *bus
 	silent error // systemd took a connection and did not answer: it is not waited for again
 }
 
-func openUnits(opt Options) *units {
-	u := &units{socket: systemSocket}
+// openUnits reads systemd, if one runs and may be asked.
+func openUnits(ask bool) *unitReader {
+	u := &unitReader{Socket: systemSocket}
 	// As sd_booted(3) does.
 	_, err := os.Stat("/run/systemd/system")
-	u.here = opt.live() && !opt.Sandbox && err == nil
+	u.Here = ask && err == nil
 	if os.Geteuid() == 0 && unix.Access(privateSocket, unix.W_OK) == nil {
-		u.socket, u.private = privateSocket, true
+		u.Socket, u.Private = privateSocket, true
 	}
 	return u
 }
 
-func (u *units) close() error {
+// Close ends the connection.
+func (u *unitReader) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.bus == nil {
@@ -54,8 +80,8 @@ func (u *units) close() error {
 
 // connect returns the connection, made anew when the last one ended (systemd
 // re-executed itself). [ErrNotHere] where no systemd may be talked to.
-func (u *units) connect(ctx context.Context) (*bus, error) {
-	if !u.here {
+func (u *unitReader) connect(ctx context.Context) (*bus, error) {
+	if !u.Here {
 		return nil, sys.ErrNotHere
 	}
 	u.mu.Lock()
@@ -66,7 +92,7 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 	if u.silent != nil {
 		return nil, u.silent
 	}
-	b, err := dialBus(ctx, u.socket, u.private, nil)
+	b, err := dialBus(ctx, u.Socket, u.Private, nil)
 	switch {
 	case errors.Is(err, errBusSilent):
 		u.silent = fmt.Errorf("%w: see what holds it up with `journalctl _PID=1`", err)
@@ -76,7 +102,7 @@ func (u *units) connect(ctx context.Context) (*bus, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: is systemd running, and dbus beside it?", err)
 	}
-	if err := b.listen(ctx, u.private); err != nil {
+	if err := b.listen(ctx, u.Private); err != nil {
 		return nil, errors.Join(err, b.conn.Close())
 	}
 	u.bus = b
@@ -92,14 +118,14 @@ const (
 // unitProperties are those of systemd's Unit interface that matter here.
 type unitProperties map[string]dbus.Variant
 
-// Unit implements [Units].
-func (u *units) Unit(ctx context.Context, name string) (UnitState, error) {
+// Unit describes a unit. Load "not-found" is no error. [sys.ErrNotHere] where no systemd runs.
+func (u *unitReader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
 	var answer dbus.Error
 	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNotHere) && ctx.Err() == nil {
 		// systemd did not answer at all: it closes its connections when it
 		// re-executes itself. A new connection will do.
-		if err := u.close(); err != nil {
+		if err := u.Close(); err != nil {
 			return UnitState{}, err
 		}
 		state, err = u.look(ctx, name)
@@ -112,7 +138,7 @@ func (u *units) Unit(ctx context.Context, name string) (UnitState, error) {
 
 // look asks systemd for all properties of the Unit interface in one message:
 // 0.25 ms, where ten single ones take 0.9. Those of Service take 0.8 ms.
-func (u *units) look(ctx context.Context, name string) (UnitState, error) {
+func (u *unitReader) look(ctx context.Context, name string) (UnitState, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return UnitState{}, err
@@ -206,8 +232,8 @@ func textProperty(ctx context.Context, object dbus.BusObject, iface, property st
 	return text
 }
 
-// UnitsLoadedUS implements [Units].
-func (u *units) UnitsLoadedUS(ctx context.Context) (uint64, error) {
+// UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it does not tell (before 250).
+func (u *unitReader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return 0, err

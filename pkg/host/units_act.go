@@ -13,15 +13,15 @@ import (
 // unit that runs is success. [ErrNotExist] if systemd has no such unit,
 // [ErrNotHere] where no systemd runs. It may be retried. That the unit failed,
 // and how often it was started, is forgotten before: else systemd may refuse
-// (StartLimitBurst=). So it is in [Host.RestartUnit] and [Host.ReloadUnit],
+// (StartLimitBurst=). So it is in [unitWriter.RestartUnit] and [unitWriter.ReloadUnit],
 // where systemd would stop the unit, and refuse to start it.
-func (h *Host) StartUnit(ctx context.Context, name string, wait bool) error {
-	return h.unitJob(ctx, "start", "StartUnit", name, wait)
+func (w *unitWriter) StartUnit(ctx context.Context, name string, wait bool) error {
+	return w.unitJob(ctx, "start", "StartUnit", name, wait)
 }
 
 // StopUnit stops a unit. A unit that is not there is success.
-func (h *Host) StopUnit(ctx context.Context, name string, wait bool) error {
-	err := h.unitJob(ctx, "stop", "StopUnit", name, wait)
+func (w *unitWriter) StopUnit(ctx context.Context, name string, wait bool) error {
+	err := w.unitJob(ctx, "stop", "StopUnit", name, wait)
 	if errors.Is(err, ErrNotExist) {
 		return nil
 	}
@@ -29,23 +29,23 @@ func (h *Host) StopUnit(ctx context.Context, name string, wait bool) error {
 }
 
 // RestartUnit restarts a unit if it runs, and leaves it alone if not.
-func (h *Host) RestartUnit(ctx context.Context, name string, wait bool) error {
-	return h.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
+func (w *unitWriter) RestartUnit(ctx context.Context, name string, wait bool) error {
+	return w.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
 }
 
 // ReloadUnit makes a unit that runs read its configuration again; one that
 // cannot is restarted.
-func (h *Host) ReloadUnit(ctx context.Context, name string, wait bool) error {
-	return h.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
+func (w *unitWriter) ReloadUnit(ctx context.Context, name string, wait bool) error {
+	return w.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
 }
 
 // unitJob queues a job and waits for its end.
-func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
-	b, err := h.units.connect(ctx)
+func (w *unitWriter) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
+	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s unit %s: %w", verb, name, err)
 	}
-	if err := h.forgetStarts(ctx, b, method, name); err != nil {
+	if err := w.forgetStarts(ctx, b, method, name); err != nil {
 		return fmt.Errorf("%s unit %s: %w", verb, name, err)
 	}
 	result := "done"
@@ -64,21 +64,21 @@ func (h *Host) unitJob(ctx context.Context, verb, method, name string, wait bool
 	case "canceled":
 		return fmt.Errorf("%s unit %s: another job took its place: try again", verb, name)
 	default:
-		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, h.lastResult(ctx, name), name)
+		return fmt.Errorf("%s unit %s: %s%s: see `journalctl -u %s`", verb, name, result, w.lastResult(ctx, name), name)
 	}
-	if log := h.opt.Log; log != nil {
+	if log := w.log; log != nil {
 		log.Debug("unit "+verb, zap.String("unit", name), zap.Bool("waited", wait))
 	}
 	return nil
 }
 
 // forgetStarts has systemd not count the starts before this job, if the job may start the unit: none but a start does so to one that failed.
-func (h *Host) forgetStarts(ctx context.Context, b *bus, method, name string) error {
+func (w *unitWriter) forgetStarts(ctx context.Context, b *bus, method, name string) error {
 	if method == "StopUnit" {
 		return nil
 	}
 	if method != "StartUnit" {
-		if s, err := h.Unit(ctx, name); err != nil || s.Active == "failed" {
+		if s, err := w.units.Unit(ctx, name); err != nil || s.Active == "failed" {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ func (b *bus) forgetFailure(ctx context.Context, name string) error {
 }
 
 // lastResult is how a unit's last run ended, in brackets, or "".
-func (h *Host) lastResult(ctx context.Context, name string) string {
-	s, err := h.Unit(ctx, name)
+func (w *unitWriter) lastResult(ctx context.Context, name string) string {
+	s, err := w.units.Unit(ctx, name)
 	if err != nil || s.Result == "" {
 		return ""
 	}
@@ -103,33 +103,33 @@ func (h *Host) lastResult(ctx context.Context, name string) string {
 }
 
 // DaemonReload makes systemd read its unit files again.
-func (h *Host) DaemonReload(ctx context.Context) error {
-	return h.manage(ctx, "reload unit files", func(b *bus) *dbus.Call { return b.manager(ctx, "Reload") })
+func (w *unitWriter) DaemonReload(ctx context.Context) error {
+	return w.manage(ctx, "reload unit files", func(b *bus) *dbus.Call { return b.manager(ctx, "Reload") })
 }
 
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
-func (h *Host) EnableUnit(ctx context.Context, name string) error {
-	return h.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
+func (w *unitWriter) EnableUnit(ctx context.Context, name string) error {
+	return w.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
 	})
 }
 
 // DisableUnit removes all links to a unit file. It does not stop it.
-func (h *Host) DisableUnit(ctx context.Context, name string) error {
-	return h.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
+func (w *unitWriter) DisableUnit(ctx context.Context, name string) error {
+	return w.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
 		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
 	})
 }
 
 // MaskUnit links a unit to /dev/null, or takes that link away, and makes
 // systemd know of it.
-func (h *Host) MaskUnit(ctx context.Context, name string, masked bool) error {
+func (w *unitWriter) MaskUnit(ctx context.Context, name string, masked bool) error {
 	verb := "unmask unit "
 	if masked {
 		verb = "mask unit "
 	}
-	err := h.manage(ctx, verb+name, func(b *bus) *dbus.Call {
+	err := w.manage(ctx, verb+name, func(b *bus) *dbus.Call {
 		if masked {
 			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
 		}
@@ -138,19 +138,19 @@ func (h *Host) MaskUnit(ctx context.Context, name string, masked bool) error {
 	if err != nil {
 		return err
 	}
-	return h.DaemonReload(ctx)
+	return w.DaemonReload(ctx)
 }
 
 // manage calls systemd's manager once.
-func (h *Host) manage(ctx context.Context, verb string, call func(*bus) *dbus.Call) error {
-	b, err := h.units.connect(ctx)
+func (w *unitWriter) manage(ctx context.Context, verb string, call func(*bus) *dbus.Call) error {
+	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	if err := call(b).Err; err != nil {
 		return fmt.Errorf("%s: %w", verb, explainUnit(err))
 	}
-	if log := h.opt.Log; log != nil {
+	if log := w.log; log != nil {
 		log.Debug(verb)
 	}
 	return nil

@@ -79,8 +79,7 @@ func capabilityMask(s string) any {
 
 // confined are the properties of a transient service that has what a unit's section Service says it may not, as far as this systemd knows of it.
 func confined(unit string, systemd int) (list []unitProperty) {
-	u := UnitFile{settings: map[string][]string{}}
-	u.merge([]byte(unit))
+	u := ParseUnitFile([]byte(unit))
 	for name, c := range confinements {
 		if systemd < c.since {
 			continue

@@ -32,9 +32,9 @@ func (e UnitEnd) String() string {
 const journalLines = 5
 
 // UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields are empty. It starts nothing.
-func (l *Live) UnitEnd(ctx context.Context, name string) UnitEnd {
+func (u *unitReader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	var end UnitEnd
-	b, err := l.connect(ctx)
+	b, err := u.connect(ctx)
 	if err != nil {
 		return end
 	}
@@ -48,15 +48,15 @@ func (l *Live) UnitEnd(ctx context.Context, name string) UnitEnd {
 			break
 		}
 	}
-	if u, err := l.Unit(ctx, name); err == nil {
-		end.Journal = l.lastJournal(ctx, u)
+	if state, err := u.Unit(ctx, name); err == nil {
+		end.Journal = lastJournal(ctx, state)
 	}
 	return end
 }
 
 // UnitRestarts is how often systemd has started a service again by itself, since somebody asked for its start.
-func (l *Live) UnitRestarts(ctx context.Context, name string) int {
-	b, err := l.connect(ctx)
+func (u *unitReader) UnitRestarts(ctx context.Context, name string) int {
+	b, err := u.connect(ctx)
 	if err != nil {
 		return 0
 	}
@@ -64,8 +64,8 @@ func (l *Live) UnitRestarts(ctx context.Context, name string) int {
 }
 
 // OwnUnit is the unit that this process is part of, or "".
-func (l *Live) OwnUnit(ctx context.Context) string {
-	b, err := l.connect(ctx)
+func (u *unitReader) OwnUnit(ctx context.Context) string {
+	b, err := u.connect(ctx)
 	if err != nil {
 		return ""
 	}
@@ -110,7 +110,7 @@ func integer(v dbus.Variant) int {
 
 // lastJournal are the last lines that the last run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment
 // later than systemd of the end, and then reads the invocation from a link that systemd has removed by that time: such a line names the unit alone.
-func (l *Live) lastJournal(ctx context.Context, u UnitState) string {
+func lastJournal(ctx context.Context, u UnitState) string {
 	own := []string{"_SYSTEMD_INVOCATION_ID=" + u.Invocation}
 	if u.StartedUS > 0 { // else every line of an earlier unit of its name would be one of it
 		began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
@@ -124,7 +124,7 @@ func (l *Live) lastJournal(ctx context.Context, u UnitState) string {
 		}
 		for _, match := range of {
 			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
-			out, err := l.run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Args: args})
+			out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Args: args})
 			if err != nil {
 				return ""
 			}

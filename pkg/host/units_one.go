@@ -13,8 +13,8 @@ import (
 // LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]: no systemd runs here that may be talked to. It starts
 // nobody.
 func LookAtUnit(ctx context.Context, opt Options, name string) (state UnitState, err error) {
-	u := openUnits(opt)
-	defer func() { err = errors.Join(err, u.close()) }()
+	u := openUnits(opt.live() && !opt.Sandbox)
+	defer func() { err = errors.Join(err, u.Close()) }()
 	return u.Unit(ctx, name)
 }
 

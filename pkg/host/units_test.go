@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // show asks systemctl, which is not our code, for a property.
@@ -38,7 +39,7 @@ func testUnitStates(t *testing.T) {
 	if h.Facts().Init != "systemd" || h.Facts().Contain != "systemd-nspawn" || h.Facts().Kernel.HostSysctls {
 		t.Errorf("facts: %+v", h.Facts())
 	}
-	if !h.units.private {
+	if !h.unitReader.Private {
 		t.Error("root does not use the private socket")
 	}
 	for _, name := range []string{"dbus.service", "sleeper.service", "multi-user.target", "-.mount", "with-dash.and\\x20x.service"} {
@@ -248,7 +249,7 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 
 func testSystemBus(t *testing.T) {
 	h := openNode(t)
-	h.units.socket, h.units.private = systemSocket, false
+	h.unitReader.Socket, h.unitReader.Private = systemSocket, false
 	if err := h.StartUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
@@ -294,8 +295,8 @@ func testModuleByUnit(t *testing.T) {
 		t.Errorf("load in a container: %v", err)
 	}
 	// modprobe@.service itself starts, and its silence is not believed.
-	h.kernelWriter.Modules = true
-	h.Kernel = fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"})
+	h.kernelWriter = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
+		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }})
 	err := h.LoadModule(t.Context(), "wireguard")
 	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
 		t.Errorf("load of a module that is not there: %v", err)
@@ -312,20 +313,5 @@ func TestUnitsWithoutSystemd(t *testing.T) {
 	}
 	if err := h.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("reload: %v", err)
-	}
-}
-
-func TestUnitPath(t *testing.T) {
-	for name, want := range map[string]string{
-		"dbus.service":      "dbus_2eservice",
-		"a-b_c@1.mount":     "a_2db_5fc_401_2emount",
-		"9p.service":        "_39p_2eservice",
-		"sys-fs-bpf.mount":  "sys_2dfs_2dbpf_2emount",
-		"x\\x20y.service":   "x_5cx20y_2eservice",
-		"Caps_And_Ünits.so": "Caps_5fAnd_5f_c3_9cnits_2eso",
-	} {
-		if got := strings.TrimPrefix(string(unitPath(name)), "/org/freedesktop/systemd1/unit/"); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
 	}
 }

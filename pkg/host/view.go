@@ -232,27 +232,3 @@ type Rule struct {
 	// Narrow says that it asks for more than is read here: ports, users, the reverse.
 	Narrow bool `json:"-"`
 }
-
-// UnitState is a unit as systemd sees it.
-type UnitState struct {
-	Name          string
-	Load          string // loaded, not-found, masked, bad-setting
-	Active        string // active, inactive, failed, activating …
-	Sub           string
-	File          string // enabled, disabled, static, masked … ("" if none)
-	NeedReload    bool
-	FragmentPath  string
-	DropIns       []string
-	Result        string // how the last run of a failed one ended: exit-code, timeout …
-	Job           bool   // a job is queued for it or running
-	JobType       string // of that: start, restart, reload, stop …
-	JobState      string // waiting (for units that it comes after) or running
-	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
-	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
-	Invocation    string // names this run of it: another one at each start; where systemd does not tell (before 232), when it was started
-	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
-	// loaded, or a condition in its file kept it from running.
-	Ran bool
-	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming up, since when.
-	StartedUS uint64 `json:"-"`
-}

@@ -87,7 +87,7 @@ func Watch(opt Options) *Watcher {
 		w.ways = &nextHops{known: map[netip.Addr]string{}}
 		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files.again))
 		if !opt.Sandbox {
-			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, opt, files.again))
+			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, files.again))
 		}
 	}
 	return w

@@ -22,9 +22,9 @@ func testWatchedUnits(t *testing.T) {
 			w := Watch(Options{})
 			t.Cleanup(func() { ok(t, w.Close()) })
 			units := w.sources[len(w.sources)-1].(*unitWatch)
-			units.units.private = private
+			units.signals.Units.Private = private
 			if !private {
-				units.units.socket = systemSocket
+				units.signals.Units.Socket = systemSocket
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
 			if deaf := w.Deaf(); len(deaf) > 0 {

@@ -208,36 +208,8 @@ func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
 
 // containerNamed is the pod and the image of a container, if the runtime knows them.
 func (l *Live) containerNamed(ctx context.Context, id string) string {
-	name := "container " + id[:12]
-	_ = l.cri(ctx, writersLimit, func(ctx context.Context, c criClient) error { // without the runtime it is the number alone
-		answer, err := c.call(ctx, "ListContainers", nil)
-		if err != nil {
-			return err
-		}
-		if known := containerIn(answer, id); known != "" {
-			name = known
-		}
-		return nil
-	})
-	return name
-}
-
-// containerIn finds a container in a ListContainersResponse: "container NAME, image IMAGE".
-func containerIn(answer []byte, want string) (out string) {
-	one := func(data []byte, at int) (text string) {
-		_ = eachField(data, func(field int, _ uint64, data []byte) error {
-			if field == at {
-				text = string(data)
-			}
-			return nil
-		})
-		return text
+	if known := describeContainer(ctx, l.runtimeSocket(), writersLimit, id); known != "" {
+		return known
 	}
-	_ = eachField(answer, func(field int, _ uint64, data []byte) error { // what cannot be read names nobody
-		if field == 1 && one(data, 1) == want {
-			out = fmt.Sprintf("container %s, image %s", one([]byte(one(data, 3)), 1), one([]byte(one(data, 4)), 1))
-		}
-		return nil
-	})
-	return out
+	return "container " + id[:12]
 }

@@ -21,13 +21,13 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	state, err := w.Kernel.Module(name)
+	state, err := w.kernel.Module(name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("load module %s: %w", name, err)
 	case state == ModuleLoaded || state == ModuleBuiltin:
 		return nil
-	case !w.Modules:
+	case !w.opt.Modules:
 		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there", name)
 	case state == ModuleAbsent:
 		return fmt.Errorf("load module %s: %w", name, w.moduleAbsent(name))
@@ -37,14 +37,14 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 		return fmt.Errorf("load module %s: %w", name, err)
 	}
 	// modprobe@.service ignores modprobe's result: only the kernel knows.
-	switch state, err = w.Kernel.Module(name); {
+	switch state, err = w.kernel.Module(name); {
 	case err != nil:
 		return fmt.Errorf("load module %s: %w", name, err)
 	case state != ModuleLoaded && state != ModuleBuiltin:
 		return fmt.Errorf("load module %s: %s ran and it is still not loaded: look for a blacklist in "+
 			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by, name)
 	}
-	if log := w.Log; log != nil {
+	if log := w.opt.Log; log != nil {
 		log.Debug("module loaded", zap.String("module", name), zap.String("by", by))
 	}
 	return nil
@@ -53,7 +53,7 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 // modprobe runs modprobe by systemd or directly, and says by what.
 func (w *Writer) modprobe(ctx context.Context, name string) (by string, err error) {
 	unit := "modprobe@" + name + ".service"
-	err = w.StartUnit(ctx, unit)
+	err = w.opt.StartUnit(ctx, unit)
 	switch {
 	case err == nil:
 		return unit, nil
@@ -67,13 +67,13 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 
 // moduleAbsent says why a module cannot be loaded and where it comes from.
 func (w *Writer) moduleAbsent(name string) error {
-	k := w.Kernel
+	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.Release, fs.ErrNotExist)
 	}
 	if _, err := os.Stat(k.Lib + "/" + k.Release); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or %s: %w",
-			k.Release, k.Lib, w.ModuleSource, fs.ErrNotExist)
+			k.Release, k.Lib, w.opt.ModuleSource, fs.ErrNotExist)
 	}
-	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.ModuleSource, fs.ErrNotExist)
+	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.opt.ModuleSource, fs.ErrNotExist)
 }

@@ -81,15 +81,15 @@ func TestModuleWithoutSysfs(t *testing.T) {
 
 func TestLoadModuleErrors(t *testing.T) {
 	open := func(files map[string]string) *Writer {
-		return &Writer{Kernel: fakeTree(t, files), Modules: true, ModuleSource: "install kernel-modules-extra-6.1.0"}
+		return NewWriter(fakeTree(t, files), Options{Modules: true, ModuleSource: "install kernel-modules-extra-6.1.0"})
 	}
 	absent := open(map[string]string{"/proc/modules": ""})
 	gone := open(map[string]string{"/proc/modules": ""})
-	if err := os.Remove(gone.Kernel.Lib + "/6.1.0"); err != nil {
+	if err := os.Remove(gone.kernel.Lib + "/6.1.0"); err != nil {
 		t.Fatal(err)
 	}
 	contained := open(map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/x.ko:\n"})
-	contained.Modules = false
+	contained.opt.Modules = false
 	for _, c := range []struct {
 		name string
 		host *Writer
@@ -115,7 +115,7 @@ func TestLoadModuleErrors(t *testing.T) {
 }
 
 func TestLoadModuleThatIsThere(t *testing.T) {
-	h := &Writer{Kernel: fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"})}
+	h := NewWriter(fakeTree(t, map[string]string{"/sys/module/x/initstate": "live\n", "/lib/6.1.0/modules.builtin": "kernel/y.ko\n"}), Options{})
 	for _, name := range []string{"x", "y"} {
 		if err := h.LoadModule(t.Context(), name); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -15,26 +15,26 @@ import (
 // SetSysctl writes a key of the running kernel and reads it back. It is an
 // error if the kernel then says something else than what was asked for (it
 // rounds and clamps some keys). A key of scope host is refused where
-// [Writer.HostSysctls] is false. It may be retried.
+// [Options.HostSysctls] is false. It may be retried.
 func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("set sysctl %s: %w", key, err)
 	}
-	if !w.Kernel.Live {
+	if !w.kernel.Live {
 		return fmt.Errorf("set sysctl %s: %w", key, sys.ErrNotHere)
 	}
 	canonical, err := CanonicalSysctl(key)
 	if err != nil {
 		return err
 	}
-	if ScopeOf(canonical) == ScopeHost && !w.HostSysctls {
+	if ScopeOf(canonical) == ScopeHost && !w.opt.HostSysctls {
 		return fmt.Errorf("set sysctl %s: it belongs to the whole machine and is not set from a container "+
 			"or a sandbox: set it on the host", key)
 	}
-	if err := sys.WriteKernelFile(w.Kernel.sysctlFile(canonical), value); err != nil {
+	if err := sys.WriteKernelFile(w.kernel.sysctlFile(canonical), value); err != nil {
 		return fmt.Errorf("set sysctl %s to %q: %w", key, value, explainSysctl(canonical, err))
 	}
-	got, err := w.Kernel.Sysctl(canonical)
+	got, err := w.kernel.Sysctl(canonical)
 	if err != nil {
 		return fmt.Errorf("read sysctl %s back: %w", key, err)
 	}
@@ -42,7 +42,7 @@ func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("set sysctl %s to %q: the kernel took it and says %q: "+
 			"it rounds or clamps this key, ask for a value that it can hold", key, value, got)
 	}
-	if log := w.Log; log != nil {
+	if log := w.opt.Log; log != nil {
 		log.Debug("sysctl set", zap.String("key", key), zap.String("value", got))
 	}
 	return nil

@@ -161,7 +161,7 @@ func inNewNetns(t *testing.T, do func()) {
 
 func TestSetSysctl(t *testing.T) {
 	inNewNetns(t, func() {
-		h := &Writer{Kernel: Open(true)}
+		h := NewWriter(Open(true), Options{})
 		ctx := t.Context()
 		for _, c := range []struct{ key, value, want string }{
 			{"net.ipv4.ip_forward", "1", "1"},
@@ -184,7 +184,7 @@ func TestSetSysctl(t *testing.T) {
 
 func TestSetSysctlErrors(t *testing.T) {
 	inNewNetns(t, func() {
-		h := &Writer{Kernel: Open(true)}
+		h := NewWriter(Open(true), Options{})
 		for _, c := range []struct {
 			key, value string
 			is         error
@@ -210,7 +210,7 @@ func TestSetSysctlReadsBack(t *testing.T) {
 	// A tree that keeps another value stands for a kernel that clamps.
 	h := &Writer{}
 	proc := t.TempDir()
-	h.Kernel = &Reader{Live: true, Proc: proc}
+	h.kernel = &Reader{Live: true, Proc: proc}
 	if err := os.MkdirAll(proc+"/sys/net/ipv4", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -243,12 +243,12 @@ func TestSetSysctlReadOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h := &Writer{Kernel: Open(true)}
+		h := NewWriter(Open(true), Options{})
 		err := h.SetSysctl(t.Context(), "net.ipv4.ip_forward", "1")
 		if !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), "read-only here") {
 			t.Errorf("a read-only /proc/sys: %v", err)
 		}
-		if h.Kernel.OwnsSysctls() {
+		if h.kernel.OwnsSysctls() {
 			t.Error("host-wide keys are called writable")
 		}
 	})

@@ -13,17 +13,17 @@ import (
 // the machine too where they may be set.
 func (w *Writer) NetSysctls() map[string]string {
 	out := map[string]string{}
-	if !w.Kernel.Live {
+	if !w.kernel.Live {
 		return out
 	}
-	root := w.Kernel.Proc + "/sys/"
+	root := w.kernel.Proc + "/sys/"
 	// What cannot be read now (a link that goes just then, a key that wants more rights) is not kept.
 	_ = filepath.WalkDir(root+"net", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil
 		}
 		key := swapSeparators(strings.TrimPrefix(path, root))
-		if ScopeOf(key) == ScopeHost && !w.HostSysctls {
+		if ScopeOf(key) == ScopeHost && !w.opt.HostSysctls {
 			return nil
 		}
 		if info, err := e.Info(); err != nil || info.Mode()&0o600 != 0o600 {

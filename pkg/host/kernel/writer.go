@@ -8,7 +8,12 @@ import (
 
 // Writer sets sysctls and loads modules.
 type Writer struct {
-	Kernel *Reader
+	kernel *Reader
+	opt    Options
+}
+
+// Options says what a [Writer] may do, and with whose help.
+type Options struct {
 	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may be loaded here.
 	HostSysctls, Modules bool
 	// ModuleSource says, in words for an error, where a module comes from that the kernel does not have.
@@ -17,3 +22,6 @@ type Writer struct {
 	StartUnit func(ctx context.Context, name string) error
 	Log       *zap.Logger // nil: none
 }
+
+// NewWriter writes to the kernel that k reads.
+func NewWriter(k *Reader, opt Options) *Writer { return &Writer{kernel: k, opt: opt} }

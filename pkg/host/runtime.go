@@ -1,0 +1,39 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// Runtime reads what the container runtime runs.
+type Runtime interface {
+	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
+	// a CRI socket. Any other error says that there is one and that it did not answer: it may be retried.
+	Pods(ctx context.Context) ([]Pod, error)
+}
+
+// Pods implements [Runtime].
+func (l *Live) Pods(ctx context.Context) ([]Pod, error) { return listPods(ctx, l.runtimeSocket()) }
+
+// RemovePod stops a sandbox and removes it: see [removePod].
+func (h *Host) RemovePod(ctx context.Context, id string) error {
+	return removePod(ctx, h.runtimeSocket(), id)
+}
+
+// PodLog reads what the log of the host's runtime says of pods: see [readPodLog].
+func (l *Live) PodLog(ctx context.Context) (PodLog, error) {
+	if !l.opt.live() {
+		return PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNotHere)
+	}
+	return readPodLog(ctx, l.facts.Runtime.Name)
+}
+
+// runtimeSocket is where the runtime is asked, or "" where none is to be asked.
+func (l *Live) runtimeSocket() string {
+	if !l.opt.live() || l.opt.Sandbox || l.facts.Runtime.CRIDisabled {
+		return ""
+	}
+	return l.facts.Runtime.Socket
+}
