@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -73,7 +74,7 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 
 // unheard tells of a daemon that systemd says runs and nobody reaches. One whose socket was removed, as by rm -r /run/netwright, goes on with its work: it does not
 // make the socket again, since the locks beside it that keep others out are gone too, and a restart brings all of them back.
-func unheard(opt host.Options, u host.UnitState) (why, do string) {
+func unheard(opt host.Options, u systemd.UnitState) (why, do string) {
 	files, err := host.OpenFiles(opt)
 	if err == nil {
 		defer files.Close() // only read from
@@ -86,6 +87,6 @@ func unheard(opt host.Options, u host.UnitState) (why, do string) {
 }
 
 // since is how long ago a unit changed its state.
-func since(u host.UnitState) time.Duration {
-	return max(time.Duration(host.ClockUS())-time.Duration(u.ChangedUS), 0) * time.Microsecond / time.Second * time.Second
+func since(u systemd.UnitState) time.Duration {
+	return max(time.Duration(systemd.ClockUS())-time.Duration(u.ChangedUS), 0) * time.Microsecond / time.Second * time.Second
 }

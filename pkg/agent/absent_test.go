@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -15,11 +16,11 @@ import (
 func TestUnheard(t *testing.T) {
 	needs.Root(t)
 	opt := host.Options{Root: t.TempDir()}
-	active := host.UnitState{Active: "active", Sub: "running"}
+	active := systemd.UnitState{Active: "active", Sub: "running"}
 	if why, do := unheard(opt, active); !strings.Contains(why, "somebody removed /run/netwright/status.sock") || do != "systemctl restart netwright-agent makes /run/netwright again" {
 		t.Errorf("%s: %s", why, do)
 	}
-	if why, _ := unheard(opt, host.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
+	if why, _ := unheard(opt, systemd.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
 		t.Errorf("one that is just starting: %s", why)
 	}
 	if err := os.MkdirAll(filepath.Join(opt.Root, publish.Dir), 0o700); err != nil {

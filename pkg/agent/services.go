@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -50,9 +51,9 @@ type service struct {
 // sighting is what a look found of one.
 type sighting struct {
 	name, unit, means string
-	state             host.UnitState
+	state             systemd.UnitState
 	restarts          int
-	end               host.UnitEnd
+	end               systemd.UnitEnd
 	silent            error // the runtime does not answer, though its unit runs
 	err               error // why nothing is known
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -14,16 +14,16 @@ import (
 // loop of restarts is one also where every look meets it running.
 // The lines that keep it: services.go, take and wrong.
 func TestWhetherServicesWork(t *testing.T) {
-	running := host.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
-	looping := host.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
-	stopped := host.UnitState{Load: "loaded", Active: "inactive", Sub: "dead", ActiveSinceUS: 1, StartedUS: 1}
-	never := host.UnitState{Load: "loaded", Active: "inactive", Sub: "dead"}
+	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
+	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
+	stopped := systemd.UnitState{Load: "loaded", Active: "inactive", Sub: "dead", ActiveSinceUS: 1, StartedUS: 1}
+	never := systemd.UnitState{Load: "loaded", Active: "inactive", Sub: "dead"}
 	asked := stopped
 	asked.Job = true
 	ended := stopped
 	ended.Ran = true
-	at := func(u host.UnitState, restarts int) sighting {
-		return sighting{name: "kubelet", unit: "kubelet.service", means: "pods stay as they are", state: u, restarts: restarts, end: host.UnitEnd{Result: "exit-code", Code: "exit code 1"}}
+	at := func(u systemd.UnitState, restarts int) sighting {
+		return sighting{name: "kubelet", unit: "kubelet.service", means: "pods stay as they are", state: u, restarts: restarts, end: systemd.UnitEnd{Result: "exit-code", Code: "exit code 1"}}
 	}
 	hangs := at(running, 0)
 	hangs.silent = errors.New("no answer")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -46,19 +47,19 @@ func failedStart(ctx context.Context, v host.View, t tasks.Task) error {
 		return nil
 	}
 	now, err := v.Unit(ctx, u.Name)
-	if err != nil || judgeStart(now, "", 0, host.ClockUS()) != isDown {
+	if err != nil || judgeStart(now, "", 0, systemd.ClockUS()) != isDown {
 		return nil
 	}
 	return startError(ctx, v, now)
 }
 
 // startError says how the last run of a unit ended.
-func startError(ctx context.Context, v host.View, now host.UnitState) error {
+func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	e := &StartError{Unit: now.Name, Why: "it is not started: its file is wrong (" + now.Load + ")"}
 	if now.Load == "loaded" {
-		end := host.UnitEnd{Result: now.Result}
+		end := systemd.UnitEnd{Result: now.Result}
 		if l, ok := v.(interface {
-			UnitEnd(context.Context, string) host.UnitEnd
+			UnitEnd(context.Context, string) systemd.UnitEnd
 		}); ok {
 			end = l.UnitEnd(ctx, now.Name)
 		}
@@ -81,7 +82,7 @@ func stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error 
 }
 
 // judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has started it again by itself: once may be bad luck.
-func judgeStart(now host.UnitState, kind string, restarts int, clockUS uint64) verdict {
+func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64) verdict {
 	again := now.Active == "activating" && now.Sub == "auto-restart"
 	switch {
 	case now.Job && now.JobState == "waiting" && !again:
@@ -191,7 +192,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 		}
 		took := time.Since(begun)
 		if now.Active == "activating" && now.StartedUS > 0 {
-			took = max(took, time.Duration(host.ClockUS()-now.StartedUS)*time.Microsecond)
+			took = max(took, time.Duration(systemd.ClockUS()-now.StartedUS)*time.Microsecond)
 		}
 		switch {
 		case v == isUp:
@@ -212,7 +213,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 }
 
 // lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
-func lookAtStart(ctx context.Context, h *host.Host, unit string) (now host.UnitState, kind string, v verdict, err error) {
+func lookAtStart(ctx context.Context, h *host.Host, unit string) (now systemd.UnitState, kind string, v verdict, err error) {
 	if now, err = h.Unit(ctx, unit); err != nil {
 		return now, "", comingUp, err
 	}
@@ -222,7 +223,7 @@ func lookAtStart(ctx context.Context, h *host.Host, unit string) (now host.UnitS
 	} else if now.Sub == "auto-restart" {
 		restarts = h.UnitRestarts(ctx, unit)
 	}
-	return now, kind, judgeStart(now, kind, restarts, host.ClockUS()), nil
+	return now, kind, judgeStart(now, kind, restarts, systemd.ClockUS()), nil
 }
 
 // tooLate stops what has not started in time.

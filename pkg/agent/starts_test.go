@@ -3,15 +3,15 @@ package agent
 import (
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 func TestJudgeStart(t *testing.T) {
 	t.Parallel()
-	unit := func(active, sub string) host.UnitState {
-		return host.UnitState{Name: "x.service", Load: "loaded", Active: active, Sub: sub, ActiveSinceUS: 1_000_000}
+	unit := func(active, sub string) systemd.UnitState {
+		return systemd.UnitState{Name: "x.service", Load: "loaded", Active: active, Sub: sub, ActiveSinceUS: 1_000_000}
 	}
-	job := func(u host.UnitState, state string) host.UnitState {
+	job := func(u systemd.UnitState, state string) systemd.UnitState {
 		u.Job, u.JobType, u.JobState = true, "start", state
 		return u
 	}
@@ -19,7 +19,7 @@ func TestJudgeStart(t *testing.T) {
 	bad.Load = "bad-setting"
 	for _, row := range []struct {
 		what     string
-		now      host.UnitState
+		now      systemd.UnitState
 		kind     string
 		restarts int
 		want     verdict

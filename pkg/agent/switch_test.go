@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -24,13 +25,13 @@ import (
 type runningNode struct {
 	host.View
 	pods    []host.Pod
-	kubelet host.UnitState
+	kubelet systemd.UnitState
 	facts   host.Facts
 }
 
 func (v runningNode) Facts() *host.Facts                       { return &v.facts }
 func (v runningNode) Pods(context.Context) ([]host.Pod, error) { return slices.Clone(v.pods), nil }
-func (v runningNode) Unit(context.Context, string) (host.UnitState, error) {
+func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
 	return v.kubelet, nil
 }
 
@@ -46,7 +47,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...host.Pod) runningNo
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { view.Close() })
-	return runningNode{View: view, pods: pods, kubelet: host.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+	return runningNode{View: view, pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
 }
 
 // knows is a ledger that knows of a network, and nothing else.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -90,7 +91,7 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 	return ledger.SaveTrials(ctx, h, ts.list)
 }
 
-func runs(u host.UnitState) bool {
+func runs(u systemd.UnitState) bool {
 	return u.Load == "loaded" && (u.Active == "active" || u.Active == "reloading")
 }
 

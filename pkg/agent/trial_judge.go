@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -31,7 +32,7 @@ const (
 const steady = 2_000_000
 
 // judgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for the agent: a job that waits then is about to run.
-func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64, ready bool) verdict {
+func judgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64, ready bool) verdict {
 	fresh := now.Invocation != before
 	switch {
 	case now.Load == "not-found":
@@ -59,7 +60,7 @@ func judgeUnit(now host.UnitState, kind string, before string, clockUS uint64, r
 }
 
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks once.
-func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, host.UnitState, error) {
+func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, systemd.UnitState, error) {
 	self, err := h.Unit(ctx, Unit)
 	if err != nil {
 		return comingUp, self, err
@@ -80,7 +81,7 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 		if now.Active == "active" {
 			kind = h.UnitType(ctx, unit)
 		}
-		v := judgeUnit(now, kind, before, host.ClockUS(), ready)
+		v := judgeUnit(now, kind, before, systemd.ClockUS(), ready)
 		if v != comingUp || time.Now().After(deadline) || !pause(ctx, wait) {
 			return v, now, nil
 		}

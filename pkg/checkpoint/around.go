@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // surroundings are what a program of the user's may change that no key names. Addresses, routes,
@@ -23,11 +24,11 @@ import (
 // what is gone and takes away what could be the program's; what Kubernetes' own programs, pods,
 // routing daemons and leases make is told by its kind, its protocol or its name, and stays.
 type surroundings struct {
-	Rules   host.RuleSet              `json:"rules"`
-	Legacy  []host.LegacyTable        `json:"legacy,omitempty"`
-	Sysctls map[string]string         `json:"sysctls,omitempty"` // besides those of the journal
-	Units   map[string]host.UnitBrief `json:"units,omitempty"`
-	Without []string                  `json:"without,omitempty"` // what is not kept, and why
+	Rules   host.RuleSet                 `json:"rules"`
+	Legacy  []host.LegacyTable           `json:"legacy,omitempty"`
+	Sysctls map[string]string            `json:"sysctls,omitempty"` // besides those of the journal
+	Units   map[string]systemd.UnitBrief `json:"units,omitempty"`
+	Without []string                     `json:"without,omitempty"` // what is not kept, and why
 }
 
 // packed are surroundings as a journal has them: the rules of a node with many Services are alike.
@@ -55,7 +56,7 @@ func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
 	if s.Units, err = h.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("write down which units run: %w", err)
 	}
-	maps.DeleteFunc(s.Units, func(_ string, u host.UnitBrief) bool { return !u.Active && u.File != "enabled" })
+	maps.DeleteFunc(s.Units, func(_ string, u systemd.UnitBrief) bool { return !u.Active && u.File != "enabled" })
 	if j.Around, err = s.pack(); err != nil || len(j.Around) <= maxPacked {
 		return err
 	}
@@ -176,8 +177,8 @@ type unitBack struct {
 	unmask, enable, start bool
 }
 
-func unitsBack(was, now map[string]host.UnitBrief, booted bool) (out []unitBack) {
-	masked := func(u host.UnitBrief) bool { return strings.HasPrefix(u.File, "masked") }
+func unitsBack(was, now map[string]systemd.UnitBrief, booted bool) (out []unitBack) {
+	masked := func(u systemd.UnitBrief) bool { return strings.HasPrefix(u.File, "masked") }
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		before, is := was[name], now[name]
 		b := unitBack{name: name, unmask: masked(is) && !masked(before)}

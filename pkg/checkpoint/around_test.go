@@ -8,17 +8,18 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
 
 // What was enabled or ran comes back; what came is left. The line that keeps it: around.go, unitsBack.
 func TestUnitsBack(t *testing.T) {
-	was := map[string]host.UnitBrief{
+	was := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {Active: true, File: "static"}, "disabled.timer": {File: "enabled"},
 		"masked.service": {Active: true, File: "enabled"}, "away.service": {Active: true, File: "enabled"}, "a@b.service": {Active: true},
 	}
-	now := map[string]host.UnitBrief{
+	now := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {File: "static"}, "disabled.timer": {File: "disabled"},
 		"masked.service": {File: "masked-runtime"}, "came.service": {Active: true, File: "enabled"},
 	}

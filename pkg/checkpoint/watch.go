@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
 )
 
@@ -48,14 +49,14 @@ type watch struct {
 func (c *Checkpoint) watchUntil() uint64 {
 	until := c.journal.WatchUS
 	if c.journal.programs {
-		until = max(until, host.ClockUS()+uint64(max(c.change.Watch, 0)/time.Microsecond))
+		until = max(until, hostsystemd.ClockUS()+uint64(max(c.change.Watch, 0)/time.Microsecond))
 	}
 	return until
 }
 
 // watched is what to watch with the journal's checkpoint until then, nil for nothing.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
-	now := host.ClockUS()
+	now := hostsystemd.ClockUS()
 	if j.Around == nil || untilUS <= now || j.Boot != bootID(h) {
 		return nil, nil
 	}
@@ -150,7 +151,7 @@ func Watched(r Reader) (generation int64, until time.Time) {
 
 // over says that its time or its boot is.
 func (w *watch) over(r Reader) bool {
-	return w.Journal.Boot != bootID(r) || host.ClockUS() >= w.UntilUS
+	return w.Journal.Boot != bootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
 // EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one failed open. The caller has the lock.

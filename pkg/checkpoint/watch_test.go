@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -32,7 +33,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := c.journal.watched(t.Context(), h, host.ClockUS()+uint64(length/time.Microsecond))
+	w, err := c.journal.watched(t.Context(), h, systemd.ClockUS()+uint64(length/time.Microsecond))
 	if err != nil || w == nil {
 		t.Fatalf("nothing to watch: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -198,7 +198,7 @@ func (d *decoder) hookText(v *value, at string, h *Hook) {
 	if h.UseRawManifest {
 		unit, diag.Expected = text.text, "a whole unit: [Unit], [Service] and [Install] with their settings"
 	}
-	parsed := host.ParseUnitFile([]byte(unit))
+	parsed := systemd.ParseUnitFile([]byte(unit))
 	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
 	switch line := noSetting(unit); {
 	case line > 0:

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // kubeletUnits are the names under which distributions start kubelet.
@@ -68,14 +70,14 @@ func (g gatherer) kubeconfigOf(command unitCommand) string {
 const OwnDropIn = "50-netwright.conf"
 
 // setByOthers finds who else sets a unit's variables; of one variable the last.
-func (g gatherer) setByOthers(unit UnitFile, variables []string) []VariableFact {
+func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []VariableFact {
 	var out []VariableFact
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
 		raw, err := g.ReadFile(file)
 		if err != nil || path.Base(file) == OwnDropIn {
 			continue
 		}
-		one := ParseUnitFile(raw)
+		one := systemd.ParseUnitFile(raw)
 		for _, line := range one.Values("Service", "Environment") {
 			for _, word := range splitWords(line) {
 				name, value, ok := strings.Cut(word, "=")

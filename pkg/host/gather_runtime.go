@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // runtimeKind is a container runtime that nodes have: its unit, and the
@@ -71,8 +73,8 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 
 // runtimeKind is the runtime that kubelet's endpoint names, else the first one
 // that is there: by its socket, then by its unit.
-func (g gatherer) runtimeKind() (runtimeKind, UnitFile) {
-	units := make([]UnitFile, len(runtimeKinds))
+func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
+	units := make([]systemd.UnitFile, len(runtimeKinds))
 	best, score := -1, 0
 	for i, kind := range runtimeKinds {
 		unit, err := ReadUnitFile(g, kind.unit)
@@ -97,7 +99,7 @@ func (g gatherer) runtimeKind() (runtimeKind, UnitFile) {
 		}
 	}
 	if best < 0 {
-		return runtimeKind{}, UnitFile{}
+		return runtimeKind{}, systemd.UnitFile{}
 	}
 	return runtimeKinds[best], units[best]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // factsOf gathers the facts of an image with the given files.
@@ -148,7 +149,7 @@ func TestKubeletFacts(t *testing.T) {
 }
 
 func TestUnitCommand(t *testing.T) {
-	u := ParseUnitFile([]byte("[Service]\nEnvironment=A=1 'B=two words'\nEnvironment=C=x\n" +
+	u := systemd.ParseUnitFile([]byte("[Service]\nEnvironment=A=1 'B=two words'\nEnvironment=C=x\n" +
 		`ExecStart=-/bin/x "$A" $B '${B}' --c=${C}${C} 'a b' "q\"q" $NONE last`))
 	c := commandOf(u, nil)
 	want := []string{"/bin/x", "1", "two", "words", "two words", "--c=xx", "a b", `q"q`, "last"}

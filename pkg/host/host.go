@@ -7,12 +7,15 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // The parts of a host, by names under which a struct can have several.
 type (
 	kernelReader = kernel.Reader
 	kernelWriter = kernel.Writer
+	unitReader   = systemd.Reader
+	unitWriter   = systemd.Writer
 )
 
 // Live is the host as it is. It implements [View] and has no method that writes.
@@ -35,7 +38,7 @@ type Host struct {
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
 	h := &Host{Live: l}
-	h.unitWriter = newUnitWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
+	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
 		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
 		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
@@ -57,7 +60,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	l := &Live{opt: opt, files: f}
 	l.kernelReader = kernel.Open(opt.live())
 	l.network = openNetwork(opt)
-	l.unitReader = openUnits(opt.live() && !opt.Sandbox)
+	l.unitReader = systemd.Open(opt.live() && !opt.Sandbox)
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // Login is a login to this machine: by ssh, at its console, or into it as a container.
@@ -50,7 +52,7 @@ func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
 			return Login{}, fmt.Errorf("find when %s began: %w", scope, err)
 		}
 		if unit.ActiveSinceUS > 0 {
-			age := time.Duration(ClockUS()-unit.ActiveSinceUS) * time.Microsecond
+			age := time.Duration(systemd.ClockUS()-unit.ActiveSinceUS) * time.Microsecond
 			return Login{Name: scope, Began: Uptime() - age}, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // The programs that manage links, by their units' names.
@@ -109,7 +110,7 @@ const (
 
 // networkManagerSetup asks NetworkManager, which writes no more than whether it manages a link.
 func networkManagerSetup(ctx context.Context, link string) (setup Setup, err error) {
-	err = OnSystemBus(ctx, func(b *bus) error {
+	err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		device, err := deviceNM(ctx, b, link)
 		var unknown dbus.Error
 		if errors.As(err, &unknown) && unknown.Name == managerNM+".UnknownDevice" {
@@ -149,7 +150,7 @@ func networkManagerSetup(ctx context.Context, link string) (setup Setup, err err
 const externalNM = 0x80
 
 // getNM reads a property of one of NetworkManager's objects.
-func getNM(ctx context.Context, b *bus, path dbus.ObjectPath, of, name string, to any) error {
+func getNM(ctx context.Context, b *systemd.Bus, path dbus.ObjectPath, of, name string, to any) error {
 	var v dbus.Variant
 	if err := b.Call(ctx, managerNM, path, "org.freedesktop.DBus.Properties.Get", managerNM+"."+of, name).Store(&v); err != nil {
 		return err
@@ -170,7 +171,7 @@ func setupNM(state uint32) Setup {
 	return SetupFailed // and "unavailable", "disconnected"
 }
 
-func deviceNM(ctx context.Context, b *bus, link string) (path dbus.ObjectPath, err error) {
+func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.ObjectPath, err error) {
 	err = b.Call(ctx, managerNM, managerNMPath, managerNM+".GetDeviceByIpIface", link).Store(&path)
 	return path, err
 }
@@ -186,7 +187,7 @@ func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if err != nil {
 		return err
 	}
-	err = OnSystemBus(ctx, func(b *bus) error {
+	err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		switch manager {
 		case networkd:
 			reload := b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")

@@ -7,6 +7,8 @@ import (
 	"path"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // leaving is how a link manager is told to leave one link alone until the next boot: by a file of its own, which it reads when it is told to.
@@ -14,16 +16,16 @@ type leaving struct {
 	manager string
 	file    string // %s is the link, as in content
 	content string
-	reload  func(ctx context.Context, b *bus) *dbus.Call
+	reload  func(ctx context.Context, b *systemd.Bus) *dbus.Call
 }
 
 var leavings = []leaving{
 	{networkd, "/run/systemd/network/05-netwright-%s.network", "[Match]\nName=%s\n\n[Link]\nUnmanaged=yes\n",
-		func(ctx context.Context, b *bus) *dbus.Call {
+		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
 			return b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")
 		}},
 	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf", "[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
-		func(ctx context.Context, b *bus) *dbus.Call {
+		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
 			const settings = uint32(1) // of NetworkManager itself: no connection is read again
 			return b.Call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)
 		}},
@@ -44,7 +46,7 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), FileSpec{Mode: 0o644})
 		}
 		if err == nil {
-			err = OnSystemBus(ctx, func(b *bus) error { return l.reload(ctx, b).Err })
+			err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error { return l.reload(ctx, b).Err })
 		}
 		if err != nil {
 			return fmt.Errorf("have %s leave link %s alone: %w", l.manager, link, err)

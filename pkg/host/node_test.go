@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/test/node"
 )
 
@@ -112,15 +113,15 @@ func BenchmarkInANode(b *testing.B) {
 	}
 	connect := func(socket string, private bool) func() error {
 		return func() error {
-			u := openUnits(true)
+			u := systemd.Open(true)
 			u.Socket, u.Private = socket, private
 			_, err := u.UnitsLoadedUS(b.Context()) // the smallest question on a new connection
 			return errors.Join(err, u.Close())
 		}
 	}
-	measure("connect/private", connect(privateSocket, true))
-	measure("connect/bus", connect(systemSocket, false))
-	u := openUnits(true)
+	measure("connect/private", connect(systemd.PrivateSocket, true))
+	measure("connect/bus", connect(systemd.SystemSocket, false))
+	u := systemd.Open(true)
 	defer u.Close()
 	measure("unit", func() error { _, err := u.Unit(b.Context(), "containerd.service"); return err })
 	measure("cri", func() error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // Over returns base as it will be when what is pending has been done.
@@ -99,7 +101,7 @@ func (o overlay) Addresses(ctx context.Context, link string) ([]Address, error) 
 	return have, err
 }
 
-func (o overlay) Unit(ctx context.Context, name string) (UnitState, error) {
+func (o overlay) Unit(ctx context.Context, name string) (systemd.UnitState, error) {
 	if f, ok := o.fact("unit", name); ok && f.Unit != nil {
 		return *f.Unit, nil
 	}

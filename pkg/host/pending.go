@@ -1,6 +1,10 @@
 package host
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
 
 // Fact is one thing that a task plans to change, as downstream tasks of the
 // same plan shall see it. Exactly one field besides Key is set, or none: then
@@ -11,7 +15,7 @@ type Fact struct {
 	Link *Link
 	// Address that a link will have.
 	Address *Address
-	Unit    *UnitState
+	Unit    *systemd.UnitState
 	File    *FileInfo // Size and Mode only
 	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an [Install] section; nil: it is no such file.
 	Installs *bool

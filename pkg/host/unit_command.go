@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // unitCommand is a service's command line as systemd makes it.
@@ -18,7 +19,7 @@ type unitCommand struct {
 
 // commandOf reads a service's first ExecStart= with its environment
 // (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
-func commandOf(u UnitFile, f Files) unitCommand {
+func commandOf(u systemd.UnitFile, f Files) unitCommand {
 	var c unitCommand
 	env := map[string]string{}
 	for _, assignments := range u.Values("Service", "Environment") {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // unitDirs is where systemd looks for units, the strongest first
@@ -20,8 +22,8 @@ var unitDirs = []string{
 // ReadUnitFile finds and merges a unit's files as systemd does. Templates and
 // drop-ins for a whole type of units are not looked at. [ErrNotExist] if
 // there is no such unit.
-func ReadUnitFile(f Files, name string) (UnitFile, error) {
-	u := ParseUnitFile(nil)
+func ReadUnitFile(f Files, name string) (systemd.UnitFile, error) {
+	u := systemd.ParseUnitFile(nil)
 	for _, dir := range unitDirs {
 		file := path.Join(dir, name)
 		info, err := f.Lstat(file)
@@ -30,7 +32,7 @@ func ReadUnitFile(f Files, name string) (UnitFile, error) {
 		}
 		if info.Type == Symlink {
 			if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
-				return UnitFile{Fragment: file, Masked: true}, nil
+				return systemd.UnitFile{Fragment: file, Masked: true}, nil
 			}
 		}
 		var content []byte
@@ -38,19 +40,19 @@ func ReadUnitFile(f Files, name string) (UnitFile, error) {
 			content, err = f.ReadFile(file)
 		}
 		if err != nil {
-			return UnitFile{}, fmt.Errorf("read unit file %s: %w", file, err)
+			return systemd.UnitFile{}, fmt.Errorf("read unit file %s: %w", file, err)
 		}
 		u.Fragment = file
 		u.Merge(content)
 		break
 	}
 	if u.Fragment == "" {
-		return UnitFile{}, fmt.Errorf("read unit %s: %w", name, ErrNotExist)
+		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, ErrNotExist)
 	}
 	for _, file := range dropIns(f, name) {
 		content, err := f.ReadFile(file)
 		if err != nil {
-			return UnitFile{}, fmt.Errorf("read drop-in %s: %w", file, err)
+			return systemd.UnitFile{}, fmt.Errorf("read drop-in %s: %w", file, err)
 		}
 		u.DropIns = append(u.DropIns, file)
 		u.Merge(content)

@@ -3,6 +3,8 @@ package host
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // What runs and what is enabled, as systemd tells; a mask of this boot alone goes too.
@@ -13,12 +15,12 @@ func testAllUnits(t *testing.T) {
 	write(t, "/usr/lib/systemd/system/lab@.service", "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
 	for _, step := range []struct {
 		does           string
-		unit, instance UnitBrief
+		unit, instance systemd.UnitBrief
 	}{
-		{"systemctl daemon-reload; systemctl enable --now lab; systemctl start lab@a", UnitBrief{true, "enabled"}, UnitBrief{Active: true}},
-		{"systemctl disable --now lab; systemctl stop lab@a", UnitBrief{File: "disabled"}, UnitBrief{}},
-		{"systemctl mask --runtime lab", UnitBrief{File: "masked-runtime"}, UnitBrief{}},
-		{"", UnitBrief{File: "disabled"}, UnitBrief{}},
+		{"systemctl daemon-reload; systemctl enable --now lab; systemctl start lab@a", systemd.UnitBrief{Active: true, File: "enabled"}, systemd.UnitBrief{Active: true}},
+		{"systemctl disable --now lab; systemctl stop lab@a", systemd.UnitBrief{File: "disabled"}, systemd.UnitBrief{}},
+		{"systemctl mask --runtime lab", systemd.UnitBrief{File: "masked-runtime"}, systemd.UnitBrief{}},
+		{"", systemd.UnitBrief{File: "disabled"}, systemd.UnitBrief{}},
 	} {
 		if out, err := exec.Command("sh", "-ec", step.does).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", step.does, err, out)

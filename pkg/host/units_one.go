@@ -8,12 +8,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]: no systemd runs here that may be talked to. It starts
 // nobody.
-func LookAtUnit(ctx context.Context, opt Options, name string) (state UnitState, err error) {
-	u := openUnits(opt.live() && !opt.Sandbox)
+func LookAtUnit(ctx context.Context, opt Options, name string) (state systemd.UnitState, err error) {
+	u := systemd.Open(opt.live() && !opt.Sandbox)
 	defer func() { err = errors.Join(err, u.Close()) }()
 	return u.Unit(ctx, name)
 }

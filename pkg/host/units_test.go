@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // show asks systemctl, which is not our code, for a property.
@@ -25,7 +26,7 @@ func show(t *testing.T, unit, property string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func unit(t *testing.T, h *Host, name string) UnitState {
+func unit(t *testing.T, h *Host, name string) systemd.UnitState {
 	t.Helper()
 	s, err := h.Unit(t.Context(), name)
 	if err != nil {
@@ -44,7 +45,7 @@ func testUnitStates(t *testing.T) {
 	}
 	for _, name := range []string{"dbus.service", "sleeper.service", "multi-user.target", "-.mount", "with-dash.and\\x20x.service"} {
 		s := unit(t, h, name)
-		want := UnitState{
+		want := systemd.UnitState{
 			Name: name, Load: show(t, name, "LoadState"), Active: show(t, name, "ActiveState"), Sub: show(t, name, "SubState"),
 			File: show(t, name, "UnitFileState"), FragmentPath: show(t, name, "FragmentPath"),
 			DropIns: strings.Fields(show(t, name, "DropInPaths")),
@@ -61,7 +62,7 @@ func testUnitStates(t *testing.T) {
 	}
 }
 
-func equalState(a, b UnitState) bool {
+func equalState(a, b systemd.UnitState) bool {
 	return slices.Equal(a.DropIns, b.DropIns) &&
 		a.Name == b.Name && a.Load == b.Load && a.Active == b.Active && a.Sub == b.Sub && a.File == b.File &&
 		a.FragmentPath == b.FragmentPath && a.Result == b.Result
@@ -249,7 +250,7 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 
 func testSystemBus(t *testing.T) {
 	h := openNode(t)
-	h.unitReader.Socket, h.unitReader.Private = systemSocket, false
+	h.unitReader.Socket, h.unitReader.Private = systemd.SystemSocket, false
 	if err := h.StartUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
@@ -261,7 +262,7 @@ func testSystemBus(t *testing.T) {
 	}
 }
 
-// testShortFirstMessage: see [busSocket]. systemd is busy after a reload, so
+// testShortFirstMessage: see [systemd.busSocket]. systemd is busy after a reload, so
 // that it is slow to read.
 func testShortFirstMessage(t *testing.T) {
 	for range 6 {

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // ErrNotExist says that what was asked for is not on the host. It is
@@ -124,7 +125,7 @@ type Network interface {
 type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
 	// [ErrNotHere] where no systemd runs.
-	Unit(ctx context.Context, name string) (UnitState, error)
+	Unit(ctx context.Context, name string) (systemd.UnitState, error)
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload: CLOCK_MONOTONIC, microseconds. 0 where
 	// systemd does not tell (before 250).
 	UnitsLoadedUS(ctx context.Context) (uint64, error)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 func run(t *testing.T, name string, args ...string) {
@@ -24,7 +26,7 @@ func testWatchedUnits(t *testing.T) {
 			units := w.sources[len(w.sources)-1].(*unitWatch)
 			units.signals.Units.Private = private
 			if !private {
-				units.signals.Units.Socket = systemSocket
+				units.signals.Units.Socket = systemd.SystemSocket
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
 			if deaf := w.Deaf(); len(deaf) > 0 {

@@ -1,11 +1,13 @@
 package host
 
+import "github.com/netwright/netwright/pkg/host/systemd"
+
 // unitWatch hears systemd of units.
-type unitWatch struct{ signals *UnitSignals }
+type unitWatch struct{ signals *systemd.Signals }
 
 func newUnitWatch(w *Watcher, relinked func()) *unitWatch {
-	return &unitWatch{&UnitSignals{
-		Units: openUnits(true), Files: relinked,
+	return &unitWatch{&systemd.Signals{
+		Units: systemd.Open(true), Files: relinked,
 		Changed: func(what string) { w.wake(WakeUnits, what, false) },
 		Lost:    func(err error) { w.lose(WakeUnits, err) },
 	}}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -55,7 +55,7 @@ func beforeKubelet(h config.Hook) bool {
 	if !h.UseRawManifest {
 		return slices.Contains(h.Before, kubelet)
 	}
-	before := host.ParseUnitFile([]byte(h.Manifest.Reveal())).Values("Unit", "Before")
+	before := systemd.ParseUnitFile([]byte(h.Manifest.Reveal())).Values("Unit", "Before")
 	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
 

@@ -9,33 +9,34 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // between is a host with a unit and pods, as a switch of networks looks at it.
 type between struct {
 	host.View
-	unit  host.UnitState
+	unit  systemd.UnitState
 	pods  []host.Pod
 	err   error
 	netns []string
 }
 
-func (v between) Unit(context.Context, string) (host.UnitState, error) { return v.unit, nil }
-func (v between) Pods(context.Context) ([]host.Pod, error)             { return slices.Clone(v.pods), v.err }
-func (v between) ReadDir(string) ([]string, error)                     { return v.netns, nil }
+func (v between) Unit(context.Context, string) (systemd.UnitState, error) { return v.unit, nil }
+func (v between) Pods(context.Context) ([]host.Pod, error)                { return slices.Clone(v.pods), v.err }
+func (v between) ReadDir(string) ([]string, error)                        { return v.netns, nil }
 
 func TestPauseAndResume(t *testing.T) {
 	for name, c := range map[string]struct {
-		unit          host.UnitState
+		unit          systemd.UnitState
 		pause, resume bool
 	}{
-		"runs":            {host.UnitState{Active: "active"}, true, false},
-		"comes up":        {host.UnitState{Active: "activating"}, true, false},
-		"about to":        {host.UnitState{Active: "inactive", Job: true, JobType: "start"}, true, false},
-		"its job ended":   {host.UnitState{Active: "inactive", Job: true}, true, false},
-		"off":             {host.UnitState{Active: "inactive"}, false, true},
-		"about to end":    {host.UnitState{Active: "deactivating", Job: true, JobType: "stop"}, false, true},
-		"did not come up": {host.UnitState{Active: "failed"}, false, true},
+		"runs":            {systemd.UnitState{Active: "active"}, true, false},
+		"comes up":        {systemd.UnitState{Active: "activating"}, true, false},
+		"about to":        {systemd.UnitState{Active: "inactive", Job: true, JobType: "start"}, true, false},
+		"its job ended":   {systemd.UnitState{Active: "inactive", Job: true}, true, false},
+		"off":             {systemd.UnitState{Active: "inactive"}, false, true},
+		"about to end":    {systemd.UnitState{Active: "deactivating", Job: true, JobType: "stop"}, false, true},
+		"did not come up": {systemd.UnitState{Active: "failed"}, false, true},
 	} {
 		pause, err := Pause{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit})
 		if err != nil || (pause != nil) != c.pause || pause != nil && pause.Disruption != MayCutOff {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand for no state that anybody wants to last, and
@@ -42,7 +43,7 @@ func (t Pause) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindPause, 
 func (t Resume) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindResume, t.Unit)} }
 
 // Runs says that a unit runs or is about to.
-func Runs(u host.UnitState) bool {
+func Runs(u systemd.UnitState) bool {
 	switch u.Active {
 	case "active", "activating", "reloading", "refreshing":
 		return true

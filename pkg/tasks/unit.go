@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -38,7 +39,7 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if err != nil || c == nil {
 		return c, err
 	}
-	installs := host.ParseUnitFile(t.Content).Installs()
+	installs := systemd.ParseUnitFile(t.Content).Installs()
 	for i := range c.Pending {
 		if c.Pending[i].Key == string(t.Owns()[0]) {
 			c.Pending[i].Installs = &installs

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // planLinks plans the state of a unit of an image: the links that systemd
@@ -17,7 +18,7 @@ func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) 
 	stale := err == nil && !file.Masked && !file.Installs()
 	if (errors.Is(err, host.ErrNotExist) || stale) && v.WillExist(string(UnitFileKey(t.Name))) {
 		// The content is only known when it is written.
-		fields := t.differs(host.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
+		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
 		if len(fields) == 0 {
 			return nil, nil
 		}
@@ -52,7 +53,7 @@ func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) 
 
 // links are those that a unit of an image needs to be enabled or masked.
 // To disable a unit of an image is not offered: its own links are unknown.
-func (t UnitState) links(file host.UnitFile) ([]SymbolicLink, error) {
+func (t UnitState) links(file systemd.UnitFile) ([]SymbolicLink, error) {
 	link := func(path, target string) SymbolicLink {
 		return SymbolicLink{Meta: t.Meta, Path: unitDir + "/" + path, Target: target}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // KindUnit is the kind of the state of a unit; its files are file: keys.
@@ -54,7 +55,7 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotHere) && v.Facts().Init == "systemd": // an image with systemd
 		return t.planLinks(ctx, v)
 	case errors.Is(err, host.ErrNotHere):
-		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: t.differs(host.UnitState{})}},
+		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: t.differs(systemd.UnitState{})}},
 			NotHere: "no systemd here"}, nil
 	case err != nil:
 		return nil, err
@@ -98,7 +99,7 @@ func (t UnitState) wantsIt() bool {
 }
 
 // differs lists what is not as wanted.
-func (t UnitState) differs(have host.UnitState) []Field {
+func (t UnitState) differs(have systemd.UnitState) []Field {
 	var out []Field
 	if t.Masked != nil && *t.Masked != (have.File == "masked") {
 		out = append(out, Field{"masked", word(!*t.Masked, "masked", "no"), word(*t.Masked, "masked", "no")})
@@ -119,7 +120,7 @@ func isEnabled(file string) bool {
 }
 
 // isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about to. One that is about to stop, and is to, does not.
-func (t UnitState) isActive(have host.UnitState) bool {
+func (t UnitState) isActive(have systemd.UnitState) bool {
 	wanted := t.Active != nil && *t.Active
 	switch have.Active {
 	case "active", "reloading", "refreshing":
@@ -131,7 +132,7 @@ func (t UnitState) isActive(have host.UnitState) bool {
 }
 
 // starting says that a unit which is to run is coming up: whether it does, only time tells.
-func (t UnitState) starting(have host.UnitState) error {
+func (t UnitState) starting(have systemd.UnitState) error {
 	if t.Within == 0 || t.Active == nil || !*t.Active {
 		return nil
 	}
@@ -145,7 +146,7 @@ func (t UnitState) starting(have host.UnitState) error {
 }
 
 // then is the unit as it will be.
-func (t UnitState) then(have host.UnitState) host.UnitState {
+func (t UnitState) then(have systemd.UnitState) systemd.UnitState {
 	have.Name, have.NeedReload = t.Name, false
 	if t.Masked != nil {
 		have.File = word(*t.Masked, "masked", "disabled")
@@ -244,7 +245,7 @@ func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
 }
 
 // gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as active for the plan does not matter here.
-func (t UnitState) gone(have host.UnitState) bool {
+func (t UnitState) gone(have systemd.UnitState) bool {
 	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) && (have.Active == "inactive" || have.Active == "failed")
 }
 
@@ -266,7 +267,7 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 
 // unitBaseline is a unit with the links by which it is enabled, wanted, masked or named.
 type unitBaseline struct {
-	host.UnitState
+	systemd.UnitState
 	Links []unitLink `json:"links,omitempty"`
 }
 

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // oneUnit is a view of a host with one unit.
 type oneUnit struct {
 	host.View
-	state host.UnitState
+	state systemd.UnitState
 }
 
-func (v oneUnit) Unit(context.Context, string) (host.UnitState, error) { return v.state, nil }
+func (v oneUnit) Unit(context.Context, string) (systemd.UnitState, error) { return v.state, nil }
 
 func (oneUnit) Asked(string) []string { return nil }
 
@@ -23,7 +24,7 @@ func (oneUnit) WillExist(string) bool { return false }
 // A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings its file or unmasks it.
 func TestAMaskedUnitFailsInThePlan(t *testing.T) {
 	yes, no := true, false
-	masked := oneUnit{state: host.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}
+	masked := oneUnit{state: systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}
 	over := host.NewPending(nil)
 	over.Add(host.Fact{Key: "file:/etc/systemd/system/x.service", File: &host.FileInfo{Type: host.Regular}, Installs: &yes})
 	for _, c := range []struct {

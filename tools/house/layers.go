@@ -56,6 +56,7 @@ var rooms = map[string][]string{
 	"internal/sys": nil,
 	"kernel":       {"internal/sys"},
 	"residue":      {"internal/sys"},
+	"systemd":      {"internal/sys"},
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.

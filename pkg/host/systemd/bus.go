@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // between (and before one runs, early in the boot); it speaks peer to peer, so
 // there is no Hello and no match rule.
 const (
-	privateSocket = "/run/systemd/private"
-	systemSocket  = "/run/dbus/system_bus_socket"
+	PrivateSocket = "/run/systemd/private"
+	SystemSocket  = "/run/dbus/system_bus_socket"
 )
 
 // Names of org.freedesktop.systemd1(5).
@@ -31,8 +31,8 @@ const (
 // quiet says that a message must not start anybody who does not run.
 const quiet = dbus.FlagNoAutoStart
 
-// bus is a connection to systemd, with the jobs that are waited for.
-type bus struct {
+// Bus is a connection to systemd, with the jobs that are waited for.
+type Bus struct {
 	conn *dbus.Conn
 	ear  busEar // hears what is no job's end; nil: nobody
 
@@ -55,7 +55,7 @@ const busTimeout = 10 * time.Second
 var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
 
 // dialBus connects and authenticates. Private sockets get no Hello.
-func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, error) {
+func dialBus(ctx context.Context, path string, private bool, ear busEar) (*Bus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
 	var d net.Dialer
@@ -66,7 +66,7 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, 
 	// Authentication and Hello take no context: the socket's deadline stands in.
 	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
 	defer expire()
-	b := &bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
+	b := &Bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, sys.Cause(ctx, err)), sock.Close())
@@ -90,13 +90,13 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*bus, 
 }
 
 // manager calls a method of systemd's manager.
-func (b *bus) manager(ctx context.Context, method string, args ...any) *dbus.Call {
+func (b *Bus) manager(ctx context.Context, method string, args ...any) *dbus.Call {
 	return b.conn.Object(managerName, managerPath).CallWithContext(ctx, managerIface+method, quiet, args...)
 }
 
 // listen makes the message bus pass JobRemoved on. On a private socket
 // systemd sends it unasked, and Subscribe does no harm.
-func (b *bus) listen(ctx context.Context, private bool) error {
+func (b *Bus) listen(ctx context.Context, private bool) error {
 	if private {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (b *bus) listen(ctx context.Context, private bool) error {
 
 // DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
 // reader, so it does not block.
-func (b *bus) DeliverSignal(_, name string, s *dbus.Signal) {
+func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	if b.ear != nil {
 		b.ear.signal(name, s)
 	}
@@ -138,7 +138,7 @@ func (b *bus) DeliverSignal(_, name string, s *dbus.Signal) {
 
 // Terminate implements the part of [dbus.SignalHandler] that hears of the
 // connection's end: nobody may wait any longer.
-func (b *bus) Terminate() {
+func (b *Bus) Terminate() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
@@ -154,7 +154,7 @@ func (b *bus) Terminate() {
 }
 
 // job calls a method that queues a job and waits for the job's result.
-func (b *bus) job(ctx context.Context, method string, args ...any) (result string, err error) {
+func (b *Bus) job(ctx context.Context, method string, args ...any) (result string, err error) {
 	b.mu.Lock()
 	b.starting++
 	b.mu.Unlock()
@@ -194,17 +194,17 @@ func (b *bus) job(ctx context.Context, method string, args ...any) (result strin
 var errBusLost = errors.New("the connection to systemd ended")
 
 // Call calls a method of a program on the bus that runs, and starts none.
-func (b *bus) Call(
+func (b *Bus) Call(
 	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
 ) *dbus.Call {
 	return b.conn.Object(name, path).CallWithContext(ctx, method, quiet, args...)
 }
 
 // OnSystemBus talks to a program of the host over the system bus.
-func OnSystemBus(ctx context.Context, talk func(*bus) error) error {
+func OnSystemBus(ctx context.Context, talk func(*Bus) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
-	b, err := dialBus(ctx, systemSocket, false, nil)
+	b, err := dialBus(ctx, SystemSocket, false, nil)
 	if err != nil {
 		return err
 	}

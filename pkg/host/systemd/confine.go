@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -93,7 +93,7 @@ func confined(unit string, systemd int) (list []unitProperty) {
 }
 
 // release is systemd's, such as 252; 0 where it does not say.
-func (b *bus) release(ctx context.Context) int {
+func (b *Bus) release(ctx context.Context) int {
 	var v dbus.Variant
 	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet, strings.TrimSuffix(managerIface, "."), "Version")
 	if call.Store(&v) != nil {

@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // BringUpUnit starts a unit, or starts it again, whatever state it is in, and does not wait. That it failed, and how often, is forgotten: else
 // systemd may refuse. It may be retried.
-func (w *unitWriter) BringUpUnit(ctx context.Context, name string) error {
+func (w *Writer) BringUpUnit(ctx context.Context, name string) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("start unit %s again: %w", name, err)
@@ -32,7 +32,7 @@ func (w *unitWriter) BringUpUnit(ctx context.Context, name string) error {
 }
 
 // UnitType is a service's Type, "" of other units.
-func (u *unitReader) UnitType(ctx context.Context, name string) string {
+func (u *Reader) UnitType(ctx context.Context, name string) string {
 	if path.Ext(name) != ".service" {
 		return ""
 	}

@@ -1,9 +1,10 @@
-package host
+package systemd
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
@@ -13,34 +14,34 @@ import (
 // unit that runs is success. [ErrNotExist] if systemd has no such unit,
 // [ErrNotHere] where no systemd runs. It may be retried. That the unit failed,
 // and how often it was started, is forgotten before: else systemd may refuse
-// (StartLimitBurst=). So it is in [unitWriter.RestartUnit] and [unitWriter.ReloadUnit],
+// (StartLimitBurst=). So it is in [Writer.RestartUnit] and [Writer.ReloadUnit],
 // where systemd would stop the unit, and refuse to start it.
-func (w *unitWriter) StartUnit(ctx context.Context, name string, wait bool) error {
+func (w *Writer) StartUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "start", "StartUnit", name, wait)
 }
 
 // StopUnit stops a unit. A unit that is not there is success.
-func (w *unitWriter) StopUnit(ctx context.Context, name string, wait bool) error {
+func (w *Writer) StopUnit(ctx context.Context, name string, wait bool) error {
 	err := w.unitJob(ctx, "stop", "StopUnit", name, wait)
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
 // RestartUnit restarts a unit if it runs, and leaves it alone if not.
-func (w *unitWriter) RestartUnit(ctx context.Context, name string, wait bool) error {
+func (w *Writer) RestartUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
 }
 
 // ReloadUnit makes a unit that runs read its configuration again; one that
 // cannot is restarted.
-func (w *unitWriter) ReloadUnit(ctx context.Context, name string, wait bool) error {
+func (w *Writer) ReloadUnit(ctx context.Context, name string, wait bool) error {
 	return w.unitJob(ctx, "reload", "ReloadOrTryRestartUnit", name, wait)
 }
 
 // unitJob queues a job and waits for its end.
-func (w *unitWriter) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
+func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bool) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s unit %s: %w", verb, name, err)
@@ -73,7 +74,7 @@ func (w *unitWriter) unitJob(ctx context.Context, verb, method, name string, wai
 }
 
 // forgetStarts has systemd not count the starts before this job, if the job may start the unit: none but a start does so to one that failed.
-func (w *unitWriter) forgetStarts(ctx context.Context, b *bus, method, name string) error {
+func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) error {
 	if method == "StopUnit" {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (w *unitWriter) forgetStarts(ctx context.Context, b *bus, method, name stri
 }
 
 // forgetFailure makes systemd forget that a unit failed, and how often it was started. A unit that is not there is success.
-func (b *bus) forgetFailure(ctx context.Context, name string) error {
+func (b *Bus) forgetFailure(ctx context.Context, name string) error {
 	if err := b.manager(ctx, "ResetFailedUnit", name).Err; err != nil && !isNoUnit(err) {
 		return explainUnit(err)
 	}
@@ -94,7 +95,7 @@ func (b *bus) forgetFailure(ctx context.Context, name string) error {
 }
 
 // lastResult is how a unit's last run ended, in brackets, or "".
-func (w *unitWriter) lastResult(ctx context.Context, name string) string {
+func (w *Writer) lastResult(ctx context.Context, name string) string {
 	s, err := w.units.Unit(ctx, name)
 	if err != nil || s.Result == "" {
 		return ""
@@ -103,33 +104,33 @@ func (w *unitWriter) lastResult(ctx context.Context, name string) string {
 }
 
 // DaemonReload makes systemd read its unit files again.
-func (w *unitWriter) DaemonReload(ctx context.Context) error {
-	return w.manage(ctx, "reload unit files", func(b *bus) *dbus.Call { return b.manager(ctx, "Reload") })
+func (w *Writer) DaemonReload(ctx context.Context) error {
+	return w.manage(ctx, "reload unit files", func(b *Bus) *dbus.Call { return b.manager(ctx, "Reload") })
 }
 
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
-func (w *unitWriter) EnableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "enable unit "+name, func(b *bus) *dbus.Call {
+func (w *Writer) EnableUnit(ctx context.Context, name string) error {
+	return w.manage(ctx, "enable unit "+name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
 	})
 }
 
 // DisableUnit removes all links to a unit file. It does not stop it.
-func (w *unitWriter) DisableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "disable unit "+name, func(b *bus) *dbus.Call {
+func (w *Writer) DisableUnit(ctx context.Context, name string) error {
+	return w.manage(ctx, "disable unit "+name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
 	})
 }
 
 // MaskUnit links a unit to /dev/null, or takes that link away, and makes
 // systemd know of it.
-func (w *unitWriter) MaskUnit(ctx context.Context, name string, masked bool) error {
+func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	verb := "unmask unit "
 	if masked {
 		verb = "mask unit "
 	}
-	err := w.manage(ctx, verb+name, func(b *bus) *dbus.Call {
+	err := w.manage(ctx, verb+name, func(b *Bus) *dbus.Call {
 		if masked {
 			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
 		}
@@ -142,7 +143,7 @@ func (w *unitWriter) MaskUnit(ctx context.Context, name string, masked bool) err
 }
 
 // manage calls systemd's manager once.
-func (w *unitWriter) manage(ctx context.Context, verb string, call func(*bus) *dbus.Call) error {
+func (w *Writer) manage(ctx context.Context, verb string, call func(*Bus) *dbus.Call) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)

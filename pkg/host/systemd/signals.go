@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// UnitSignals hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by it, is no news: to look at one that nobody uses is
+// Signals hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by it, is no news: to look at one that nobody uses is
 // enough for both, and a look that is answered by a signal would never end.
-type UnitSignals struct {
-	Units   *unitReader
+type Signals struct {
+	Units   *Reader
 	Changed func(what string) // a unit, or "unit files", or "daemon-reload"
 	Files   func()            // is called before Changed when unit files, or links to them, may be others
-	Lost    func(error)       // the connection ended: nothing is heard before the next [UnitSignals.Listen]
+	Lost    func(error)       // the connection ended: nothing is heard before the next [Signals.Listen]
 
-	bus   *bus
+	bus   *Bus
 	aim   atomic.Pointer[unitAim]
 	asked map[string]bool // what the message bus was asked to tell
 }
@@ -28,7 +28,7 @@ type UnitSignals struct {
 type unitAim map[dbus.ObjectPath]string
 
 // Listen replaces the units that are listened for; none of them closes the connection.
-func (u *UnitSignals) Listen(units []string) (err error) {
+func (u *Signals) Listen(units []string) (err error) {
 	aim := unitAim{}
 	for _, name := range units {
 		aim[unitPath(name)] = name
@@ -54,7 +54,7 @@ func (u *UnitSignals) Listen(units []string) (err error) {
 }
 
 // subscribe asks the message bus for what is told of systemd as a whole and of the units that matter, and of no others: every container is a unit.
-func (u *UnitSignals) subscribe(ctx context.Context, aim unitAim) error {
+func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 	const sender = "type='signal',sender='org.freedesktop.systemd1',"
 	match := func(rule string) error {
 		if u.asked[rule] {
@@ -86,7 +86,7 @@ func (u *UnitSignals) subscribe(ctx context.Context, aim unitAim) error {
 }
 
 // Close ends the connection.
-func (u *UnitSignals) Close() error {
+func (u *Signals) Close() error {
 	if u.bus == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (u *UnitSignals) Close() error {
 }
 
 // signal implements [busEar].
-func (u *UnitSignals) signal(name string, s *dbus.Signal) {
+func (u *Signals) signal(name string, s *dbus.Signal) {
 	aim := u.aim.Load()
 	if aim == nil {
 		return
@@ -122,7 +122,7 @@ func (u *UnitSignals) signal(name string, s *dbus.Signal) {
 }
 
 // hungUp implements [busEar]: systemd closes its connections when it executes itself anew.
-func (u *UnitSignals) hungUp() {
+func (u *Signals) hungUp() {
 	if u.aim.Load() != nil {
 		u.Lost(errBusLost)
 	}

@@ -1,10 +1,11 @@
-package host
+package systemd
 
 import (
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -40,31 +41,31 @@ type UnitState struct {
 	StartedUS uint64 `json:"-"`
 }
 
-// unitReader reads systemd over D-Bus, and starts nothing. It connects when first asked.
-type unitReader struct {
+// Reader reads systemd over D-Bus, and starts nothing. It connects when first asked.
+type Reader struct {
 	Here    bool   // systemd runs here and may be talked to
 	Socket  string // the bus
 	Private bool   // it is systemd's private socket
 
 	mu     sync.Mutex
-	bus    *bus
+	bus    *Bus
 	silent error // systemd took a connection and did not answer: it is not waited for again
 }
 
-// openUnits reads systemd, if one runs and may be asked.
-func openUnits(ask bool) *unitReader {
-	u := &unitReader{Socket: systemSocket}
+// Open reads systemd, if one runs and may be asked.
+func Open(ask bool) *Reader {
+	u := &Reader{Socket: SystemSocket}
 	// As sd_booted(3) does.
 	_, err := os.Stat("/run/systemd/system")
 	u.Here = ask && err == nil
-	if os.Geteuid() == 0 && unix.Access(privateSocket, unix.W_OK) == nil {
-		u.Socket, u.Private = privateSocket, true
+	if os.Geteuid() == 0 && unix.Access(PrivateSocket, unix.W_OK) == nil {
+		u.Socket, u.Private = PrivateSocket, true
 	}
 	return u
 }
 
 // Close ends the connection.
-func (u *unitReader) Close() error {
+func (u *Reader) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.bus == nil {
@@ -80,7 +81,7 @@ func (u *unitReader) Close() error {
 
 // connect returns the connection, made anew when the last one ended (systemd
 // re-executed itself). [ErrNotHere] where no systemd may be talked to.
-func (u *unitReader) connect(ctx context.Context) (*bus, error) {
+func (u *Reader) connect(ctx context.Context) (*Bus, error) {
 	if !u.Here {
 		return nil, sys.ErrNotHere
 	}
@@ -119,7 +120,7 @@ const (
 type unitProperties map[string]dbus.Variant
 
 // Unit describes a unit. Load "not-found" is no error. [sys.ErrNotHere] where no systemd runs.
-func (u *unitReader) Unit(ctx context.Context, name string) (UnitState, error) {
+func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
 	var answer dbus.Error
 	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNotHere) && ctx.Err() == nil {
@@ -138,7 +139,7 @@ func (u *unitReader) Unit(ctx context.Context, name string) (UnitState, error) {
 
 // look asks systemd for all properties of the Unit interface in one message:
 // 0.25 ms, where ten single ones take 0.9. Those of Service take 0.8 ms.
-func (u *unitReader) look(ctx context.Context, name string) (UnitState, error) {
+func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return UnitState{}, err
@@ -233,7 +234,7 @@ func textProperty(ctx context.Context, object dbus.BusObject, iface, property st
 }
 
 // UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it does not tell (before 250).
-func (u *unitReader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
+func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return 0, err
@@ -295,7 +296,7 @@ func explainUnit(err error) error {
 		return err
 	}
 	if isNoUnit(err) {
-		return fmt.Errorf("%w: %w", e, ErrNotExist)
+		return fmt.Errorf("%w: %w", e, fs.ErrNotExist)
 	}
 	switch e.Name {
 	case "org.freedesktop.systemd1.BadUnitSetting":

@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (e UnitEnd) String() string {
 const journalLines = 5
 
 // UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields are empty. It starts nothing.
-func (u *unitReader) UnitEnd(ctx context.Context, name string) UnitEnd {
+func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	var end UnitEnd
 	b, err := u.connect(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (u *unitReader) UnitEnd(ctx context.Context, name string) UnitEnd {
 }
 
 // UnitRestarts is how often systemd has started a service again by itself, since somebody asked for its start.
-func (u *unitReader) UnitRestarts(ctx context.Context, name string) int {
+func (u *Reader) UnitRestarts(ctx context.Context, name string) int {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return 0
@@ -64,7 +64,7 @@ func (u *unitReader) UnitRestarts(ctx context.Context, name string) int {
 }
 
 // OwnUnit is the unit that this process is part of, or "".
-func (u *unitReader) OwnUnit(ctx context.Context) string {
+func (u *Reader) OwnUnit(ctx context.Context) string {
 	b, err := u.connect(ctx)
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type UnitBrief struct {
 
 // AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name. What
 // is made for a moment and has no file is left out. [ErrNotHere] where no systemd runs.
-func (w *unitWriter) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
+func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list units: %w", err)
@@ -67,9 +67,9 @@ func starts(name string) bool {
 }
 
 // Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
-func (w *unitWriter) Unmask(ctx context.Context, name string) error {
+func (w *Writer) Unmask(ctx context.Context, name string) error {
 	for _, runtime := range []bool{false, true} {
-		err := w.manage(ctx, "unmask unit "+name, func(b *bus) *dbus.Call {
+		err := w.manage(ctx, "unmask unit "+name, func(b *Bus) *dbus.Call {
 			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
 		})
 		if err != nil {

@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func TestASilentSystemdIsLeft(t *testing.T) {
 			<-t.Context().Done()
 		}
 	}()
-	u := &unitReader{Here: true, Socket: path, Private: true}
+	u := &Reader{Here: true, Socket: path, Private: true}
 	if _, err := u.connect(ctx); !errors.Is(err, told) {
 		t.Errorf("connect: %v, want %v", err, told)
 	}

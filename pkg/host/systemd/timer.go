@@ -1,4 +1,4 @@
-package host
+package systemd
 
 import (
 	"context"
@@ -44,16 +44,16 @@ func property(name string, value any) unitProperty {
 // it. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
-func (w *unitWriter) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+func (w *Writer) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
 	return w.startTimer(ctx, name, description, unit, after, false, about, command)
 }
 
 // StartWatch is StartTimer for a service that ends when the machine shuts down.
-func (w *unitWriter) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+func (w *Writer) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
 	return w.startTimer(ctx, name, description, unit, after, true, about, command)
 }
 
-func (w *unitWriter) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string) error {
+func (w *Writer) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string) error {
 	service := []unitProperty{
 		property("Description", description),
 		property("Type", "simple"),
@@ -71,7 +71,7 @@ func (w *unitWriter) startTimer(ctx context.Context, name, description, unit str
 		property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"),
 	}
-	return w.manage(ctx, "start timer "+name, func(b *bus) *dbus.Call {
+	return w.manage(ctx, "start timer "+name, func(b *Bus) *dbus.Call {
 		release := b.release(ctx)
 		if release >= 243 {
 			timer = append(timer, property("TimersMonotonic", []struct {
@@ -89,9 +89,9 @@ func (w *unitWriter) startTimer(ctx context.Context, name, description, unit str
 	})
 }
 
-// StartWhenGone has systemd start the service of a timer of [unitWriter.StartTimer] as soon as this process is gone, however it went. It makes a file and holds it open for
+// StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this process is gone, however it went. It makes a file and holds it open for
 // writing, and systemd hears when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes no transient path unit.
-func (w *unitWriter) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
+func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
 	f, err := w.openLock(file)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (w *unitWriter) StartWhenGone(ctx context.Context, name, description, file 
 		property("DefaultDependencies", false),
 		property("CollectMode", "inactive-or-failed"),
 	}
-	err = w.manage(ctx, "start path "+name, func(b *bus) *dbus.Call {
+	err = w.manage(ctx, "start path "+name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "StartTransientUnit", name+".path", "replace", path, []auxUnit{})
 	})
 	if err != nil {
@@ -114,9 +114,9 @@ func (w *unitWriter) StartWhenGone(ctx context.Context, name, description, file 
 // conditions is the first release of systemd of which it is certain that transient units take some.
 const conditions = 240
 
-// TryService runs a command once as the transient service NAME.service, confined as [unitWriter.StartTimer] confines it, and waits for its end: an error where
+// TryService runs a command once as the transient service NAME.service, confined as [Writer.StartTimer] confines it, and waits for its end: an error where
 // it could not be run or failed. [ErrNotHere] where no systemd runs.
-func (w *unitWriter) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
+func (w *Writer) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("try %s: %w", command[0], err)
@@ -139,9 +139,9 @@ func (w *unitWriter) TryService(ctx context.Context, name, description, unit str
 	return nil
 }
 
-// StopTimer stops a timer of [unitWriter.StartTimer], and what [unitWriter.StartWhenGone] started beside it; one that is not there is
+// StopTimer stops a timer of [Writer.StartTimer], and what [Writer.StartWhenGone] started beside it; one that is not there is
 // success. A service that they have already started goes on.
-func (w *unitWriter) StopTimer(ctx context.Context, name string) error {
+func (w *Writer) StopTimer(ctx context.Context, name string) error {
 	for _, unit := range []string{name + ".path", name + ".timer"} {
 		if err := w.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, sys.ErrNotHere) {
 			return fmt.Errorf("stop %s: %w", unit, err)
