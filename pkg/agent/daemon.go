@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -90,7 +91,7 @@ type wake struct {
 // Run converges until ctx ends, and then returns nil: to be stopped is no
 // error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
-	d.Pass.Host.Runtime = host.NewStatusCache()
+	d.Pass.Host.Runtime = cri.NewStatusCache()
 	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d), quarrels: quarrels{}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)

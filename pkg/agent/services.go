@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -105,7 +106,7 @@ func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
 		s := sight(ctx, view, a.runtimeUnit)
 		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
 		if s.err == nil && s.state.Active == "active" && a.socket != "" {
-			s.silent = host.RuntimeWorks(ctx, a.socket)
+			s.silent = cri.CheckAnswer(ctx, a.socket)
 		}
 		list = append(list, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -24,7 +25,7 @@ type switching struct {
 	allowed string // by whom a disruptive one is; "": by nobody
 	unit    string // kubelet's, where it runs: it is stopped and started
 	scope   cleanup.Scope
-	pods    []host.Pod    // with an address of From
+	pods    []cri.Pod     // with an address of From
 	found   []tasks.Found // what From left
 
 	held  error // why it is not made now
@@ -104,7 +105,7 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 
 // hold decides whether the switch is made now.
 func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
-	alive := slices.ContainsFunc(s.pods, func(p host.Pod) bool { return p.Ready })
+	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
 		s.held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",

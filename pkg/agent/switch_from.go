@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -59,7 +60,7 @@ func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, know
 			return "", "", nil
 		}
 		pods, err := tasks.PodsWithAddress(ctx, v)
-		if err != nil || !slices.ContainsFunc(pods, func(p host.Pod) bool { return p.Ready }) {
+		if err != nil || !slices.ContainsFunc(pods, func(p cri.Pod) bool { return p.Ready }) {
 			return "", "", err
 		}
 		return name, "its conf " + path.Join(dir, file), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -24,19 +25,19 @@ import (
 // runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are those of a directory.
 type runningNode struct {
 	host.View
-	pods    []host.Pod
+	pods    []cri.Pod
 	kubelet systemd.UnitState
 	facts   host.Facts
 }
 
-func (v runningNode) Facts() *host.Facts                       { return &v.facts }
-func (v runningNode) Pods(context.Context) ([]host.Pod, error) { return slices.Clone(v.pods), nil }
+func (v runningNode) Facts() *host.Facts                      { return &v.facts }
+func (v runningNode) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(v.pods), nil }
 func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
 	return v.kubelet, nil
 }
 
 // nodeOver is a running node over a directory with these files.
-func nodeOver(t *testing.T, files map[string]string, pods ...host.Pod) runningNode {
+func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNode {
 	t.Helper()
 	root := t.TempDir()
 	for path, content := range files {
@@ -80,9 +81,9 @@ func wants(t *testing.T, spec string) *Desired {
 }
 
 func TestLeave(t *testing.T) {
-	web := host.Pod{ID: "1", Namespace: "default", Name: "web", Ready: true}
-	ended := host.Pod{ID: "2", Namespace: "default", Name: "job"}
-	agent := host.Pod{ID: "3", Namespace: "kube-system", Name: "calico-node-x", Ready: true, HostNetwork: true, Running: []string{"calico-node"}}
+	web := cri.Pod{ID: "1", Namespace: "default", Name: "web", Ready: true}
+	ended := cri.Pod{ID: "2", Namespace: "default", Name: "job"}
+	agent := cri.Pod{ID: "3", Namespace: "kube-system", Name: "calico-node-x", Ready: true, HostNetwork: true, Running: []string{"calico-node"}}
 	const flannel = "flannel: {backend: vxlan}"
 	calicoConf := map[string]string{"/etc/cni/net.d/10-calico.conflist": "{}"}
 	undone := map[string]string{checkpoint.VerdictFile: `{"generation":7,"digest":"d","bad":true}`}
@@ -91,7 +92,7 @@ func TestLeave(t *testing.T) {
 		spec  string
 		flag  bool
 		files map[string]string
-		pods  []host.Pod
+		pods  []cri.Pod
 
 		none    bool
 		kind    string
@@ -102,27 +103,27 @@ func TestLeave(t *testing.T) {
 		"the same":                     {had: "flannel", spec: flannel, none: true},
 		"a fresh node":                 {spec: flannel, none: true},
 		"not allowed":                  {had: "bridge", spec: flannel, kind: "disruptive", held: "the switch of networks from bridge to flannel is disruptive and not allowed, so the node keeps bridge: allow it with"},
-		"allowed by the documents":     {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"allowed by the documents":     {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"allowed by the flag":          {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
 		"as expected":                  {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
 		"another than expected":        {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
 		"undone before":                {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
-		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
-		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []host.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []host.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; it would put back what is taken away: delete its DaemonSet"},
+		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
+		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []cri.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; it would put back what is taken away: delete its DaemonSet"},
 		"kubenet gives way":            {had: "kubenet", spec: flannel, kind: "safe"},
-		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []host.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
-		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []host.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
-		"handed over":                  {had: "calico", spec: "cni: {}", pods: []host.Pod{agent, web}, kind: "safe"},
-		"not handed over when named":   {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []host.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
-		"named and not allowed":        {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []host.Pod{web}, kind: "disruptive", held: "not allowed"},
+		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []cri.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
+		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []cri.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
+		"handed over":                  {had: "calico", spec: "cni: {}", pods: []cri.Pod{agent, web}, kind: "safe"},
+		"not handed over when named":   {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"named and not allowed":        {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []cri.Pod{web}, kind: "disruptive", held: "not allowed"},
 		"bridge is not handed over":    {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
 		"somebody's, unused":           {spec: flannel, files: calicoConf, none: true},
-		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []host.Pod{web}, kind: "disruptive", held: "netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: calico}"},
-		"somebody's is not the flag's": {spec: flannel, flag: true, files: calicoConf, pods: []host.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
+		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", held: "netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: calico}"},
+		"somebody's is not the flag's": {spec: flannel, flag: true, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
 		"somebody's, only expected":    {spec: flannel + "\n    switch: {allow: true, from: calico}", none: true},
-		"the one that is wanted":       {spec: "calico: {}", files: calicoConf, pods: []host.Pod{web}, none: true},
-		"brought, and named":           {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []host.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
+		"the one that is wanted":       {spec: "calico: {}", files: calicoConf, pods: []cri.Pod{web}, none: true},
+		"brought, and named":           {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []cri.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
 		"a network that nobody knows":  {had: "weft", spec: flannel, kind: "disruptive", held: "from weft to flannel"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,19 +259,19 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 // The conf of multus, first by name, goes with the network that it stood before, and its daemon must be gone; unless it stands before the next one too.
 func TestMultusGoesWithItsNetwork(t *testing.T) {
 	files := map[string]string{"/etc/cni/net.d/00-multus.conf": "{}", "/etc/cni/net.d/05-netwright-bridge.conflist": "{}"}
-	daemon := host.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
+	daemon := cri.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
 	for name, c := range map[string]struct {
 		multus bool
 		spec   string
-		pods   []host.Pod
+		pods   []cri.Pod
 		goes   bool
 		held   string
 	}{
 		"with it":               {true, "flannel: {backend: vxlan}", nil, true, ""},
-		"with it, and it runs":  {true, "flannel: {backend: vxlan}", []host.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
-		"the next one has it":   {true, "flannel: {backend: vxlan}\n    multus: {}", []host.Pod{daemon}, false, ""},
+		"with it, and it runs":  {true, "flannel: {backend: vxlan}", []cri.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
+		"the next one has it":   {true, "flannel: {backend: vxlan}\n    multus: {}", []cri.Pod{daemon}, false, ""},
 		"without it":            {false, "flannel: {backend: vxlan}", nil, false, ""},
-		"never had, and is run": {false, "flannel: {backend: vxlan}", []host.Pod{daemon}, false, ""},
+		"never had, and is run": {false, "flannel: {backend: vxlan}", []cri.Pod{daemon}, false, ""},
 	} {
 		led := knows(t, "bridge")
 		h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
@@ -20,13 +20,13 @@ var update = flag.Bool("update", false, "rewrite testdata from what the code doe
 
 // What a person and a program read above the plan of a switch: from, to, safe or disruptive and why, what goes, what pods notice, in which order.
 func TestHeadingOfASwitch(t *testing.T) {
-	pods := []host.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
+	pods := []cri.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
 	left := []tasks.Found{{Key: "link:cni0", What: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", What: "file"}}
 	for name, c := range map[string]struct {
 		had   string // by the ledger
 		spec  string
 		flag  bool
-		pods  []host.Pod
+		pods  []cri.Pod
 		found []tasks.Found
 	}{
 		"not-allowed": {had: "flannel", spec: "bridge: {}", pods: pods, found: left},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 )
 
 // The network of the pods is the node's work too. No pod is started for a change: those that run are
@@ -46,7 +47,7 @@ func (j *Journal) askRunning(ctx context.Context, h *host.Host, m Means) {
 }
 
 // podEchoes ask pods that run, at their addresses of a family.
-func podEchoes(pods []host.Pod, bits int) (out []Probe) {
+func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
 			if runs(p) && addr.BitLen() == bits && len(out) < triedPods {
@@ -61,7 +62,7 @@ func echo(addr netip.Addr) Probe { return Probe(pingProbe + ":" + addr.String())
 
 // runs says that something of the pod is there to be reached: of one that is ended the containers end
 // first, then its network goes.
-func runs(p host.Pod) bool { return p.Ready && len(p.Running) > 0 }
+func runs(p cri.Pod) bool { return p.Ready && len(p.Running) > 0 }
 
 // askPods passes if all answer of which the runtime says that they run.
 func askPods(ctx context.Context, h *host.Host, m Means, what string) error {
@@ -91,7 +92,7 @@ func silentPods(ctx context.Context, h *host.Host, m Means, what string) (silent
 }
 
 // firstRunning is an error that names a pod which runs and has one of these addresses, nil if none does.
-func firstRunning(pods []host.Pod, silent []netip.Addr) error {
+func firstRunning(pods []cri.Pod, silent []netip.Addr) error {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
 			if runs(p) && slices.Contains(silent, addr) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 )
 
-func pod(name string, addresses ...string) host.Pod {
-	p := host.Pod{Namespace: "default", Name: name, Ready: true, Running: []string{"web"}}
+func pod(name string, addresses ...string) cri.Pod {
+	p := cri.Pod{Namespace: "default", Name: name, Ready: true, Running: []string{"web"}}
 	for _, a := range addresses {
 		p.Addresses = append(p.Addresses, netip.MustParseAddr(a))
 	}
@@ -25,7 +25,7 @@ func pod(name string, addresses ...string) host.Pod {
 func TestWhichPodsAreAsked(t *testing.T) {
 	ended, ending := pod("ended", "10.244.1.3"), pod("ending", "10.244.1.4")
 	ended.Ready, ending.Running = false, nil
-	pods := []host.Pod{pod("host"), pod("web", "10.244.1.2", "fd00:10:244:1::2"), ended, ending, pod("db", "fd00:10:244:1::5")}
+	pods := []cri.Pod{pod("host"), pod("web", "10.244.1.2", "fd00:10:244:1::2"), ended, ending, pod("db", "fd00:10:244:1::5")}
 	for bits, want := range map[int][]Probe{32: {"ping:10.244.1.2"}, 128: {"ping:fd00:10:244:1::2", "ping:fd00:10:244:1::5"}} {
 		if got := podEchoes(pods, bits); !slices.Equal(got, want) {
 			t.Errorf("%d bits: %q, want %q", bits, got, want)

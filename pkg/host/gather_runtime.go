@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -119,7 +120,7 @@ func (g gatherer) socket(kind runtimeKind) string {
 }
 
 // effective takes over what a runtime says of itself.
-func (g gatherer) effective(rt *RuntimeFacts, s runtimeStatus) {
+func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 	rt.Version = strings.TrimPrefix(s.Version, "v")
 	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
 	if rt.Name != "containerd" {

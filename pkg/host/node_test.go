@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/test/node"
 )
@@ -125,7 +126,7 @@ func BenchmarkInANode(b *testing.B) {
 	defer u.Close()
 	measure("unit", func() error { _, err := u.Unit(b.Context(), "containerd.service"); return err })
 	measure("cri", func() error {
-		_, _, err := (*StatusCache)(nil).Status(b.Context(), "/run/containerd/containerd.sock")
+		_, _, err := (*cri.StatusCache)(nil).Status(b.Context(), "/run/containerd/containerd.sock")
 		return err
 	})
 	measure("facts", func() error {

@@ -3,6 +3,7 @@ package host
 import (
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -26,7 +27,7 @@ type Options struct {
 	// Facts are those of an earlier look at the same host, taken for true again: to gather them costs most of a look. Nil: they are gathered.
 	Facts *Facts
 	// Runtime asks the container runtime beside the looks. Nil: each look asks, and waits for the answer.
-	Runtime *StatusCache
+	Runtime *cri.StatusCache
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }

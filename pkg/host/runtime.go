@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -11,23 +12,23 @@ import (
 type Runtime interface {
 	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
 	// a CRI socket. Any other error says that there is one and that it did not answer: it may be retried.
-	Pods(ctx context.Context) ([]Pod, error)
+	Pods(ctx context.Context) ([]cri.Pod, error)
 }
 
 // Pods implements [Runtime].
-func (l *Live) Pods(ctx context.Context) ([]Pod, error) { return listPods(ctx, l.runtimeSocket()) }
+func (l *Live) Pods(ctx context.Context) ([]cri.Pod, error) { return cri.Pods(ctx, l.runtimeSocket()) }
 
-// RemovePod stops a sandbox and removes it: see [removePod].
+// RemovePod stops a sandbox and removes it: see [cri.RemovePod].
 func (h *Host) RemovePod(ctx context.Context, id string) error {
-	return removePod(ctx, h.runtimeSocket(), id)
+	return cri.RemovePod(ctx, h.runtimeSocket(), id)
 }
 
-// PodLog reads what the log of the host's runtime says of pods: see [readPodLog].
-func (l *Live) PodLog(ctx context.Context) (PodLog, error) {
+// PodLog reads what the log of the host's runtime says of pods: see [cri.ReadPodLog].
+func (l *Live) PodLog(ctx context.Context) (cri.PodLog, error) {
 	if !l.opt.live() {
-		return PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNotHere)
+		return cri.PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNotHere)
 	}
-	return readPodLog(ctx, l.facts.Runtime.Name)
+	return cri.ReadPodLog(ctx, l.facts.Runtime.Name)
 }
 
 // runtimeSocket is where the runtime is asked, or "" where none is to be asked.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -208,7 +209,7 @@ func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
 
 // containerNamed is the pod and the image of a container, if the runtime knows them.
 func (l *Live) containerNamed(ctx context.Context, id string) string {
-	if known := describeContainer(ctx, l.runtimeSocket(), writersLimit, id); known != "" {
+	if known := cri.DescribeContainer(ctx, l.runtimeSocket(), writersLimit, id); known != "" {
 		return known
 	}
 	return "container " + id[:12]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 )
 
 // Evict takes the pods off the node that have an address of a network which goes. The runtime does it, and calls the plugins of the
@@ -84,10 +85,10 @@ func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // PodsWithAddress are the pods that are not on the node's own network, those included whose processes have ended. A runtime that cannot be asked
 // is an error only where a pod lives.
-func PodsWithAddress(ctx context.Context, v host.View) ([]host.Pod, error) {
+func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	pods, err := v.Pods(ctx)
 	if err == nil {
-		return slices.DeleteFunc(pods, func(p host.Pod) bool { return p.HostNetwork }), nil
+		return slices.DeleteFunc(pods, func(p cri.Pod) bool { return p.HostNetwork }), nil
 	}
 	sign, signErr := livingPod(v)
 	if signErr != nil || sign == "" {
@@ -117,7 +118,7 @@ func livingPod(v host.View) (string, error) {
 // AgentRunsError is a network's own agent that still runs on the node.
 type AgentRunsError struct {
 	Network, Container string
-	Pod                host.Pod
+	Pod                cri.Pod
 }
 
 func (e *AgentRunsError) Error() string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -16,13 +17,13 @@ import (
 type between struct {
 	host.View
 	unit  systemd.UnitState
-	pods  []host.Pod
+	pods  []cri.Pod
 	err   error
 	netns []string
 }
 
 func (v between) Unit(context.Context, string) (systemd.UnitState, error) { return v.unit, nil }
-func (v between) Pods(context.Context) ([]host.Pod, error)                { return slices.Clone(v.pods), v.err }
+func (v between) Pods(context.Context) ([]cri.Pod, error)                 { return slices.Clone(v.pods), v.err }
 func (v between) ReadDir(string) ([]string, error)                        { return v.netns, nil }
 
 func TestPauseAndResume(t *testing.T) {
@@ -50,18 +51,18 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestEvict(t *testing.T) {
-	web, agent := host.Pod{Namespace: "default", Name: "web"}, host.Pod{Namespace: "kube-system", Name: "flannel", HostNetwork: true, Running: []string{"kube-flannel"}}
+	web, agent := cri.Pod{Namespace: "default", Name: "web"}, cri.Pod{Namespace: "kube-system", Name: "flannel", HostNetwork: true, Running: []string{"kube-flannel"}}
 	task := Evict{Network: "flannel", Agents: []string{"kube-flannel"}}
 
-	change, err := task.Plan(t.Context(), between{pods: []host.Pod{web, {Namespace: "kube-system", Name: "proxy", HostNetwork: true, Running: []string{"kube-proxy"}}}})
+	change, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, {Namespace: "kube-system", Name: "proxy", HostNetwork: true, Running: []string{"kube-proxy"}}}})
 	if err != nil || change == nil || len(change.Items) != 1 || change.Items[0].Key != "pod:default/web" || change.Disruption != MayCutOff {
 		t.Errorf("it plans %+v, %v; want the pod that has an address, and nothing on the node's own network", change, err)
 	}
 	var runs *AgentRunsError
-	if _, err := task.Plan(t.Context(), between{pods: []host.Pod{web, agent}}); !errors.As(err, &runs) || runs.Pod.Name != "flannel" {
+	if _, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, agent}}); !errors.As(err, &runs) || runs.Pod.Name != "flannel" {
 		t.Errorf("while its agent runs: %v", err)
 	}
-	if change, err := task.Plan(t.Context(), between{pods: []host.Pod{{Namespace: "kube-system", Name: "flannel", HostNetwork: true}}}); change != nil || err != nil {
+	if change, err := task.Plan(t.Context(), between{pods: []cri.Pod{{Namespace: "kube-system", Name: "flannel", HostNetwork: true}}}); change != nil || err != nil {
 		t.Errorf("when its agent ended: %+v, %v", change, err)
 	}
 

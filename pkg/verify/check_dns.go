@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 )
 
 // clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
@@ -49,7 +50,7 @@ func unresolved(err error) string {
 	return "does it run (" + pods + ")?"
 }
 
-func anyAddressed(pods []host.Pod) bool {
+func anyAddressed(pods []cri.Pod) bool {
 	for _, p := range pods {
 		if p.Ready && !p.HostNetwork {
 			return true

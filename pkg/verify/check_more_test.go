@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/test/netns"
 	"golang.org/x/net/dns/dnsmessage"
@@ -74,7 +75,7 @@ func TestDirectories(t *testing.T) {
 func TestClusterDNS(t *testing.T) {
 	l := newLab(t)
 	server := netip.MustParseAddr("127.0.0.1")
-	of := func(pods ...host.Pod) Result {
+	of := func(pods ...cri.Pod) Result {
 		t.Helper()
 		c := &checker{view: withRuntime{View: l.host, facts: host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, pods: pods}, run: l.host}
 		netns.New(t).Do(func() { c.clusterDNS(context.WithoutCancel(t.Context())) })
@@ -83,7 +84,7 @@ func TestClusterDNS(t *testing.T) {
 	if r := of(); r.State != Waiting || !strings.Contains(r.Seen, "ask 127.0.0.1 for kubernetes.default.svc.cluster.local.: ") {
 		t.Errorf("before the first pod: %+v", r)
 	}
-	if r := of(host.Pod{Ready: true}); r.State != Failed {
+	if r := of(cri.Pod{Ready: true}); r.State != Failed {
 		t.Errorf("pods live here: %+v", r)
 	}
 	place := netns.New(t)

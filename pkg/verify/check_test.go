@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/assets"
@@ -21,11 +22,11 @@ import (
 type withRuntime struct {
 	host.View
 	facts host.Facts
-	pods  []host.Pod
+	pods  []cri.Pod
 	err   error
 }
 
-func (v withRuntime) Pods(context.Context) ([]host.Pod, error) { return v.pods, v.err }
+func (v withRuntime) Pods(context.Context) ([]cri.Pod, error) { return v.pods, v.err }
 
 func (v withRuntime) Facts() *host.Facts { return &v.facts }
 
@@ -35,7 +36,7 @@ type lab struct {
 	conf, bin string
 	host      *host.Host
 	runtime   host.RuntimeFacts
-	pods      []host.Pod
+	pods      []cri.Pod
 	podsErr   error
 }
 
@@ -245,23 +246,23 @@ func TestSignsOfPods(t *testing.T) {
 	for _, link := range []string{"knet1", "p1", "knet3"} {
 		node.Run("ip", "link", "set", link, "up")
 	}
-	web, db := host.Pod{Name: "web", Ready: true}, host.Pod{Name: "db", Ready: true}
-	ended, agent := host.Pod{Name: "job"}, host.Pod{Name: "kindnet", Ready: true, HostNetwork: true}
+	web, db := cri.Pod{Name: "web", Ready: true}, cri.Pod{Name: "db", Ready: true}
+	ended, agent := cri.Pod{Name: "job"}, cri.Pod{Name: "kindnet", Ready: true, HostNetwork: true}
 	node.Do(func() {
 		for name, c := range map[string]struct {
-			pods   []host.Pod
+			pods   []cri.Pod
 			err    error
 			want   string
 			master string
 		}{
 			"none":            {nil, nil, "ok: x: no pod with an address lives here yet", ""},
-			"none of its":     {[]host.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
-			"one":             {[]host.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
-			"one without":     {[]host.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
+			"none of its":     {[]cri.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
+			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
+			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
 			"nobody to ask":   {nil, host.ErrNotHere, "not here: x", ""},
 			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken", ""},
-			"one on it":       {[]host.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
-			"one, and not on": {[]host.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
+			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
+			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
 		} {
 			l := newLab(t)
 			l.pods, l.podsErr = c.pods, c.err

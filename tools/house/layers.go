@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 
 // rooms says what each package below pkg/host may import of the others there. pkg/host itself puts them together and may import all.
 var rooms = map[string][]string{
+	"cri":          {"internal/sys"},
 	"internal/sys": nil,
 	"kernel":       {"internal/sys"},
 	"residue":      {"internal/sys"},

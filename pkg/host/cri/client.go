@@ -1,4 +1,4 @@
-package host
+package cri
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 // criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that has just booted is only slow.
 const criTimeout = 3 * time.Second
 
-// runtimeStatus is what a runtime says of itself and its network.
-type runtimeStatus struct {
+// Status is what a runtime says of itself and its network.
+type Status struct {
 	Name, Version string
 	NetworkReady  *bool
 	NetworkReason string
@@ -30,20 +30,20 @@ type runtimeStatus struct {
 // askCRI asks a container runtime for its version and status, by gRPC over
 // net/http: two calls with two fields each. With grpc-go and cri-api the
 // program would be 6 MB larger and start 1.7 ms later.
-func askCRI(ctx context.Context, socket string, limit time.Duration) (runtimeStatus, error) {
+func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
 	version, err := c.version(ctx)
 	if err != nil {
-		return runtimeStatus{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, servesNone(err))
+		return Status{}, fmt.Errorf("ask the runtime at %s for its version: %w", socket, servesNone(err))
 	}
 	status, err := c.call(ctx, "Status", []byte{1 << 3, 1}) // verbose = true
 	if err != nil {
-		return runtimeStatus{}, fmt.Errorf("ask the runtime at %s for its status: %w", socket, err)
+		return Status{}, fmt.Errorf("ask the runtime at %s for its status: %w", socket, err)
 	}
-	out := runtimeStatus{Info: map[string]string{}}
+	out := Status{Info: map[string]string{}}
 	err = eachField(version, func(field int, _ uint64, data []byte) error {
 		switch field {
 		case 2:
@@ -57,7 +57,7 @@ func askCRI(ctx context.Context, socket string, limit time.Duration) (runtimeSta
 		err = out.decode(status)
 	}
 	if err != nil {
-		return runtimeStatus{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
+		return Status{}, fmt.Errorf("read the status of the runtime at %s: %w", socket, err)
 	}
 	return out, nil
 }
@@ -73,7 +73,7 @@ func (c *criClient) version(ctx context.Context) (answer []byte, err error) {
 }
 
 // decode reads a StatusResponse (k8s.io/cri-api, pkg/apis/runtime/v1/api.proto).
-func (s *runtimeStatus) decode(response []byte) error {
+func (s *Status) decode(response []byte) error {
 	return eachField(response, func(field int, _ uint64, data []byte) error {
 		switch field {
 		case 1: // RuntimeStatus
@@ -102,7 +102,7 @@ func (s *runtimeStatus) decode(response []byte) error {
 }
 
 // condition reads a RuntimeCondition.
-func (s *runtimeStatus) condition(data []byte) error {
+func (s *Status) condition(data []byte) error {
 	var kind, reason, message string
 	ready := false
 	err := eachField(data, func(field int, number uint64, data []byte) error {

@@ -1,9 +1,10 @@
-package host
+package cri
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"sync"
 	"syscall"
@@ -19,10 +20,10 @@ const criBrief = 250 * time.Millisecond
 type StatusCache struct {
 	mu     sync.Mutex
 	socket string
-	asked  bool          // an answer was had, or none came in time
-	last   runtimeStatus // what it said last
-	known  bool          // that is something
-	err    error         // why the last question was not answered
+	asked  bool   // an answer was had, or none came in time
+	last   Status // what it said last
+	known  bool   // that is something
+	err    error  // why the last question was not answered
 	now    chan struct{}
 	left   bool // a look did not wait for the question that is under way
 	news   chan struct{}
@@ -41,14 +42,14 @@ func (r *StatusCache) Changed() <-chan struct{} {
 
 // Status is what the runtime says, or said last. known tells that there is something; the error is
 // that the last question was not answered.
-func (r *StatusCache) Status(ctx context.Context, socket string) (s runtimeStatus, known bool, err error) {
+func (r *StatusCache) Status(ctx context.Context, socket string) (s Status, known bool, err error) {
 	if r == nil {
 		s, err = askCRI(ctx, socket, criTimeout)
 		return s, err == nil, err
 	}
 	r.mu.Lock()
 	if r.socket != socket {
-		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, runtimeStatus{}, nil
+		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, Status{}, nil
 	}
 	under := r.now
 	if under == nil {
@@ -96,8 +97,8 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 	r.asked, r.err, r.left = true, err, false
 	if err == nil {
 		r.last, r.known = s, true
-	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, ErrNotExist) {
-		r.last, r.known = runtimeStatus{}, false // it does not run: its files say how it will
+	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		r.last, r.known = Status{}, false // it does not run: its files say how it will
 	}
 	close(under)
 	if news {
@@ -109,7 +110,7 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 }
 
 // same says that two answers are one.
-func (s runtimeStatus) same(other runtimeStatus) bool {
+func (s Status) same(other Status) bool {
 	ready := (s.NetworkReady == nil) == (other.NetworkReady == nil) && (s.NetworkReady == nil || *s.NetworkReady == *other.NetworkReady)
 	return ready && s.Name == other.Name && s.Version == other.Version && s.NetworkReason == other.NetworkReason && maps.Equal(s.Info, other.Info)
 }

@@ -1,4 +1,4 @@
-package host
+package cri
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func TestPodsOfTheRuntime(t *testing.T) {
 		modes: map[string]cri.NamespaceMode{"1": cri.NamespaceMode_NODE, "2": cri.NamespaceMode_POD, "3": cri.NamespaceMode_POD},
 	}
 	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
-	got, err := listPods(t.Context(), socket)
+	got, err := Pods(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestPodsOfTheRuntime(t *testing.T) {
 	}
 
 	for _, id := range []string{"2", "gone"} {
-		if err := removePod(t.Context(), socket, id); err != nil {
+		if err := RemovePod(t.Context(), socket, id); err != nil {
 			t.Errorf("remove %s: %v", id, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestPodsOfTheRuntime(t *testing.T) {
 		t.Errorf("called %q, want %q", f.calls, want)
 	}
 	f.err = status.Error(codes.Unknown, "plugin type=\"flannel\" failed (delete)")
-	if err := removePod(t.Context(), socket, "2"); err == nil {
+	if err := RemovePod(t.Context(), socket, "2"); err == nil {
 		t.Error("a pod whose network could not be taken away counts as removed")
 	}
 }

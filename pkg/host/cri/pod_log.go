@@ -1,4 +1,4 @@
-package host
+package cri
 
 import (
 	"bytes"
@@ -39,9 +39,9 @@ var (
 // podUnits are whose log tells of pods, by runtime.
 var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o": {"crio.service", "kubelet.service"}}
 
-// readPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts nothing but journalctl, and asks no service. An error says
+// ReadPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts nothing but journalctl, and asks no service. An error says
 // why there is none to read.
-func readPodLog(ctx context.Context, runtime string) (PodLog, error) {
+func ReadPodLog(ctx context.Context, runtime string) (PodLog, error) {
 	var all []byte
 	for _, unit := range podUnits[runtime] {
 		out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Max: 8 << 20, Args: []string{

@@ -1,4 +1,4 @@
-package host
+package cri
 
 import (
 	"context"
@@ -30,9 +30,9 @@ const (
 	criRemoveLimit = time.Minute // a plugin that waits for its agent takes long
 )
 
-// listPods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a socket. Any other error
+// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a socket. Any other error
 // says that the runtime did not answer: it may be retried.
-func listPods(ctx context.Context, socket string) (out []Pod, err error) {
+func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c criClient) error {
 		answer, err := c.call(ctx, "ListPodSandbox", nil)
 		if err != nil {
@@ -64,9 +64,9 @@ func listPods(ctx context.Context, socket string) (out []Pod, err error) {
 	return out, err
 }
 
-// removePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network away, and removes it. Whose pod it is, makes it
+// RemovePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network away, and removes it. Whose pod it is, makes it
 // again. A sandbox that is not there is success. It may be retried.
-func removePod(ctx context.Context, socket, id string) error {
+func RemovePod(ctx context.Context, socket, id string) error {
 	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
 			if _, err := c.call(ctx, method, criText(1, id)); err != nil && !errors.Is(err, errNoSandbox) {
