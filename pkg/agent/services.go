@@ -24,6 +24,7 @@ const (
 	servicesLimit = 10 * time.Second // for a look
 	restartsIn    = 5 * time.Minute  // restarts that are remembered …
 	restartsMost  = 3                // … and of which so many are a loop
+	restartsOver  = time.Minute      // that long without a restart, and the loop is over
 )
 
 // aimed are the services that are looked at.
@@ -180,7 +181,7 @@ func (s *service) take(g *sighting, now time.Time) (soon bool) {
 	s.restarts = g.restarts
 	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
 	why := g.wrong()
-	if why == "" && len(s.at) >= restartsMost {
+	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
 		why = fmt.Sprintf("%s is started again and again, %d times by now", g.unit, g.restarts)
 	}
 	if why == "" {

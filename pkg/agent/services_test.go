@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestWhetherServicesWork(t *testing.T) {
 		"nobody can look for a moment":    {[]sighting{hangs, hangs, unknown}, "does not answer"},
 		"one restart":                     {[]sighting{at(running, 0), at(running, 1), at(running, 1)}, "works"},
 		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "started again and again, 4 times by now"},
+		"a loop that is over":             {append([]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3)}, slices.Repeat([]sighting{at(running, 3)}, 4)...), "works"},
 		"restarts before the agent began": {[]sighting{at(running, 90), at(running, 90)}, "works"},
 	} {
 		t.Run(name, func(t *testing.T) {
