@@ -35,6 +35,13 @@ var keyReasons = []struct {
 // outage of the store would look like one of all networks.
 func judge(s *report.Status) verdict {
 	for _, of := range keyReasons {
+		if down := s.Down(); down != nil && !of.pods { // worse than any key but one that pods stand on
+			reason := "RuntimeDown"
+			if down.Name == "kubelet" {
+				reason = "KubeletDown"
+			}
+			return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
+		}
 		for i := range s.Keys {
 			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && k.Because == "" {
 				text := k.Key + ": " + k.Text
@@ -47,13 +54,6 @@ func judge(s *report.Status) verdict {
 				return verdict{kube.False, of.reason, text}
 			}
 		}
-	}
-	if down := s.Down(); down != nil {
-		reason := "RuntimeDown"
-		if down.Name == "kubelet" {
-			reason = "KubeletDown"
-		}
-		return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
 	}
 	switch {
 	case s.Last != nil && s.Last.Error != "":
