@@ -39,7 +39,7 @@ func TestOnCall(t *testing.T) {
 	f := serveFresh(t, s)
 	files := map[string]string{
 		"/root/user-data":                     f.userData,
-		"/etc/systemd/system/kubelet.service": "[Service]\nExecStart=/bin/sh -c 'test ! -e /run/bad-kubelet || { echo no such flag; exit 3; }; exec sleep infinity'\nRestart=always\nRestartSec=1\nStartLimitIntervalSec=0\n",
+		"/etc/systemd/system/kubelet.service": "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sh -c 'test ! -e /run/bad-kubelet || { echo no such flag; exit 3; }; exec sleep infinity'\nRestart=always\nRestartSec=1\n",
 		"/etc/systemd/system/fight.service":   "[Service]\nExecStart=/bin/sh -c 'while :; do echo 0 >/proc/sys/net/ipv4/ip_forward; sleep 0.2; done'\n",
 	}
 	maps.Copy(files, f.files)
@@ -88,7 +88,7 @@ func TestOnCall(t *testing.T) {
 			says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
 		{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
 			says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
-		{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet"), end: shell("rm /run/bad-kubelet"), exit: 2,
+		{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet"), end: shell("rm /run/bad-kubelet; systemctl reset-failed kubelet; systemctl restart kubelet"), exit: 2,
 			says: []string{"critical: kubelet does not work: kubelet.service"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
 	}
 	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
