@@ -23,18 +23,25 @@ func (b *builder) conf() {
 		wait.From, wait.Why, wait.At = b.view.NetworkOrigin(), "the conf that the runtime uses", graph.AfterKubelet
 		if b.built.Conf != nil {
 			wait.After = append(wait.After, tasks.FileKey(b.built.Conf.Path))
+		} else { // it looks at the plugins too: what a pass repairs of them is right by then
+			wait.After = append(wait.After, b.plugged()...)
 		}
 		b.add(wait)
 	}
 }
 
-func (b *builder) confNeeds() []graph.Key {
-	var out []graph.Key
+// plugged are the plugins that the node gets.
+func (b *builder) plugged() (out []graph.Key) {
 	for _, t := range b.tasks {
 		if a, ok := t.(tasks.Archive); ok {
 			out = append(out, pluginKeys(a)...)
 		}
 	}
+	return out
+}
+
+func (b *builder) confNeeds() []graph.Key {
+	out := b.plugged()
 	for _, s := range b.networkSysctls() {
 		out = append(out, tasks.SysctlKey(s.Key))
 	}
