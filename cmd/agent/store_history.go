@@ -85,11 +85,7 @@ func (f *flags) inPast(location string, do func(from objectstore.Prunable, clust
 		if err != nil {
 			return err
 		}
-		from, ok := to.(objectstore.Prunable)
-		if !ok {
-			return problem.Store.Errorf("%s keeps no records of its generations: a directory and s3:// do", to)
-		}
-		if err := do(from, cluster); err != nil {
+		if err := do(to, cluster); err != nil {
 			return err
 		}
 	}

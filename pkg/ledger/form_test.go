@@ -80,9 +80,10 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, pkg := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "ledger", "tasks"} {
+	for _, dir := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "host/systemd", "ledger", "tasks"} {
+		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
-		files, err := filepath.Glob("../" + pkg + "/*.go")
+		files, err := filepath.Glob("../" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +181,7 @@ func (f *form) within(t *testing.T, pkg string, file *ast.File, expr ast.Expr) {
 		case *ast.SelectorExpr:
 			from := types.ExprString(n.X)
 			for _, spec := range file.Imports {
-				if at, _ := strconv.Unquote(spec.Path.Value); path.Base(at) == from && f.types[from] != nil && strings.HasSuffix(at, "/netwright/pkg/"+from) {
+				if at, _ := strconv.Unquote(spec.Path.Value); path.Base(at) == from && f.types[from] != nil && strings.Contains(at, "/netwright/pkg/") {
 					f.follow(t, from, n.Sel.Name)
 				}
 			}

@@ -71,7 +71,7 @@ func TestAStoreWithoutNotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.(objectstore.Prunable)
+		return s
 	}
 	if _, err := statestore.Publish(t.Context(), sink(), publication("one")); err != nil {
 		t.Fatal(err)

@@ -159,10 +159,12 @@ func addByLibcni(ctx context.Context, confs, bins string) error {
 	if strings.HasSuffix(files[0], ".conflist") {
 		list, err = libcni.NetworkConfFromFile(files[0])
 	} else {
+		//lint:ignore SA1019 runtimes read a file of one plugin by it
 		one, readErr := libcni.ConfFromFile(files[0])
 		if readErr != nil {
 			return fmt.Errorf("read the conf: %w", readErr)
 		}
+		//lint:ignore SA1019 runtimes read a file of one plugin by it
 		list, err = libcni.ConfListFromConf(one)
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ func parseConf(data []byte, isList bool) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
+	//lint:ignore SA1019 runtimes read a file of one plugin by it
 	list, err := libcni.ConfListFromConf(one)
 	return list, refusal(err)
 }

@@ -49,7 +49,8 @@ var Overlays = []Overlay{
 			"return failed"},
 	}},
 	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
-		{"pkg/checkpoint/arm.go", "j.askNeighbours(ctx, h, s.Means, around.groups())",
+		{"pkg/checkpoint/arm.go",
+			"j.askNeighbours(ctx, h, s.Means, around.groups(), around.hops(j.before.named))",
 			"_ = around.groups()"},
 		{"pkg/checkpoint/arm.go", "probes = append(probes, around.known()...)", ""},
 	}},
