@@ -15,14 +15,17 @@ import (
 )
 
 func rollbackCommand(f *flags, s streams) *cobra.Command {
+	endPause := false
 	cmd := &cobra.Command{
 		Use:   "rollback [N]",
 		Short: "Apply an earlier revision again and hold the node there",
 		Long: `rollback applies revision N (default: the one before the current; see history)
 as it was, without the store, and holds the node there: the daemon and --once
-keep it until resume.`,
+keep it until resume. A paused node is left as it is, unless --end-pause ends the
+pause: resume would take what the store has first.`,
 		Example: `  agent rollback                         the revision before; held there until: agent resume
   agent rollback 12                      this one of: agent history
+  agent rollback --end-pause             on a paused node
   agent rollback -o json`,
 		Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,15 +36,16 @@ keep it until resume.`,
 					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
 				}
 			}
-			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive}
+			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive, EndPause: endPause}
 			return f.show(cmd.Context(), s, req, func(ctx context.Context, h agent.Hooks) (*report.Plan, error) {
 				pass := f.localThatChanges()
-				pass.Hooks = h
+				pass.Hooks, pass.EndPause = h, endPause
 				return pass.Rollback(ctx, number)
 			})
 		},
 	}
 	f.addDisruptive(cmd)
+	cmd.Flags().BoolVar(&endPause, "end-pause", false, "end a pause, and hold the node at the revision")
 	return cmd
 }
 

@@ -71,8 +71,10 @@ type Pass struct {
 	Checkpoint checkpoint.Settings
 	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents say.
 	AllowDisruptive bool
-	API             *API // the Kubernetes API; nil: it is not asked
-	EC2             EC2  // EC2's API; nil: it is not asked
+	// EndPause lets a rollback end a pause: it holds the node where it brings it.
+	EndPause bool
+	API      *API // the Kubernetes API; nil: it is not asked
+	EC2      EC2  // EC2's API; nil: it is not asked
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string
 	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For what only the host can have changed.
@@ -176,7 +178,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil && p.TakeNow != "" {
-			return nil, &PausedError{*z}
+			return nil, &PausedError{*z, "`agent resume`"}
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}

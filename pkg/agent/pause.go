@@ -68,10 +68,13 @@ func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
 }
 
 // PausedError is something that was asked for and not done, because the node is paused.
-type PausedError struct{ report.Paused }
+type PausedError struct {
+	report.Paused
+	ends string // the command that ends it
+}
 
 func (e *PausedError) Error() string {
-	return fmt.Sprintf("nothing was changed: the node is %s; `agent resume` ends that", e.Paused.String())
+	return fmt.Sprintf("nothing was changed: the node is %s; %s ends that", e.Paused.String(), e.ends)
 }
 
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a change that cut the node off is not asked: it was done before.

@@ -78,11 +78,13 @@ func (p Pass) History() (*History, error) {
 }
 
 // Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one before the current. The pin comes last: a pass that is aborted, or
-// killed, leaves the node as free as it was, and what was not done is not done later. Tasks that fail do not abort it.
+// killed, leaves the node as free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a paused node it is a [PausedError] without
+// [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		if z := p.paused(h); z != nil {
-			return nil, &PausedError{*z}
+		paused := p.paused(h)
+		if paused != nil && !p.EndPause {
+			return nil, &PausedError{*paused, "`agent rollback --end-pause`"}
 		}
 		rev, err := rollbackTo(led, h, number)
 		if err != nil {
@@ -106,7 +108,11 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			return plan, err
 		}
 		if err = errors.Join(err, led.SaveHold(ctx, h)); !aborted(err) {
-			p.note(ctx, h, ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation})
+			deed := ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
+			if paused != nil { // last: until the node is held it must not take what the store has
+				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h))
+			}
+			p.note(ctx, h, deed)
 		}
 		return plan, err
 	}))

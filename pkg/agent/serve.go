@@ -220,6 +220,7 @@ func (l *life) passFor(ctx context.Context, job *control.Job) (Pass, *phases) {
 func (l *life) heardBy(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
 	job := w.job
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
+	pass.EndPause = job.EndPause
 	pass.Hooks = Hooks{
 		OnPlan:  func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
 		OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },

@@ -56,6 +56,8 @@ type Request struct {
 	Target   Target  `json:"target,omitzero"`    // of a pass: what the client's flags and file name
 	// AllowDisruptive lets the pass, or the rollback, switch networks although pods notice.
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
+	// EndPause lets the rollback end a pause.
+	EndPause bool `json:"endPause,omitempty"`
 	// For and Reason are of a pause: how long, in nanoseconds, and why. For is of a pass whose change is to be confirmed, too.
 	For    time.Duration `json:"for,omitempty"`
 	Reason string        `json:"reason,omitempty"`
