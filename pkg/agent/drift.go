@@ -36,6 +36,7 @@ type drift struct {
 	mu      sync.Mutex
 	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
 	left    map[graph.Key]*leaving      // by a task's first key: what is not repaired now
+	missing map[graph.Key]bool          // by a task's first key: it was skipped, and is not as wanted
 	fought  map[graph.Key]*leaving      // by a task's first key: what is repaired, and contested all the same, for pods stand on it
 }
 
@@ -101,11 +102,28 @@ func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
 
 // lost says of a step that its key was right, pods stand on it, and it is not brought back.
 func (d *drift) lost(s *report.Step, t tasks.Task) bool {
-	if d == nil || s.Because != "" || s.Refused != "" || s.State != report.Failed && s.State != report.Planned || !d.pods(t) {
+	if d == nil || s.Refused != "" || !d.pods(t) {
 		return false
 	}
 	e, known := d.custody.led.Entries()[t.Owns()[0]]
-	return known && d.sameTask(e) && !(tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot)
+	if !known || !d.sameTask(e) || tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot {
+		return false
+	}
+	return s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[e.Key]
+}
+
+// findMissing looks at what pods stand on and was skipped, since what it needs failed: most of it is right.
+func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
+	if d == nil {
+		return
+	}
+	d.missing = map[graph.Key]bool{}
+	for i := range rep.Results {
+		if res := &rep.Results[i]; res.State == graph.Skipped && d.pods(res.Node) {
+			c, err := planStill(ctx, res.Node, d.view)
+			d.missing[res.Node.Owns()[0]] = c != nil || err != nil && !graph.IsWait(err)
+		}
+	}
 }
 
 // podsStandOn says that pods have no network, or not all of it, while a task is not right.

@@ -120,6 +120,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	}
 	r.custody.drift = newDrift(r.custody, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
+	r.custody.drift.findMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.changes.prove(ctx, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
@@ -284,6 +285,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		done.put(own, r.changes.get(own))
 	}
 	r.changes, r.rep = done, rep
+	r.custody.drift.findMissing(ctx, rep)
 	planned := r.removals
 	r.removals, r.pruneRep.Results = newChanges(), nil
 	if r.pruning.graph == nil || failure(allowed(rep)) != nil || r.sw.unfinished(rep) != nil {

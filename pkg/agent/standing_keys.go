@@ -89,7 +89,7 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 }
 
 // lostStates are those of a key that pods stand on and do not have, or not for long.
-var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted}
+var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted, report.KeySkipped}
 
 // stateOf is the node's state by that of its keys.
 func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {

@@ -27,7 +27,7 @@ var keyReasons = []struct {
 	pods   bool
 	reason string
 }{
-	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"}, {report.KeyDrifted, true, "Critical"},
+	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"}, {report.KeyDrifted, true, "Critical"}, {report.KeySkipped, true, "Critical"},
 	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"}, {report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
@@ -43,7 +43,7 @@ func judge(s *report.Status) verdict {
 			return verdict{kube.False, reason, down.Name + " does not work: " + down.Text}
 		}
 		for i := range s.Keys {
-			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && k.Because == "" {
+			if k := &s.Keys[i]; k.State == of.state && k.Pods == of.pods && (k.Pods || k.Because == "") {
 				text := k.Key + ": " + k.Text
 				if k.Means != "" {
 					text = k.Key + ": " + k.Means + ": " + k.Text
