@@ -69,6 +69,7 @@ func bootForTest(t testing.TB) *node.Node {
 			"/etc/systemd/system/sleeper.service":             service("ExecStart=sleep 1000 $EXTRA", "ExecReload=true"),
 			"/etc/systemd/system/sleeper.service.d/10-a.conf": "[Service]\nEnvironment=EXTRA=1\n",
 			"/etc/systemd/system/once.service":                service("Type=oneshot", "RemainAfterExit=yes", "ExecStart=true"),
+			"/etc/systemd/system/reloads.service":             service("ExecStart=sleep 1000", "ExecReload=sh -c 'sleep 1; touch /run/reloaded'"),
 			"/etc/systemd/system/fails.service":               service("Type=oneshot", "ExecStart=false"),
 			"/etc/systemd/system/seldom.service":              "[Unit]\nStartLimitIntervalSec=1min\nStartLimitBurst=1\n" + service("ExecStart=sleep 1000"),
 			"/etc/systemd/system/flaps.service":               "[Unit]\nStartLimitIntervalSec=0\n" + service("ExecStart=sh -c 'exit 5'", "Restart=on-failure", "RestartSec=1ms"),

@@ -105,6 +105,13 @@ func testUnitJobs(t *testing.T) {
 	if got := show(t, "fails.service", "ActiveState"); got != "failed" {
 		t.Errorf("after a restart of what does not run, it is %s: that it failed is forgotten", got)
 	}
+	// A restart does not break off a reload.
+	must(t, h.StartUnit(ctx, "reloads.service", true))
+	must(t, h.ReloadUnit(ctx, "reloads.service", false))
+	must(t, h.RestartUnit(ctx, "reloads.service", true))
+	if _, err := os.Stat("/run/reloaded"); err != nil {
+		t.Errorf("the reload was broken off: %v", err)
+	}
 	// Many at once, some waited for: no result is lost or mixed up.
 	var wg sync.WaitGroup
 	for range 20 {

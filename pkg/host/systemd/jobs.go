@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // StartUnit starts a unit, or queues that and returns when wait is false. A
@@ -29,8 +32,22 @@ func (w *Writer) StopUnit(ctx context.Context, name string, wait bool) error {
 	return err
 }
 
-// RestartUnit restarts a unit if it runs, and leaves it alone if not.
+// How long a restart waits for a reload: ten seconds at most.
+const (
+	reloadTries = 100
+	reloadPause = 100 * time.Millisecond
+)
+
+// RestartUnit restarts a unit if it runs, and leaves it alone if not. A reload that is under way ends before it: else systemd kills
+// the reload's process, and calls the unit failed.
 func (w *Writer) RestartUnit(ctx context.Context, name string, wait bool) error {
+	for range reloadTries {
+		state, err := w.units.Unit(ctx, name)
+		under := state.Active == "reloading" || state.JobType == "reload"
+		if err != nil || !under || !sys.Sleep(ctx, reloadPause) {
+			break // whether it can be restarted is for systemd to say
+		}
+	}
 	return w.unitJob(ctx, "restart", "TryRestartUnit", name, wait)
 }
 
