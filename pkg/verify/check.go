@@ -46,6 +46,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.conf()
 	c.plugins(ctx)
 	c.runtime()
+	c.kubelet(ctx)
 	c.directories()
 	c.kubeProxy(ctx, proxyHealth)
 	c.clusterDNS(ctx)
