@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -141,6 +142,38 @@ func TestKubernetesCordonsForASwitch(t *testing.T) {
 	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true}\n")
 	if res := n.once(0); !strings.Contains(res.Stdout+res.Stderr, "the node is not cordoned for the switch, which goes on") {
 		t.Errorf("without the API:\n%s%s", res.Stdout, res.Stderr)
+	}
+}
+
+// A switch that is undone, since nobody can say whether the node is reached, is tried again by itself: the node is cordoned once, and uncordoned when the switch is made.
+func TestKubernetesACordonLastsThroughTheTries(t *testing.T) {
+	t.Parallel()
+	kubeapi.Tier(t)
+	ctx, probe := t.Context(), netip.MustParseAddrPort("127.0.0.1:7777")
+	n := newSwitchNode(t, "    bridge: {}\n", "probes: [\"tcp:127.0.0.1:7777\"]\nprobeWindow: 5s\n")
+	s := kubeapi.Start(t, kubeapi.Options{Netns: n.fabric.Netns(), Address: node.Gateway4})
+	join(s, n.Node, "{}")
+
+	since := version(s, n.Name())
+	answers := listen(t, n, probe)
+	n.wants("    flannel: {backend: vxlan}\n    switch: {allow: true}\n")
+	n.Must(ctx, "rm", "/run/go")
+	n.Start(ctx, "switch.service", "netwright", "--once")
+	n.until("test -e /run/stopping")
+	answers.Close() // nobody answers until it is undone
+	n.Must(ctx, "touch", "/run/go")
+	n.until("! systemctl is-active -q switch.service")
+	if n.has("test", "!", "-e", conflistPath) {
+		t.Error("it is not undone")
+	}
+	answers = listen(t, n, probe)
+	for range 3 {
+		n.Run(ctx, "netwright", "--once") // held back, or the next try
+	}
+	n.until("netwright --once")
+	answers.Close()
+	if got := marks(t, s, n.Name(), since); got != "false, true by netwright switches its network from bridge to flannel, false" {
+		t.Errorf("the Node was unschedulable: %s", got)
 	}
 }
 
