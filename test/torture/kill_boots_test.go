@@ -84,7 +84,7 @@ func (b boots) until(t *testing.T, condition string) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came that %s", condition)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 

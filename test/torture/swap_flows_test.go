@@ -108,7 +108,7 @@ func (f swapFlow) swapAll(t *testing.T, program string, apply []string) (tried i
 			if info, err := os.Lstat(l.ready(place)); way == "another name" && (err != nil || !info.Mode().IsRegular()) {
 				continue
 			}
-			for at := 1 + n%either(1, 101); at <= all; at += either(1, 101) {
+			for at := 1 + n%either(1, 211); at <= all; at += either(1, 211) {
 				run(at, func() { l.swap(t, place, way) })
 			}
 			n += 4 // another sample

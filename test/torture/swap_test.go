@@ -242,7 +242,7 @@ func TestSwappedPaths(t *testing.T) {
 }
 
 // sampled is every how many calls a swap is tried at where not all are: each swap begins with another.
-const sampled = 3
+const sampled = 6
 
 func swapAll(t *testing.T, name string, old bool) (tried int) {
 	l := newLair(t)
