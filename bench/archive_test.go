@@ -35,8 +35,9 @@ type member struct {
 
 const archiveName = "cni-plugins.tgz"
 
-// plugins builds the archive once: the 18 plugins of containernetworking/plugins at the version that examples/assets pins, with their
-// symbols, and two of another build of one of them that stand for calico and calico-ipam, whose own source does not come from a module.
+// plugins builds the archive once: the 18 plugins of containernetworking/plugins at the version
+// that examples/assets pins, with their symbols, and two of another build of one of them that stand
+// for calico and calico-ipam, whose own source does not come from a module.
 func plugins(t testing.TB) archive {
 	t.Helper()
 	source, err := filepath.Abs("../examples/assets")

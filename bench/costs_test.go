@@ -190,8 +190,8 @@ func (n costed) restarted(ctx context.Context) sample {
 	return n.ready(ctx)
 }
 
-// ready is from the start of the daemon's process to its word that it is ready, with what its threads
-// ran until somebody could look.
+// ready is from the start of the daemon's process to its word that it is ready, with what its
+// threads ran until somebody could look.
 func (n costed) ready(ctx context.Context) sample {
 	at := func(name string) time.Duration {
 		text := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "--value", "-p", name, "netwright-agent"))

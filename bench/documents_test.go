@@ -19,7 +19,8 @@ const (
 	assetURL = "http://" + listen + "/" + archiveName
 )
 
-// inlined is how many small files the cluster's document holds itself; more of them it names by their directory in the store.
+// inlined is how many small files the cluster's document holds itself; more of them it names by
+// their directory in the store.
 const inlined = 100
 
 // documents are the job as a state store's: path in the node → content.

@@ -38,7 +38,8 @@ const (
 	drifting = smallDir + "/c00017.conf" // the file that a drift run repairs
 )
 
-// newJob is the node job with so many small files. But for the certificates it is the same on every machine.
+// newJob is the node job with so many small files. But for the certificates it is the same on every
+// machine.
 func newJob(t testing.TB, a archive, small int) job {
 	t.Helper()
 	j := job{archive: a, sysctls: sysctls(), unit: service, small: small}

@@ -30,7 +30,8 @@ type machine struct {
 // changing are the directories that contenders write to, themselves or by what they run.
 var changing = []string{"etc", "opt", "srv", "root", "usr/local", "usr/lib/systemd/system", "var/cache", "var/tmp", "var/lib"}
 
-// newMachine boots a node with a disk of its own, the programs in place, and CFEngine if this machine's packages have it.
+// newMachine boots a node with a disk of its own, the programs in place, and CFEngine if this
+// machine's packages have it.
 func newMachine(t testing.TB, programs map[string]string) *machine {
 	t.Helper()
 	n := node.NewFabric(t).Prepare(t, node.Options{Name: nodeName, Address: "10.77.0.11", OwnDisk: true,
@@ -48,8 +49,8 @@ func newMachine(t testing.TB, programs map[string]string) *machine {
 	return m
 }
 
-// prefer gives the node's processes, and this one with its web server, most of the processors when others want them too. It does what it
-// can: figures are ratios, with or without.
+// prefer gives the node's processes, and this one with its web server, most of the processors when
+// others want them too. It does what it can: figures are ratios, with or without.
 func (m *machine) prefer() {
 	os.WriteFile("/proc/self/autogroup", []byte("-20"), 0)
 	groups, _ := os.ReadFile(strings.TrimSuffix(m.Netns(), "/ns/net") + "/cgroup")
@@ -61,7 +62,8 @@ func (m *machine) prefer() {
 	}
 }
 
-// installCFEngine installs the distribution's package into the disk before it is booted; the agent alone, none of its daemons.
+// installCFEngine installs the distribution's package into the disk before it is booted; the agent
+// alone, none of its daemons.
 func (m *machine) installCFEngine(ctx context.Context) error {
 	if err := rootfs.Chroot(ctx, m.Root(), "mkdir -p /run/systemd/resolve"); err != nil {
 		return err
@@ -101,7 +103,8 @@ func (m *machine) has(program string) bool {
 	return err == nil
 }
 
-// serve is the web server on the node's loopback that the archive comes from. Its sockets are the node's, its processor time is this process's.
+// serve is the web server on the node's loopback that the archive comes from. Its sockets are the
+// node's, its processor time is this process's.
 func (m *machine) serve(dir string) {
 	var listener net.Listener
 	err := m.Do(func() (err error) {
@@ -125,7 +128,8 @@ func (m *machine) wait(ctx context.Context) {
 	}
 }
 
-// offer puts the inputs of a scenario where the contenders read them, and takes those of the last one away.
+// offer puts the inputs of a scenario where the contenders read them, and takes those of the last
+// one away.
 func (m *machine) offer(files map[string]string) {
 	for _, dir := range []string{storeDir, home + smallDir} {
 		if err := os.RemoveAll(filepath.Join(m.Root(), dir)); err != nil {
@@ -150,7 +154,8 @@ func (m *machine) put(files map[string]string) {
 	}
 }
 
-// walk visits what is on the disk where contenders write. visit says whether to go into a directory.
+// walk visits what is on the disk where contenders write. visit says whether to go into a
+// directory.
 func (m *machine) walk(visit func(path string) bool) {
 	m.t.Helper()
 	for _, dir := range changing {
@@ -169,8 +174,9 @@ func (m *machine) walk(visit func(path string) bool) {
 	}
 }
 
-// reset makes the node bare again. What was added is moved aside and not deleted: ext4 searches past inodes that were deleted in the last
-// minutes, which would cost whoever comes next. Big files are cut to nothing so that their pages go back to the kernel.
+// reset makes the node bare again. What was added is moved aside and not deleted: ext4 searches
+// past inodes that were deleted in the last minutes, which would cost whoever comes next. Big files
+// are cut to nothing so that their pages go back to the kernel.
 func (m *machine) reset(ctx context.Context) {
 	m.t.Helper()
 	m.Run(ctx, "systemctl", "--quiet", "disable", "--now", service)

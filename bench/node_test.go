@@ -1,5 +1,6 @@
-// Package bench measures the agent beside its peers and beside the limits of the machine, in turns on one booted node. README.md says
-// how to run it and how to read what it prints. Nothing here fails because of a time.
+// Package bench measures the agent beside its peers and beside the limits of the machine, in turns
+// on one booted node. README.md says how to run it and how to read what it prints. Nothing here
+// fails because of a time.
 package bench
 
 import (
@@ -132,7 +133,8 @@ func BenchmarkNodeJob(b *testing.B) {
 	}
 }
 
-// play runs all contenders in turns, so that whatever else happens on the machine happens to all of them.
+// play runs all contenders in turns, so that whatever else happens on the machine happens to all of
+// them.
 func (m *machine) play(ctx context.Context, s scenario, peers []string, r *results) {
 	m.t.Helper()
 	if s.small > 0 {
@@ -195,8 +197,9 @@ func (m *machine) spoil(path string) {
 	}
 }
 
-// build makes the programs that the node gets, stripped as they ship: path in the node → path here. And lists the peers that the user
-// brought: the executables in $NETWRIGHT_PEERS, each called with the path of job.json.
+// build makes the programs that the node gets, stripped as they ship: path in the node → path here.
+// And lists the peers that the user brought: the executables in $NETWRIGHT_PEERS, each called with
+// the path of job.json.
 func build(b *testing.B) (programs map[string]string, peers []string) {
 	b.Helper()
 	dir := b.TempDir()

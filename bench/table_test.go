@@ -81,7 +81,8 @@ func wall(s sample) time.Duration { return s.Wall }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// busyness is the share of the machine that all else had during the runs: above a few percent the figures are the neighbours' too.
+// busyness is the share of the machine that all else had during the runs: above a few percent the
+// figures are the neighbours' too.
 func busyness(all []sample) float64 {
 	share := 0.0
 	for _, s := range all {

@@ -1,6 +1,7 @@
-// Command packaging makes a release of programs that are built: a .deb and an .rpm of each, the sums of all, and signatures where
-// keys are given. The same programs, version and time make the same bytes, but for signatures of GPG, which know when they were made. It is a module of its own, so that the agent does not carry what it needs; `make release`
-// runs it.
+// Command packaging makes a release of programs that are built: a .deb and an .rpm of each, the
+// sums of all, and signatures where keys are given. The same programs, version and time make the
+// same bytes, but for signatures of GPG, which know when they were made. It is a module of its own,
+// so that the agent does not carry what it needs; `make release` runs it.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// rpmArch are the architectures of a release in GOARCH's words, which are also Debian's, and in rpm's.
+// rpmArch are the architectures of a release in GOARCH's words, which are also Debian's, and in
+// rpm's.
 var rpmArch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
 const (

@@ -12,7 +12,8 @@ import (
 	"aead.dev/minisign"
 )
 
-// sumsFile has a line of sha256sum for each file of a release, and its signature the same name with .minisig, as minisign looks for it.
+// sumsFile has a line of sha256sum for each file of a release, and its signature the same name with
+// .minisig, as minisign looks for it.
 const sumsFile = "SHA256SUMS"
 
 // writeSums replaces the sums of a directory and returns them.
@@ -41,7 +42,8 @@ func writeSums(dir string) ([]byte, error) {
 	return sums.Bytes(), nil
 }
 
-// sign signs the sums by a key of `agent store keygen` or minisign. The trusted comment names the version, so that an old release cannot pass for a new one.
+// sign signs the sums by a key of `agent store keygen` or minisign. The trusted comment names the
+// version, so that an old release cannot pass for a new one.
 func sign(dir string, sums []byte, file, version string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// described is what `git describe --tags --always --dirty` says: a tag, how many commits after it and which, or a commit alone.
+// described is what `git describe --tags --always --dirty` says: a tag, how many commits after it
+// and which, or a commit alone.
 var described = regexp.MustCompile(`^(?:v?([0-9]+\.[0-9.]*)(?:-([A-Za-z][0-9A-Za-z.-]*?))??(?:-([0-9]+)-g([0-9a-f]+))?|([0-9a-f]{7,40}))(-dirty)?$`)
 
-// packageVersion is a version of git in the terms that deb and rpm share, so that what comes later is also what they call newer: a release candidate is
-// older than its release (~), what was built after a tag newer than it (+), and what was built before there was any tag older than all, in the order of time.
-// See https://www.debian.org/doc/debian-policy/ch-controlfields.html#version and https://rpm.org/docs/latest/man/rpm-version.7.
+// packageVersion is a version of git in the terms that deb and rpm share, so that what comes later
+// is also what they call newer: a release candidate is older than its release (~), what was built
+// after a tag newer than it (+), and what was built before there was any tag older than all, in the
+// order of time. See https://www.debian.org/doc/debian-policy/ch-controlfields.html#version and
+// https://rpm.org/docs/latest/man/rpm-version.7.
 func packageVersion(version string, built time.Time) (string, error) {
 	m := described.FindStringSubmatch(version)
 	if m == nil {

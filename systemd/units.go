@@ -1,4 +1,5 @@
-// Package systemd holds the unit files as they are shipped. It is data: `agent install` and the checkpoint write them, packages copy them.
+// Package systemd holds the unit files as they are shipped. It is data: `agent install` and the
+// checkpoint write them, packages copy them.
 package systemd
 
 import _ "embed"
@@ -8,7 +9,8 @@ import _ "embed"
 //go:embed netwright-agent.service
 var Agent string
 
-// Recover is netwright-recover.service, which completes at boot what a killed run left in the middle.
+// Recover is netwright-recover.service, which completes at boot what a killed run left in the
+// middle.
 //
 //go:embed netwright-recover.service
 var Recover string

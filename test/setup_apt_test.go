@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// inRoot is this machine with a root file system over its own, in memory, which lacks minisign; apt knows one repository, whose only package is one of that name.
-// There the real apt and dpkg work, on files that nobody else sees. It says so, and goes on when it is told to.
+// inRoot is this machine with a root file system over its own, in memory, which lacks minisign; apt
+// knows one repository, whose only package is one of that name. There the real apt and dpkg work,
+// on files that nobody else sees. It says so, and goes on when it is told to.
 const inRoot = `cd space
 mkdir upper work root package repo
 mount -t overlay -o lowerdir=/,upperdir=upper,workdir=work overlay root
@@ -44,7 +45,8 @@ echo ready
 read go
 `
 
-// start starts a machine by inRoot, changed by a script, which runs setup.sh; and returns the root file system, and how to read what it says.
+// start starts a machine by inRoot, changed by a script, which runs setup.sh; and returns the root
+// file system, and how to read what it says.
 func start(t *testing.T, change string) (root string, setup *exec.Cmd, said *bufio.Reader, run func()) {
 	t.Helper()
 	needs.Root(t)
@@ -78,11 +80,13 @@ func hold(t *testing.T, path string) (release func()) {
 	return func() { file.Close() }
 }
 
-// Another package manager has one lock after the other: the script says for which it waits, goes on when it is given back, and installs.
+// Another package manager has one lock after the other: the script says for which it waits, goes on
+// when it is given back, and installs.
 func TestSetupWaitsForOtherPackageManagers(t *testing.T) {
 	t.Parallel()
 	root, setup, said, run := start(t, "")
-	// In the order in which they are met: the lists are empty, so that the first install ends after it had dpkg's.
+	// In the order in which they are met: the lists are empty, so that the first install ends after
+	// it had dpkg's.
 	locks := []string{"/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock"}
 	release := map[string]func(){}
 	for _, lock := range locks {
@@ -114,7 +118,8 @@ func TestSetupWaitsForOtherPackageManagers(t *testing.T) {
 	}
 }
 
-// What apt says is not kept back when it is the end: that the lock was not given back in time, that there is no such package.
+// What apt says is not kept back when it is the end: that the lock was not given back in time, that
+// there is no such package.
 func TestSetupSaysWhyAptFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

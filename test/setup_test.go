@@ -1,5 +1,6 @@
-// Package test holds the script that prepares a machine for the suites against machines that are short of something, or busy: this one, seen from a mount
-// namespace in which some files say otherwise.
+// Package test holds the script that prepares a machine for the suites against machines that are
+// short of something, or busy: this one, seen from a mount namespace in which some files say
+// otherwise.
 package test
 
 import (
@@ -18,7 +19,8 @@ import (
 //go:embed setup.sh
 var script string
 
-// ample makes, in a mount namespace, a machine that has more than enough of all that is counted, with room in $0/space, and no apt-get: nothing is installed here.
+// ample makes, in a mount namespace, a machine that has more than enough of all that is counted,
+// with room in $0/space, and no apt-get: nothing is installed here.
 const ample = `cd "$0"
 mount -t tmpfs -o size=64g,mode=755 tmpfs space
 mkdir space/cache space/tmp
@@ -31,7 +33,8 @@ mount --bind space/instances /proc/sys/fs/inotify/max_user_instances
 
 const withoutApt = "! apt=$(command -v apt-get) || mount --bind /bin/false $apt\n"
 
-// machine is the command that changes an ample machine by a script, which then runs setup.sh, and the directory that both have.
+// machine is the command that changes an ample machine by a script, which then runs setup.sh, and
+// the directory that both have.
 func machine(t *testing.T, change string) (*exec.Cmd, string) {
 	t.Helper()
 	needs.Root(t)
@@ -57,7 +60,8 @@ func ended(t *testing.T, cmd *exec.Cmd) (code int, said string) {
 	return 0, string(out)
 }
 
-// The script says of each thing that is short how much there is, how much it takes, and what to do; and of nothing else.
+// The script says of each thing that is short how much there is, how much it takes, and what to do;
+// and of nothing else.
 func TestSetupSaysWhatIsShort(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, change, want string }{
@@ -93,7 +97,8 @@ func TestSetupSaysWhatIsShort(t *testing.T) {
 // groups are the hierarchies of cgroups, the last mounted first.
 const groups = `groups=$(awk '/ - cgroup2? / { print $5 }' /proc/self/mountinfo | tac)` + "\n"
 
-// What root has of inotify is counted, in whichever process, and of nobody else: in a pid namespace, where nobody else is. `tail -f` has one instance.
+// What root has of inotify is counted, in whichever process, and of nobody else: in a pid
+// namespace, where nobody else is. `tail -f` has one instance.
 func TestSetupCountsInotifyOfRoot(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "unshare", "setpriv")

@@ -1,8 +1,10 @@
-// Command launch runs a program and prints what it cost: wall, user and system nanoseconds, peak resident KiB of its largest process, exit
-// status, and the nanoseconds of processor time that all else on the machine took meanwhile (in ticks of 10 ms, as the kernel counts).
+// Command launch runs a program and prints what it cost: wall, user and system nanoseconds, peak
+// resident KiB of its largest process, exit status, and the nanoseconds of processor time that all
+// else on the machine took meanwhile (in ticks of 10 ms, as the kernel counts).
 //
-// It is tiny and imports next to nothing on purpose: the kernel lets a child's peak memory start at that of the process that forked
-// it, so a launcher as big as a test binary would hide whatever is smaller.
+// It is tiny and imports next to nothing on purpose: the kernel lets a child's peak memory start at
+// that of the process that forked it, so a launcher as big as a test binary would hide whatever is
+// smaller.
 package main
 
 import (
@@ -57,8 +59,8 @@ func main() {
 		`,"code":` + strconv.Itoa(code) + "}\n")
 }
 
-// busy is the time that all processors together have worked since boot, in nanoseconds: all of the first line of /proc/stat but idle and
-// iowait (and guest, which is in user already).
+// busy is the time that all processors together have worked since boot, in nanoseconds: all of the
+// first line of /proc/stat but idle and iowait (and guest, which is in user already).
 func busy() int64 {
 	var buf [512]byte
 	fd, err := syscall.Open("/proc/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)

@@ -21,8 +21,9 @@ import (
 
 const staged = ".limit-"
 
-// apply makes the node so from nothing. The archive is fetched and hashed on one goroutine, inflated and written on another, while a third
-// writes files and sysctls and talks to systemd. Everything is staged beside its place; one syncfs; then the renames.
+// apply makes the node so from nothing. The archive is fetched and hashed on one goroutine,
+// inflated and written on another, while a third writes files and sysctls and talks to systemd.
+// Everything is staged beside its place; one syncfs; then the renames.
 func apply(manifest, url, sum, dir string) error {
 	entries, err := load(manifest)
 	if err != nil {
@@ -36,7 +37,8 @@ func apply(manifest, url, sum, dir string) error {
 	if err := writeFiles(entries); err != nil {
 		return err
 	}
-	// The units are small and in place at once, so that systemd reads them while the archive is still on its way.
+	// The units are small and in place at once, so that systemd reads them while the archive is
+	// still on its way.
 	if err := start(entries); err != nil {
 		return err
 	}

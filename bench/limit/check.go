@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// check compares everything but the members' bytes on one processor while D-Bus answers, and with verify those on all of them.
+// check compares everything but the members' bytes on one processor while D-Bus answers, and with
+// verify those on all of them.
 func check(manifest string, verify bool) error {
 	entries, err := load(manifest)
 	if err != nil {

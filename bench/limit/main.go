@@ -1,5 +1,6 @@
-// Command limit does the node job with the least work that a Go program can do it with: no documents, no plan, no report, no lock, no
-// memory of earlier runs. It is the floor that the agent's figures stand beside, and the judge of whether a run has converged.
+// Command limit does the node job with the least work that a Go program can do it with: no
+// documents, no plan, no report, no lock, no memory of earlier runs. It is the floor that the
+// agent's figures stand beside, and the judge of whether a run has converged.
 //
 //	limit check [-verify] MANIFEST       exit 0: the node is as the manifest says; what is not, is on stderr
 //	limit apply MANIFEST URL SHA256 DIR  make it so from nothing, durably: nothing is visible before the archive's hash is right

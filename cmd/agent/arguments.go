@@ -66,7 +66,8 @@ func atMostOneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// refuseUnknown makes the commands that cobra adds refuse what they do not know, as ours do: of themselves they print help and say that all is well.
+// refuseUnknown makes the commands that cobra adds refuse what they do not know, as ours do: of
+// themselves they print help and say that all is well.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

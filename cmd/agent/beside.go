@@ -27,7 +27,8 @@ func endingOf(plan *report.Plan, err error) ending {
 	return ending{plan: plan, err: err, besides: agent.BesidesTasks(err), again: agent.OnlyChangedSincePlanned(err)}
 }
 
-// beside has the daemon do it, if one works on this root, in its own loop; else here does it, under the lock of a pass.
+// beside has the daemon do it, if one works on this root, in its own loop; else here does it, under
+// the lock of a pass.
 func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.Request, here func(context.Context, agent.Hooks) ending) ending {
 	outlivePipe()
 	c, err := control.Dial(ctx, host.Options{Root: f.root}, version)
@@ -78,7 +79,8 @@ func (p *progress) hears() func(control.Event) {
 	}
 }
 
-// show has a change of the host made, by the daemon or here, with its plan before and its end after.
+// show has a change of the host made, by the daemon or here, with its plan before and its end
+// after.
 func (f *flags) show(ctx context.Context, s streams, req control.Request, here func(context.Context, agent.Hooks) (*report.Plan, error)) error {
 	p := newProgress(f, s, false)
 	end := f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending { return endingOf(here(ctx, h)) })

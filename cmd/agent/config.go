@@ -38,7 +38,8 @@ func configCommand(f *flags, s streams) *cobra.Command {
 	}
 }
 
-// configured is the configuration in its JSON form: the values, and where each came from, by its path in the documents.
+// configured is the configuration in its JSON form: the values, and where each came from, by its
+// path in the documents.
 type configured struct {
 	*config.Node
 	Origins map[string]string `json:"origins"`

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// watchVariable is "off" in the environment of a daemon that looks at its host every interval only, and does not listen to it.
+// watchVariable is "off" in the environment of a daemon that looks at its host every interval only,
+// and does not listen to it.
 const watchVariable = "NETWRIGHT_WATCH"
 
 func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
@@ -69,8 +70,9 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	return d.Run(ctx)
 }
 
-// nothingToDo ends the service of a host that was not told where its configuration is, as a package leaves it: a unit that fails would make each boot
-// a degraded one and try for ever, and nobody waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
+// nothingToDo ends the service of a host that was not told where its configuration is, as a package
+// leaves it: a unit that fails would make each boot a degraded one and try for ever, and nobody
+// waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
 func (f *flags) nothingToDo(s streams, log *zap.Logger) error {
 	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf + ", then: systemctl start " + agent.Unit
 	log.Warn(why)

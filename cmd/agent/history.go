@@ -51,7 +51,8 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 	}
 }
 
-// historyText is the history as a table, in the order of time. What was undone has no number: there is nothing to roll back to.
+// historyText is the history as a table, in the order of time. What was undone has no number: there
+// is nothing to roll back to.
 func historyText(w io.Writer, h *agent.History) {
 	if len(h.Revisions)+len(h.Undone) == 0 {
 		fmt.Fprintln(w, "nothing was applied yet")
@@ -94,7 +95,8 @@ func historyText(w io.Writer, h *agent.History) {
 	bootsText(w, h)
 }
 
-// proofsText lists by what the changes were proved that first brought revisions, where they were not harmless.
+// proofsText lists by what the changes were proved that first brought revisions, where they were
+// not harmless.
 func proofsText(w io.Writer, list []ledger.Revision) {
 	head := fmt.Sprintf("\n  %-11s%s\n", "REVISION", "PROVED BY")
 	for _, r := range list {
@@ -164,7 +166,8 @@ func repairedText(w io.Writer, list []agent.Repaired) {
 	}
 }
 
-// listed is the history for programs. Of the tasks of a revision, which name contents and are long, it has the number, as of those that were undone.
+// listed is the history for programs. Of the tasks of a revision, which name contents and are long,
+// it has the number, as of those that were undone.
 type listed struct {
 	*agent.History
 	Revisions []listedRevision `json:"revisions"`

@@ -71,7 +71,8 @@ func (f *flags) printInstalled(s streams, plan *report.Plan) error {
 	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), NoHeader: true})
 }
 
-// program is the content of the program at a path, "" for this one, and the architecture that it is for.
+// program is the content of the program at a path, "" for this one, and the architecture that it is
+// for.
 func program(path string) (host.Content, string, error) {
 	const hint = "name the agent's program with --binary"
 	if path == "" {

@@ -5,8 +5,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// keptFrom is what keeps the daemon from making this node right, whatever is wrong with it: who looks at one key, or at the network, should not wait for a repair
-// that does not come.
+// keptFrom is what keeps the daemon from making this node right, whatever is wrong with it: who
+// looks at one key, or at the network, should not wait for a repair that does not come.
 type keptFrom struct {
 	Off    []string       `json:"off,omitempty"` // switches, each with what to do to turn the agent on again
 	Paused *report.Paused `json:"paused,omitempty"`

@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// logger is the log of what a daemon, or what systemd starts beside it, does: a line for each change. Without a format it goes to journald with its fields where
-// stderr is the journal, and else to stderr as text.
+// logger is the log of what a daemon, or what systemd starts beside it, does: a line for each
+// change. Without a format it goes to journald with its fields where stderr is the journal, and
+// else to stderr as text.
 func (f *flags) logger(s streams, level zapcore.Level) *zap.Logger {
 	text := zapcore.EncoderConfig{
 		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",

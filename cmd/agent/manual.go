@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// buildTools are commands of a build, not of the agent as it ships: what writes manual pages costs it half a megabyte.
+// buildTools are commands of a build, not of the agent as it ships: what writes manual pages costs
+// it half a megabyte.
 func buildTools() []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "manual DIR",
@@ -26,7 +27,8 @@ func buildTools() []*cobra.Command {
 	}}
 }
 
-// writeManual writes what packages bring, by the name that the program has in them. Its time is SOURCE_DATE_EPOCH, so that the same source makes the same bytes.
+// writeManual writes what packages bring, by the name that the program has in them. Its time is
+// SOURCE_DATE_EPOCH, so that the same source makes the same bytes.
 func writeManual(root *cobra.Command, dir string) error {
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {

@@ -12,12 +12,14 @@ import (
 )
 
 var (
-	// named is a command line of the agent in a text: in quotes, as a line of a block, or behind what starts such a line.
+	// named is a command line of the agent in a text: in quotes, as a line of a block, or behind
+	// what starts such a line.
 	named = regexp.MustCompile("(?m)(?:`|^\\$ |^    (?:\\$ |sudo )?)(?:bin/)?(?:agent|netwright)((?: [^\\s`#|;&()]+)*)")
 	word  = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// TestDocumentsNameWhatIsThere: a command or a flag that a document names, on whatever page, is one that the agent has.
+// TestDocumentsNameWhatIsThere: a command or a flag that a document names, on whatever page, is one
+// that the agent has.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	root := tree()
 	for _, wrong := range []string{"--onec", "status --wach", "store chek", "--once store publish --kye"} {

@@ -55,7 +55,8 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 	return cmd
 }
 
-// network is the one of that name: as the documents declare it where they can be read and do, else the row of the list.
+// network is the one of that name: as the documents declare it where they can be read and do, else
+// the row of the list.
 func (f *flags) network(ctx context.Context, name string) (network.Network, bool) {
 	if _, d, err := f.load(ctx); err == nil {
 		if n, known := network.Of(d.Node); known && n.Name == name {

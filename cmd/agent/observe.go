@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
 
-// observe gives the daemon those whom it tells how it is. What they do besides goes on until end is called.
+// observe gives the daemon those whom it tells how it is. What they do besides goes on until end is
+// called.
 func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end func()) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // the last thing that a daemon tells is that it ends
 	var running sync.WaitGroup

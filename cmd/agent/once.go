@@ -47,7 +47,8 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	return nil
 }
 
-// desired loads what the store wants, or wanted last. A node that is held at a revision does without.
+// desired loads what the store wants, or wanted last. A node that is held at a revision does
+// without.
 func (w *wired) desired(ctx context.Context, s streams) (*agent.Desired, error) {
 	d, why, err := w.documents(ctx)
 	switch {

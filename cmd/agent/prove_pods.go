@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the undo
-// let nobody make a namespace.
+// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
+// undo let nobody make a namespace.
 
 // Where that service runs from, what it is called, and where it leaves what it saw.
 const (
@@ -23,8 +23,9 @@ const (
 	proofFile   = "/run/netwright/pods.json"
 )
 
-// provePodsCommand is that service, and no command for people: it needs neither documents nor store,
-// which a change may have cut off. The runtime says by which conf and plugins pods are added.
+// provePodsCommand is that service, and no command for people: it needs neither documents nor
+// store, which a change may have cut off. The runtime says by which conf and plugins pods are
+// added.
 func provePodsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove-pods",
@@ -82,7 +83,8 @@ func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	return verdicts(results), h.Remove(proofFile)
 }
 
-// verdicts are what counts of a proof. Whether a pod reaches itself by a service the documents choose.
+// verdicts are what counts of a proof. Whether a pod reaches itself by a service the documents
+// choose.
 func verdicts(results []verify.Result) map[string]error {
 	checks := map[string]error{}
 	for _, r := range results {

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// From a directory to a bucket and from there onto a node, by the commands that a person types, against a real S3 server.
+// From a directory to a bucket and from there onto a node, by the commands that a person types,
+// against a real S3 server.
 func TestPublishToS3(t *testing.T) {
 	needs.Root(t) // an image's files belong to root
 	server := s3server.Start(t)

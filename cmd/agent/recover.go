@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and for people on an image (--root).
+// recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and
+// for people on an image (--root).
 func recoverCommand(f *flags, s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",

@@ -149,7 +149,8 @@ func (f *flags) addTelling(cmd *cobra.Command) {
 	complete(cmd, "node-status", config.On, config.Off)
 }
 
-// checkRun refuses flags of the agent itself that do not go together. interval says that --interval is among them, 0 too.
+// checkRun refuses flags of the agent itself that do not go together. interval says that --interval
+// is among them, 0 too.
 func (f *flags) checkRun(interval bool) error {
 	switch {
 	case f.dryRun && f.once:

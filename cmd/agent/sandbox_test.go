@@ -68,7 +68,8 @@ func TestSandboxProvesPodsAndLeavesNothing(t *testing.T) {
 	})
 }
 
-// onHost runs f where nobody else changes anything meanwhile: on a thread with mounts and network of its own.
+// onHost runs f where nobody else changes anything meanwhile: on a thread with mounts and network
+// of its own.
 func onHost(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan error)
@@ -112,8 +113,9 @@ func exitCode(err error) int {
 	return -1
 }
 
-// standing are the mounts whose mount point still exists. When somebody else on this machine removes the directory or file that a mount of his is on,
-// the kernel takes that mount out of every namespace.
+// standing are the mounts whose mount point still exists. When somebody else on this machine
+// removes the directory or file that a mount of his is on, the kernel takes that mount out of every
+// namespace.
 func standing(mountinfo string) string {
 	var out strings.Builder
 	for line := range strings.Lines(mountinfo) {
@@ -129,7 +131,8 @@ func standing(mountinfo string) string {
 	return out.String()
 }
 
-// leftovers is all that a sandbox could leave: mounts, network, sysctls, and the files and keys of its plan.
+// leftovers is all that a sandbox could leave: mounts, network, sysctls, and the files and keys of
+// its plan.
 func leftovers(plan report.Plan) map[string]string {
 	out := map[string]string{}
 	for _, args := range [][]string{

@@ -13,7 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// keypair puts a CA and a certificate that it signed into a store: keypair CLUSTER-DIR CA NAME LEFT LIFE. Of its life that much is left.
+// keypair puts a CA and a certificate that it signed into a store: keypair CLUSTER-DIR CA NAME LEFT
+// LIFE. Of its life that much is left.
 func keypair(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: keypair CLUSTER-DIR CA NAME LEFT LIFE")

@@ -74,8 +74,9 @@ func params(dir string) testscript.Params {
 	}
 }
 
-// setup gives each script a store of one cluster with the network bridge and the assets that it names; files of the script's
-// own go before. A store of its own that holds the line $ASSETS gets the same assets.
+// setup gives each script a store of one cluster with the network bridge and the assets that it
+// names; files of the script's own go before. A store of its own that holds the line $ASSETS gets
+// the same assets.
 func setup(env *testscript.Env) error {
 	for _, dir := range []string{env.WorkDir, filepath.Dir(env.WorkDir)} { // for scripts that become another user
 		if err := os.Chmod(dir, 0o755); err != nil {
@@ -248,7 +249,8 @@ func jsonkeys(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(paths)), "\n"))
 }
 
-// sameyaml checks that a YAML file says what a JSON file says, and that nothing in it is null: sameyaml JSON YAML.
+// sameyaml checks that a YAML file says what a JSON file says, and that nothing in it is null:
+// sameyaml JSON YAML.
 func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sameyaml JSON YAML")
@@ -266,10 +268,12 @@ func sameyaml(ts *testscript.TestScript, neg bool, args []string) {
 	noNulls(ts, "", want)
 }
 
-// unknowable is what null says of in the facts of an image: not that there is none, but that it is not known.
+// unknowable is what null says of in the facts of an image: not that there is none, but that it is
+// not known.
 var unknowable = []string{".links", ".forwardPolicy", ".kernel.hugepages"}
 
-// noNulls holds what programs read against that a list without anything is [], over which they can go.
+// noNulls holds what programs read against that a list without anything is [], over which they can
+// go.
 func noNulls(ts *testscript.TestScript, at string, v any) {
 	switch v := v.(type) {
 	case nil:

@@ -72,7 +72,8 @@ type statusReader struct {
 	opt host.Options
 }
 
-// look asks the daemon, or where none answers what the last one left. feed is open where a daemon answers: the caller closes it.
+// look asks the daemon, or where none answers what the last one left. feed is open where a daemon
+// answers: the caller closes it.
 func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
 	feed, err = publish.ReadFeed(ctx, st.opt, version)
 	if err == nil {

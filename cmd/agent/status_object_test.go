@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// The status object lies beside the documents of a real S3 server, is replaced and not piled up; whoever may only read there is told what is missing, without a secret.
+// The status object lies beside the documents of a real S3 server, is replaced and not piled up;
+// whoever may only read there is told what is missing, without a secret.
 func TestStatusObjectOnS3(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")

@@ -14,7 +14,8 @@ import (
 // watchPause is how often a daemon is looked for that does not run.
 const watchPause = time.Second
 
-// watch tells how the node is and then each change, from daemon to daemon, until ctx ends: to be interrupted is no error.
+// watch tells how the node is and then each change, from daemon to daemon, until ctx ends: to be
+// interrupted is no error.
 func (st *statusReader) watch(ctx context.Context) error {
 	view, feed, err := st.look(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// keyPassword is where a password may stand instead of in a file, for CI systems that keep secrets so.
+// keyPassword is where a password may stand instead of in a file, for CI systems that keep secrets
+// so.
 const keyPassword = "NETWRIGHT_KEY_PASSWORD"
 
 func keygenCommand(s streams) *cobra.Command {

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// pruneAge is for how long a generation stays complete after the next one came: a node that slept, that is rolled back or that still has keys and files
-	// of it to read finds them for a month.
+	// pruneAge is for how long a generation stays complete after the next one came: a node that
+	// slept, that is rolled back or that still has keys and files of it to read finds them for a
+	// month.
 	pruneAge = 30 * 24 * time.Hour
 	// pruneLeast is far above the longest pass of a node that reads what was just replaced.
 	pruneLeast = time.Hour

@@ -20,7 +20,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// defaultExpires is how long a publication can be taken for new, where nobody says otherwise: who keeps a later one from a node is found out then.
+// defaultExpires is how long a publication can be taken for new, where nobody says otherwise: who
+// keeps a later one from a node is found out then.
 const defaultExpires = 30 * 24 * time.Hour
 
 // publishing is what the flags of publish and sign say.
@@ -190,8 +191,9 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	return nil
 }
 
-// publisherOptions are how a person's own machine publishes: with the settings for stores of the agent's own file, as the daemon would, and without one to Kubernetes
-// as kubectl would. What the file says of clusters is of the node that it is on.
+// publisherOptions are how a person's own machine publishes: with the settings for stores of the
+// agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
+// file says of clusters is of the node that it is on.
 func (f *flags) publisherOptions() (statestore.Options, error) {
 	named := f.cluster
 	if err := f.readConf(); err != nil {

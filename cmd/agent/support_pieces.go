@@ -189,7 +189,8 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confs are the CNI confs of the host, which pods can write to: none that is a link to another file. Kubeconfigs that lie beside them are none.
+// confs are the CNI confs of the host, which pods can write to: none that is a link to another
+// file. Kubeconfigs that lie beside them are none.
 func (g *gathering) confs() (list []support.Piece) {
 	dirs := append([]string{g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)

@@ -33,8 +33,9 @@ func secretTask(r tasks.Recorded) (p secretParams) {
 	return p
 }
 
-// secrets tells the redactor what is secret on this node: by the documents, by the ledger, in files, in environments. What cannot be read of it cannot get into
-// the archive either. The store is opened on the way.
+// secrets tells the redactor what is secret on this node: by the documents, by the ledger, in
+// files, in environments. What cannot be read of it cannot get into the archive either. The store
+// is opened on the way.
 func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	if g.wired, g.why = g.f.wire(zap.NewNop()); g.why == nil {
 		g.desired, _, g.why = g.wired.documents(ctx)
@@ -92,10 +93,12 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 }
 
 var (
-	// kubeSecrets are the fields of a kubeconfig that are. https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
+	// kubeSecrets are the fields of a kubeconfig that are.
+	// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
 	kubeSecrets = regexp.MustCompile(`(?m)["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)`)
 	secretName  = regexp.MustCompile(`(?i)PASS|SECRET|TOKEN|CREDENTIAL|KEY`)
-	// unitSecret is a line of a unit that may hold one. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
+	// unitSecret is a line of a unit that may hold one.
+	// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
 	unitSecret = regexp.MustCompile(`(?m)^\s*(?:Environment|SetCredential)=(.*)$`)
 	quoted     = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 )

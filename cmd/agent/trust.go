@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// trusted is what the node takes for its configuration. The agent's own file says it; a flag can only say that nothing has to vouch.
+// trusted is what the node takes for its configuration. The agent's own file says it; a flag can
+// only say that nothing has to vouch.
 type trusted struct {
 	pin      trust.Pin
 	keys     []trust.Key
@@ -36,7 +37,8 @@ func (f *flags) trusts(own *config.AgentFile) error {
 	return nil
 }
 
-// policy is what the store's manifest is held against. In a sandbox nothing of this host is at stake.
+// policy is what the store's manifest is held against. In a sandbox nothing of this host is at
+// stake.
 func (f *flags) policy() *trust.Policy {
 	return &trust.Policy{Pin: f.trust.pin, Keys: f.trust.keys, Unsigned: f.trust.unsigned || f.sandbox, Older: f.trust.older}
 }

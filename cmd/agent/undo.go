@@ -54,13 +54,15 @@ func undoCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// wholeAnswer is how much of an answer has to come through where there is as much, in bytes: more than fits into what either side keeps of a connection that
-// nothing comes through.
+// wholeAnswer is how much of an answer has to come through where there is as much, in bytes: more
+// than fits into what either side keeps of a connection that nothing comes through.
 const wholeAnswer = 64 << 10
 
-// askStore reads a snapshot over a new connection, and where that is little, a file besides. A refusal came over the network, too, but of one who does not
-// answer in time. Who the node is to a server, and whom it believes, is in the agent's own file, by which the store is opened: what that does not allow any
-// more is lost. The undo and the watch do not read it (by is nil), and whom they do not believe has answered them.
+// askStore reads a snapshot over a new connection, and where that is little, a file besides. A
+// refusal came over the network, too, but of one who does not answer in time. Who the node is to a
+// server, and whom it believes, is in the agent's own file, by which the store is opened: what that
+// does not allow any more is lost. The undo and the watch do not read it (by is nil), and whom they
+// do not believe has answered them.
 func askStore(ctx context.Context, location, cluster string, by *statestore.Options) error {
 	var how statestore.Options
 	if by != nil {
@@ -106,7 +108,8 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 	}
 }
 
-// means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a stranger.
+// means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a
+// stranger.
 func means(by *statestore.Options) checkpoint.Means {
 	return checkpoint.Means{
 		Store: func(ctx context.Context, location, cluster string) error { return askStore(ctx, location, cluster, by) },

@@ -164,7 +164,8 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 	return &verified{Version: verifyVersion, Cluster: n.Cluster, Node: n.Name, Network: l.want.Network.Name, State: verify.Worst(results), Checks: results, keptFrom: l.kept}, nil
 }
 
-// certificates checks those that the agent installed. One that ends is well as long as it works: `agent certs` is the place for that.
+// certificates checks those that the agent installed. One that ends is well as long as it works:
+// `agent certs` is the place for that.
 func certificates(pass agent.Pass, node string) (out []verify.Result) {
 	all, err := pass.Certs(node, time.Now())
 	if err != nil {

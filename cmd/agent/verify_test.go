@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// An image has no kernel and no runtime to ask: its files are looked at, and none of its programs is started.
+// An image has no kernel and no runtime to ask: its files are looked at, and none of its programs
+// is started.
 func TestVerifyImage(t *testing.T) {
 	root, store := t.TempDir(), t.TempDir() // a checkout may belong to anybody
 	if err := os.CopyFS(store, os.DirFS("../../examples/flannel")); err != nil {

@@ -27,9 +27,10 @@ func versionLine() string {
 	return fmt.Sprintf("netwright %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// addVersion gives a command the flag --version, which wins over whatever else is said, as cobra's own does. That is not used: to make it
-// print our line takes a template, and text/template calls methods by names that only a run knows, so that the linker keeps every exported
-// method of every type, some 10 MB.
+// addVersion gives a command the flag --version, which wins over whatever else is said, as cobra's
+// own does. That is not used: to make it print our line takes a template, and text/template calls
+// methods by names that only a run knows, so that the linker keeps every exported method of every
+// type, some 10 MB.
 func addVersion(cmd *cobra.Command, s streams) {
 	asked := cmd.Flags().Bool("version", false, "print the agent's version and exit")
 	args, prepare, run := cmd.Args, cmd.PersistentPreRunE, cmd.RunE

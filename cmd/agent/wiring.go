@@ -119,7 +119,8 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 	return w, d, err
 }
 
-// documents are the store's, or where it cannot be used those that the node took from it last: then why says what is wrong with it.
+// documents are the store's, or where it cannot be used those that the node took from it last: then
+// why says what is wrong with it.
 func (w *wired) documents(ctx context.Context) (d *agent.Desired, why, err error) {
 	d, err = agent.Load(ctx, w.store, w.sel, statestore.Revision{})
 	if err == nil {
@@ -134,7 +135,8 @@ func (f *flags) local() agent.Pass {
 	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
 }
 
-// localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive: what is known of the store it gets all the same.
+// localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:
+// what is known of the store it gets all the same.
 func (f *flags) localThatChanges() agent.Pass {
 	pass := f.local()
 	if w, err := f.wire(zap.NewNop()); err == nil {

@@ -1,5 +1,6 @@
-// Command assets builds the CNI plugins from the module proxy, at the version that go.mod pins, into the archive that a release of
-// containernetworking/plugins would be, for machines without a way to the release's own site. The same Go gives the same bytes.
+// Command assets builds the CNI plugins from the module proxy, at the version that go.mod pins,
+// into the archive that a release of containernetworking/plugins would be, for machines without a
+// way to the release's own site. The same Go gives the same bytes.
 //
 //	go run -C examples/assets . -o ../../.cache/assets
 //
@@ -9,7 +10,8 @@
 //	cni-plugins-linux-amd64-v1.9.1.tgz.sha256   its hash, as sha256sum writes it
 //	linux-amd64/                                the plugins and cnitool, unpacked
 //
-// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half of one when nothing changed.
+// and prints the archive's path and hash. It takes 20 s with an empty build cache, and half of one
+// when nothing changed.
 package main
 
 import (

@@ -10,7 +10,8 @@ import (
 //go:embed *.sh
 var files embed.FS
 
-// include is the line of a script that stands for common.sh: a package has no file beside its scripts.
+// include is the line of a script that stands for common.sh: a package has no file beside its
+// scripts.
 const include = ". ./common.sh\n"
 
 // Read is the script of a name as it is shipped: whole.

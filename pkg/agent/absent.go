@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// The switches that keep the daemon from starting at boot: the unit's conditions. The file is looked for below the root.
+// The switches that keep the daemon from starting at boot: the unit's conditions. The file is
+// looked for below the root.
 const (
 	DisabledFile = "/etc/netwright/disabled"
 	DisabledWord = "netwright.off"
@@ -37,8 +38,9 @@ func Off(opt host.Options) (off []string) {
 	return off
 }
 
-// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when none answers; it writes and starts nothing. told says
-// that the agent's file names a store: without one the daemon ends as soon as it is started.
+// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when
+// none answers; it writes and starts nothing. told says that the agent's file names a store:
+// without one the daemon ends as soon as it is started.
 func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	d := report.Daemon{Off: Off(opt)}
 	u, err := host.LookAtUnit(ctx, opt, Unit)
@@ -72,8 +74,10 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	return d
 }
 
-// unheard tells of a daemon that systemd says runs and nobody reaches. One whose socket was removed, as by rm -r /run/netwright, goes on with its work: it does not
-// make the socket again, since the locks beside it that keep others out are gone too, and a restart brings all of them back.
+// unheard tells of a daemon that systemd says runs and nobody reaches. One whose socket was
+// removed, as by rm -r /run/netwright, goes on with its work: it does not make the socket again,
+// since the locks beside it that keep others out are gone too, and a restart brings all of them
+// back.
 func unheard(opt host.Options, u systemd.UnitState) (why, do string) {
 	files, err := host.OpenFiles(opt)
 	if err == nil {

@@ -12,9 +12,10 @@ import (
 // Unit is the service that runs the daemon.
 const Unit = "netwright-agent.service"
 
-// stopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called none can start. It comes before the lock of a
-// pass is taken, which the daemon may hold. Here, and not in the daemon, for nobody can bury himself: killed at any time, what is left is
-// a daemon that runs as before, or one that is stopped and a reset to be called again.
+// stopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called
+// none can start. It comes before the lock of a pass is taken, which the daemon may hold. Here, and
+// not in the daemon, for nobody can bury himself: killed at any time, what is left is a daemon that
+// runs as before, or one that is stopped and a reset to be called again.
 func (p Pass) stopDaemon(ctx context.Context) (done func(), err error) {
 	if err := p.stopUnit(ctx); err != nil {
 		return nil, fmt.Errorf("stop the daemon: %w", err)
@@ -50,7 +51,8 @@ func (p Pass) stopUnit(ctx context.Context) error {
 	return h.DisableUnit(ctx, Unit)
 }
 
-// askToStop ends a daemon that somebody started by hand, or by another unit. One that does not listen is told apart by its lock.
+// askToStop ends a daemon that somebody started by hand, or by another unit. One that does not
+// listen is told apart by its lock.
 func (p Pass) askToStop(ctx context.Context) error {
 	c, err := control.Dial(ctx, p.Host, "")
 	if errors.Is(err, control.ErrNoDaemon) {

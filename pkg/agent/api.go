@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// API is the way to the Kubernetes API. Its clients live as long as their kubeconfigs are the same. Nil is none.
+// API is the way to the Kubernetes API. Its clients live as long as their kubeconfigs are the same.
+// Nil is none.
 type API struct {
 	// Kubeconfig is the agent's own, which need not be there.
 	Kubeconfig string
@@ -92,8 +93,10 @@ var errNoPass = fmt.Errorf("speak to the Kubernetes API: no pass was made yet: %
 // errNoKubelet is that of a node on which no pass has found credentials of kubelet's.
 var errNoKubelet = fmt.Errorf("kubelet's credentials are not known yet: %w", fs.ErrNotExist)
 
-// Own does something to the node's own Node, as the first identity that may: kubelet, as the last pass found its kubeconfig, or the agent itself. Nobody holds a
-// pass up with it. It is [io/fs.ErrNotExist] while there is no kubeconfig of kubelet's, and the agent's own is of no use: then it may come.
+// Own does something to the node's own Node, as the first identity that may: kubelet, as the last
+// pass found its kubeconfig, or the agent itself. Nobody holds a pass up with it. It is
+// [io/fs.ErrNotExist] while there is no kubeconfig of kubelet's, and the agent's own is of no use:
+// then it may come.
 func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	a.mu.Lock()
 	own := a.own
@@ -153,8 +156,8 @@ func (a *API) saw(s seen) {
 	a.seen = s
 }
 
-// Changed waits until the Nodes say something else of the pods' ranges than they did when they were last read, and returns nil. Where nothing was read
-// it returns [errors.ErrUnsupported].
+// Changed waits until the Nodes say something else of the pods' ranges than they did when they were
+// last read, and returns nil. Where nothing was read it returns [errors.ErrUnsupported].
 func (a *API) Changed(ctx context.Context) error {
 	if a == nil {
 		return errors.ErrUnsupported

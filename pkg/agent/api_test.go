@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// A kubeconfig of our own that is not there hides nothing of what kubelet's meets; without any it is as before the node has joined.
+// A kubeconfig of our own that is not there hides nothing of what kubelet's meets; without any it
+// is as before the node has joined.
 func TestWhoSpeaksForTheNode(t *testing.T) {
 	dir := t.TempDir()
 	a := &API{Kubeconfig: filepath.Join(dir, "own")}

@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// Which configuration is applied is said by a pass alone that ended right, and it is on the disk: neither what the store has nor what the daemon works
-// towards says it, and a restart of the daemon does not forget it.
+// Which configuration is applied is said by a pass alone that ended right, and it is on the disk:
+// neither what the store has nor what the daemon works towards says it, and a restart of the daemon
+// does not forget it.
 
 // noting makes of a pass one that notes which configuration it has applied.
 func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
@@ -26,7 +27,8 @@ func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 	}
 }
 
-// noteApplied puts into a plan which configuration is applied once its pass has ended so, and on the disk where that is another one than before.
+// noteApplied puts into a plan which configuration is applied once its pass has ended so, and on
+// the disk where that is another one than before.
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
 	was, _ := ledger.ReadApplied(h) // a damaged one is as good as none
 	plan.Applied = appliedOf(was)

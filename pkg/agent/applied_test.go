@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// trueGenerations says in what a status' generations are not what they are to be, by the content of a file in the documents.
+// trueGenerations says in what a status' generations are not what they are to be, by the content of
+// a file in the documents.
 func (b *box) trueGenerations(t *testing.T, s *report.Status, digest map[string]string, published, wanted, applied string) {
 	t.Helper()
 	c := s.Configuration
@@ -40,8 +41,9 @@ func (b *box) digestNow(t *testing.T) string {
 	return d.Snapshot.Digest
 }
 
-// What is published, wanted and applied are three values: while a configuration waits, fails, is paused or the node is held at a revision. A restart of the
-// daemon knows what is applied before its first pass has ended. The lines that keep it: applied.go.
+// What is published, wanted and applied are three values: while a configuration waits, fails, is
+// paused or the node is held at a revision. A restart of the daemon knows what is applied before
+// its first pass has ended. The lines that keep it: applied.go.
 func TestWhichGenerationIsApplied(t *testing.T) {
 	b, publish := fleetNode(t)
 	told, digest := &listener{}, map[string]string{}
@@ -119,7 +121,8 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 	}
 }
 
-// A generation that wants what an earlier one wanted makes no revision, and the history has when and by which it came.
+// A generation that wants what an earlier one wanted makes no revision, and the history has when
+// and by which it came.
 func TestARollForwardIsInTheHistory(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.live(t, func(t *testing.T) {

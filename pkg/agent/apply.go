@@ -151,8 +151,8 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	return nil
 }
 
-// disturbed says that t is a sysctl, and that this pass wrote another before it that may change it: ip_forward resets accept_redirects, a
-// default reaches the links.
+// disturbed says that t is a sysctl, and that this pass wrote another before it that may change it:
+// ip_forward resets accept_redirects, a default reaches the links.
 func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(t.Needs(), func(k graph.Key) bool {
@@ -201,7 +201,8 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 	}
 }
 
-// whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it says nothing.
+// whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
+// says nothing.
 func whatChanged(n graph.Node, c *tasks.Change) string {
 	if m, ok := n.(interface{ Base() tasks.Meta }); ok && m.Base().Secret {
 		return ""

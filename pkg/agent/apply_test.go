@@ -20,7 +20,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// note is a task whose state is a file: the host and its writes are real, only the kind is the test's.
+// note is a task whose state is a file: the host and its writes are real, only the kind is the
+// test's.
 type note struct {
 	tasks.Await // of no kind that is recorded
 	tasks.Meta

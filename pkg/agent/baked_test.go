@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// An image that was baked for one network becomes a node of another at its first boot: no pod of this machine ever had the first. A machine that was up with it
-// once is asked about (TestLeave).
+// An image that was baked for one network becomes a node of another at its first boot: no pod of
+// this machine ever had the first. A machine that was up with it once is asked about (TestLeave).
 func TestBakedNetworkGivesWay(t *testing.T) {
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {
@@ -38,8 +38,8 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 	}
 }
 
-// What an image was baked with holds nothing back: its first boot takes what is published by then, whatever spec.update says. At the next the machine is one like
-// all, and a change waits.
+// What an image was baked with holds nothing back: its first boot takes what is published by then,
+// whatever spec.update says. At the next the machine is one like all, and a change waits.
 func TestWhatWasBakedWaitsForNobody(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")

@@ -183,9 +183,9 @@ func noteOf(b checkpoint.Boot) ledger.Boot {
 	}
 }
 
-// failedBoots says which tasks are not made, by their first key: a boot failed with them, and all that
-// it failed with is wanted still. Nobody knows which of it was bad, so without one of it the others
-// are made again. Removals count too.
+// failedBoots says which tasks are not made, by their first key: a boot failed with them, and all
+// that it failed with is wanted still. Nobody knows which of it was bad, so without one of it the
+// others are made again. Removals count too.
 func (c *custody) failedBoots(v host.View, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	list, err := ledger.ReadBoots(v)

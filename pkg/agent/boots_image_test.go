@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// The first boot of what was baked into an image asks the gateways once, and reports. It takes nothing
-// back. The lines that keep it: boots.go, firstOfImage; pkg/checkpoint/reach.go, Gateways.
+// The first boot of what was baked into an image asks the gateways once, and reports. It takes
+// nothing back. The lines that keep it: boots.go, firstOfImage; pkg/checkpoint/reach.go, Gateways.
 func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

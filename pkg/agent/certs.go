@@ -52,8 +52,9 @@ const (
 // OK tells that nobody has to do anything about it.
 func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.Due }
 
-// Certs lists the certificates that the agent installed, and those that it waits for, from the ledger and the files: the store is not asked.
-// It writes nothing. node is the node's name, by which renewals are spread.
+// Certs lists the certificates that the agent installed, and those that it waits for, from the
+// ledger and the files: the store is not asked. It writes nothing. node is the node's name, by
+// which renewals are spread.
 func (p Pass) Certs(node string, now time.Time) ([]CertStatus, error) {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {

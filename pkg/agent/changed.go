@@ -6,11 +6,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// changedPolicy says who wants that things of ours go although somebody changed them since: "cluster.yaml:12:5" or a flag. "" is nobody: they are
-// reported and stay.
+// changedPolicy says who wants that things of ours go although somebody changed them since:
+// "cluster.yaml:12:5" or a flag. "" is nobody: they are reported and stay.
 type changedPolicy string
 
-// changedPolicy is that of the documents. A revision has none: what is brought back is not what the documents say now.
+// changedPolicy is that of the documents. A revision has none: what is brought back is not what the
+// documents say now.
 func (d *Desired) changedPolicy() changedPolicy {
 	if d.held != nil || d.Node.Prune.Changed != config.Remove {
 		return ""
@@ -34,7 +35,8 @@ func (p changedPolicy) reason(changed bool) string {
 	return "somebody changed it, and it goes all the same by " + string(p)
 }
 
-// notOurs is what is said of a key of ours in whose place somebody has put something of their own: whoever wants what was changed to go, too, does not mean that.
+// notOurs is what is said of a key of ours in whose place somebody has put something of their own:
+// whoever wants what was changed to go, too, does not mean that.
 const notOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
 
 // foreign says that what is at a key of ours cannot be ours any more.

@@ -41,8 +41,8 @@ func reasons(p *report.Plan) map[string]string {
 	return out
 }
 
-// What a person changed goes only where the documents say so, by a node's own last word too; the plan says by which line.
-// The lines that keep it: changed.go, changedPolicy; prune.go, sort.
+// What a person changed goes only where the documents say so, by a node's own last word too; the
+// plan says by which line. The lines that keep it: changed.go, changedPolicy; prune.go, sort.
 func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	const files = "  fileAssets:\n  - {path: /srv/changed, content: ours, mode: \"0644\"}\n  - {path: /srv/dir/inside, content: ours, mode: \"0644\"}\n  - {path: /srv/plain, content: ours, mode: \"0644\"}\n"
 	const network = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec:\n  address: 10.0.0.1\n  podCIDRs: [100.96.1.0/24]\n"
@@ -97,8 +97,8 @@ func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	}
 }
 
-// A reset keeps what a person changed, or with its flag takes it along and brings back what was there before.
-// The lines that keep it: changed.go, resetPolicy; reset.go, sort.
+// A reset keeps what a person changed, or with its flag takes it along and brings back what was
+// there before. The lines that keep it: changed.go, resetPolicy; reset.go, sort.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {

@@ -24,11 +24,13 @@ type Checked struct {
 	Cluster     string             `json:"cluster"`
 	Diagnostics config.Diagnostics `json:"diagnostics"`
 	Nodes       []CheckedNode      `json:"nodes"`
-	// Findings are what the plans of the nodes would warn of or fail with, and what the store lacks for them: each once, with all that it concerns.
+	// Findings are what the plans of the nodes would warn of or fail with, and what the store lacks
+	// for them: each once, with all that it concerns.
 	Findings []Finding `json:"findings"`
 	// Notes are what lies in the store and was not read.
 	Notes []string `json:"notes,omitempty"`
-	// Exposed are the objects of a published store with private keys of CAs that every node can read.
+	// Exposed are the objects of a published store with private keys of CAs that every node can
+	// read.
 	Exposed []string `json:"exposed,omitempty"`
 }
 
@@ -46,8 +48,9 @@ type CheckedNode struct {
 	signs   []string // of these, those of the CAs that a control plane node signs with
 }
 
-// Withhold takes from the objects of a cluster the private keys that no node uses, and those of CAs that no control
-// plane node signs with: who publishes gives them to nobody. It returns the names of the keysets.
+// Withhold takes from the objects of a cluster the private keys that no node uses, and those of CAs
+// that no control plane node signs with: who publishes gives them to nobody. It returns the names
+// of the keysets.
 func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	var used, signs []string
 	for _, n := range c.Nodes {
@@ -74,7 +77,8 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	return keysets
 }
 
-// ControlPlaneKeys are the names of the objects with private keys of CAs that control plane nodes sign with: no other node may read them.
+// ControlPlaneKeys are the names of the objects with private keys of CAs that control plane nodes
+// sign with: no other node may read them.
 func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
@@ -101,10 +105,10 @@ func (c *Checked) Warns() bool {
 	return slices.ContainsFunc(c.Diagnostics, said) || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
-// Check validates a cluster off-host: every document, and for every node group
-// and node the tasks that it makes on a host with these facts. A CI job runs it
-// before a merge. It touches no host and fetches no asset; those that lie in the store itself it reads.
-// Without facts it takes those of an ordinary node.
+// Check validates a cluster off-host: every document, and for every node group and node the tasks
+// that it makes on a host with these facts. A CI job runs it before a merge. It touches no host and
+// fetches no asset; those that lie in the store itself it reads. Without facts it takes those of an
+// ordinary node.
 func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
 	assumed := facts == nil
 	if assumed {
@@ -144,7 +148,8 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	return out, err
 }
 
-// exposed are the private keys of CAs that a published store shows to every node: a worker needs none of them.
+// exposed are the private keys of CAs that a published store shows to every node: a worker needs
+// none of them.
 func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err error) {
 	pairs, _ := statestore.Keypairs(s) // of what is damaged nobody knows what it is
 	private := slices.Collect(maps.Keys(s.Objects))
@@ -261,7 +266,8 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 		strings.Join(names, ", ") + more
 }
 
-// assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked where private keys are not kept.
+// assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked
+// where private keys are not kept.
 func (d *Desired) assumeKeypairs() []string {
 	calico := d.Node.Networking.Calico
 	if calico == nil || calico.Etcd == nil || !calico.Etcd.TLS {

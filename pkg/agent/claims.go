@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// What the API's Nodes say of other nodes is a claim: whoever may write Nodes says it, and a kubelet
-// may say it of its own. A claim is believed if it is one that the cluster's controller manager could
-// have made of a node on this one's link. See docs/adr/0021.
+// What the API's Nodes say of other nodes is a claim: whoever may write Nodes says it, and a
+// kubelet may say it of its own. A claim is believed if it is one that the cluster's controller
+// manager could have made of a node on this one's link. See docs/adr/0021.
 
 // claim is a range of pods that a Node says it has.
 type claim struct {
@@ -82,10 +82,10 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 	return g, nil
 }
 
-// believe sorts the peers that Nodes claim to be. A range that is not believed is a note, and nothing
-// else: no claim may cost the node its configuration. Of two claims to one range or address the one
-// that is in force counts, else that of the older Node. What an agent of an earlier release believed
-// goes on, with a note, until the documents cover it or its Node claims another.
+// believe sorts the peers that Nodes claim to be. A range that is not believed is a note, and
+// nothing else: no claim may cost the node its configuration. Of two claims to one range or address
+// the one that is in force counts, else that of the older Node. What an agent of an earlier release
+// believed goes on, with a note, until the documents cover it or its Node claims another.
 func (g ground) believe(claimed []ledger.LearntPeer, before ledger.Learnt) (believed []ledger.LearntPeer, notes []model.Note) {
 	ranges, addresses := map[netip.Prefix]string{}, map[netip.Addr]string{} // of nodes
 	var odd []taken                                                         // ranges of another length
@@ -193,8 +193,8 @@ func (g ground) refuses(c claim) string {
 	return ""
 }
 
-// conflict says which claim that is believed is to the same thing; "" if none is. Ranges of one length
-// overlap only where they are equal.
+// conflict says which claim that is believed is to the same thing; "" if none is. Ranges of one
+// length overlap only where they are equal.
 func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]string, odd []taken) string {
 	if node, ok := ranges[c.pods]; ok {
 		return "Node " + node + " has it"

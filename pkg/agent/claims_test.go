@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// labGround is that of a node 10.77.0.11 behind the gateway 10.77.0.1, of the first of 4,096 ranges.
+// labGround is that of a node 10.77.0.11 behind the gateway 10.77.0.1, of the first of 4,096
+// ranges.
 func labGround() ground {
 	p, a := netip.MustParsePrefix, netip.MustParseAddr
 	return ground{
@@ -69,8 +70,8 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 	}
 }
 
-// Of two claims to one thing that in force stays, else that of the older Node; when it goes, the other
-// is believed.
+// Of two claims to one thing that in force stays, else that of the older Node; when it goes, the
+// other is believed.
 func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 	g := labGround()
 	names := func(believed []ledger.LearntPeer) (out []string) {
@@ -127,9 +128,9 @@ func TestRoutesThatStandAreNotRemoved(t *testing.T) {
 	}
 }
 
-// Thousands of lists, half of whose Nodes are hostile: nothing is believed outside of the stated range
-// or over another's, no peer is lost that was there before or came first, and no pass is told more than
-// a few lines.
+// Thousands of lists, half of whose Nodes are hostile: nothing is believed outside of the stated
+// range or over another's, no peer is lost that was there before or came first, and no pass is told
+// more than a few lines.
 func TestHostileListsOfNodes(t *testing.T) {
 	g := labGround()
 	for seed := range uint64(10_000) {

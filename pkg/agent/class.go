@@ -10,8 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// raise lifts a plan's class for what no single step shows: a pods' range that the node leaves. Kubernetes gives a Node its range once, and pods keep the
-// addresses that they have. https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#NodeSpec (podCIDRs)
+// raise lifts a plan's class for what no single step shows: a pods' range that the node leaves.
+// Kubernetes gives a Node its range once, and pods keep the addresses that they have.
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#NodeSpec
+// (podCIDRs)
 func (r *run) raise(p *report.Plan) {
 	had := r.led.Head().Network
 	if p.Class == "" || r.desired.held != nil || had.Name != r.desired.network() {

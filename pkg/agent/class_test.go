@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A pods' range that a node leaves asks for a new node; one that grows does not. The line that keeps it: class.go, raise.
+// A pods' range that a node leaves asks for a new node; one that grows does not. The line that
+// keeps it: class.go, raise.
 func TestAnotherPodRangeIsANewNode(t *testing.T) {
 	for _, c := range []struct {
 		name, had, ranges, class, want string

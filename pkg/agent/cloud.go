@@ -11,15 +11,17 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// EC2 is what a pass asks EC2's API, where the documents want it (spec.aws). Package ec2 has the client.
+// EC2 is what a pass asks EC2's API, where the documents want it (spec.aws). Package ec2 has the
+// client.
 type EC2 interface {
 	tasks.EC2
 	Routes(ctx context.Context, region, subnet, vpc string) (table string, count int, err error)
 	RouteQuota(ctx context.Context, region string) (int, error)
 }
 
-// askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants to know: a pass that does not ask costs nothing.
-// What a look of the daemon was told is not asked for again.
+// askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants
+// to know: a pass that does not ask costs nothing. What a look of the daemon was told is not asked
+// for again.
 func (p Pass) askCloud(ctx context.Context, d *Desired, v host.View) {
 	if d.held != nil {
 		return
@@ -53,10 +55,12 @@ func wantsEC2(n *config.Node) bool {
 	return n.AWS.SourceDestCheck == config.DisableCheck || countsRoutes(n)
 }
 
-// countsRoutes tells that the network has routes in a table of the VPC, and that they are to be counted.
+// countsRoutes tells that the network has routes in a table of the VPC, and that they are to be
+// counted.
 func countsRoutes(n *config.Node) bool { return n.AWS.CountRoutes && n.Networking.Kubenet != nil }
 
-// askEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image, a sandbox and a held revision ask nobody.
+// askEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
+// a sandbox and a held revision ask nobody.
 func (p Pass) askEC2(ctx context.Context, d *Desired, f *host.Facts, found *model.Discovered) {
 	if p.EC2 == nil || !p.live() || d.held != nil || !wantsEC2(d.Node) {
 		return
@@ -77,7 +81,8 @@ func (p Pass) askEC2(ctx context.Context, d *Desired, f *host.Facts, found *mode
 	}
 }
 
-// routes are those in the table of the subnet that the primary interface is in, or why they are not known.
+// routes are those in the table of the subnet that the primary interface is in, or why they are not
+// known.
 func routes(ctx context.Context, ec2 EC2, i *host.Instance) (out network.RouteTable) {
 	if i == nil || len(i.Interfaces) == 0 || i.Interfaces[0].Subnet == "" {
 		out.Unknown = "the instance's metadata does not say the subnet (`agent facts`)"

@@ -28,7 +28,8 @@ func (c *cloud) RouteQuota(context.Context, string) (int, error) {
 	return 50, nil
 }
 
-// TestAskEC2: EC2 is asked where documents want it, on a live node of AWS alone, and a refusal becomes a note and no error.
+// TestAskEC2: EC2 is asked where documents want it, on a live node of AWS alone, and a refusal
+// becomes a note and no error.
 func TestAskEC2(t *testing.T) {
 	on := config.AWS{SourceDestCheck: config.DisableCheck, CountRoutes: true}
 	kubenet := config.Networking{Kubenet: &config.Kubenet{}}

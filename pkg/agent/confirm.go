@@ -184,7 +184,8 @@ func (p Pass) MayConfirm(ctx context.Context) error {
 }
 
 // Confirm keeps the change that awaits it, for whom [Pass.MayConfirm] lets. It says what is kept.
-// That not all of the pass can be brought to its end then is no error: the next one goes on with it.
+// That not all of the pass can be brought to its end then is no error: the next one goes on with
+// it.
 func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 	p.confirms = true
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {

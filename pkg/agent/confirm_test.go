@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// awaiting leaves below a root what a pass does whose change awaits its confirmation: the set is made,
-// its revision is prepared, and the journal is there.
+// awaiting leaves below a root what a pass does whose change awaits its confirmation: the set is
+// made, its revision is prepared, and the journal is there.
 func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
@@ -64,8 +64,8 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	put(t, root, checkpoint.JournalFile, string(journal))
 }
 
-// While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes tell
-// so, and who asks for something hears why not. The lines that keep it: guard.go, finishUndo;
+// While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
+// tell so, and who asks for something hears why not. The lines that keep it: guard.go, finishUndo;
 // confirm.go, lookMeanwhile; pass.go, Converge.
 func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -172,8 +172,9 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 	}
 }
 
-// What nobody confirmed is in no revision, and the node goes on with what it had until somebody asks
-// for it again. The lines that keep it: undone.go, recorder (DropRevision); update.go, taking; guard.go, verdict.
+// What nobody confirmed is in no revision, and the node goes on with what it had until somebody
+// asks for it again. The lines that keep it: undone.go, recorder (DropRevision); update.go, taking;
+// guard.go, verdict.
 func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -228,8 +229,8 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	}
 }
 
-// What nobody confirmed waits beside what is in force, which is kept right; the person's word that let
-// it go does not count any more. The line that keeps it: update.go, taking (Unconfirmed).
+// What nobody confirmed waits beside what is in force, which is kept right; the person's word that
+// let it go does not count any more. The line that keeps it: update.go, taking (Unconfirmed).
 func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

@@ -17,11 +17,13 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// cordonTime bounds what cordon and uncordon may take: an API that does not answer does not hold a switch up.
+// cordonTime bounds what cordon and uncordon may take: an API that does not answer does not hold a
+// switch up.
 const cordonTime = 10 * time.Second
 
-// cordon makes the node unschedulable before pods lose their network, if the API lets us: an error is a note of the plan, and the switch goes
-// on. That the node is owed an uncordon is written down first. It is called once, when the switch begins.
+// cordon makes the node unschedulable before pods lose their network, if the API lets us: an error
+// is a note of the plan, and the switch goes on. That the node is owed an uncordon is written down
+// first. It is called once, when the switch begins.
 func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 	if p.API == nil || !p.live() || r.desired.Node.Name == "" || !r.sw.begins() || r.sw.Safe {
 		return
@@ -61,7 +63,8 @@ func triedAgain(err error) bool {
 	return false
 }
 
-// uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed. What fails is tried again in the next pass.
+// uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed.
+// What fails is tried again in the next pass.
 func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 	learnt, err := ledger.LoadLearnt(h)
 	if err != nil || !learnt.Cordoned || p.API == nil || !p.live() {

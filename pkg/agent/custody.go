@@ -13,8 +13,8 @@ import (
 
 // custody is one pass's dealings with the ledger: which keys are whose, and what that was before.
 //
-// The order of writing is what makes it true after a kill at any time: an entry, with whose the key is and its
-// baseline, is written before the change (intend); how it ended, after (settle).
+// The order of writing is what makes it true after a kill at any time: an entry, with whose the key
+// is and its baseline, is written before the change (intend); how it ended, after (settle).
 type custody struct {
 	led     *ledger.Ledger
 	order   []tasks.Task
@@ -36,8 +36,9 @@ type recorded struct {
 	blobs []host.Content
 }
 
-// intend writes down what is about to change, before the first change: whose each key is, and what was there. Before something is only
-// removed, too, something is written: where the ledger cannot be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
+// intend writes down what is about to change, before the first change: whose each key is, and what
+// was there. Before something is only removed, too, something is written: where the ledger cannot
+// be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
 func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false

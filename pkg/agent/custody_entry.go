@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// oldest gives a key in a TOML file the file as it was before the first key of ours in it: with the last of them, all of it comes back.
+// oldest gives a key in a TOML file the file as it was before the first key of ours in it: with the
+// last of them, all of it comes back.
 func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
 	if key.Kind() != tasks.KindTOML {
 		return
@@ -25,19 +26,21 @@ func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
 	}
 }
 
-// overtaken says that a key which was to be ours, had the agent not been killed first, is now somebody else's.
+// overtaken says that a key which was to be ours, had the agent not been killed first, is now
+// somebody else's.
 func (c *custody) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
 }
 
-// altered says that somebody else has made of a key what is there. A found file that is not there is their doing whatever the ledger says: nothing
-// of ours removes one.
+// altered says that somebody else has made of a key what is there. A found file that is not there
+// is their doing whatever the ledger says: nothing of ours removes one.
 func (c *custody) altered(ctx context.Context, v host.View, e ledger.Entry, live string) bool {
 	removed := live == "" && e.Mode == ledger.Found && e.Key.Kind() == tasks.KindFile
 	return (live != e.Last || removed) && !c.leftBy(ctx, v, e)
 }
 
-// enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present makes it found.
+// enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present
+// makes it found.
 func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
 	e := ledger.Entry{Key: key, Mode: ledger.Found}
 	k := tasks.KeeperOf(t, key)
@@ -64,8 +67,9 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 	return e, nil
 }
 
-// again is the entry of a key that was let go of and is wanted again. What has gone from the host meanwhile enters anew, as ours to be: somebody took
-// it away, and what we put there next goes with us.
+// again is the entry of a key that was let go of and is wanted again. What has gone from the host
+// meanwhile enters anew, as ours to be: somebody took it away, and what we put there next goes with
+// us.
 func (c *custody) again(ctx context.Context, v host.View, t tasks.Task, e ledger.Entry) (ledger.Entry, error) {
 	anew, err := c.enter(ctx, v, t, e.Key)
 	if err != nil || anew.Mode == ledger.Found {

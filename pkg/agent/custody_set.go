@@ -58,7 +58,8 @@ func (c *custody) wanted(key graph.Key) bool {
 	return ok
 }
 
-// record is what the ledger keeps of the task whose first key this is; false where it keeps nothing.
+// record is what the ledger keeps of the task whose first key this is; false where it keeps
+// nothing.
 func (c *custody) record(first graph.Key) (*recorded, bool) {
 	i, ok := c.keys()[first]
 	if !ok || c.records[i].Kind == "" {
@@ -67,7 +68,8 @@ func (c *custody) record(first graph.Key) (*recorded, bool) {
 	return &c.records[i], true
 }
 
-// recordAll records tasks on all processors: a pass that finds nothing to do spends more on this than on its graph.
+// recordAll records tasks on all processors: a pass that finds nothing to do spends more on this
+// than on its graph.
 func recordAll(list []tasks.Task) ([]recorded, error) {
 	out, shares := make([]recorded, len(list)), runtime.GOMAXPROCS(0)
 	errs := make([]error, shares)

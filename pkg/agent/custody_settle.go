@@ -28,8 +28,8 @@ type ending struct {
 	proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
 }
 
-// settle writes down how a pass ended: what is right, with what it left there, and what went. Where the ledger was in
-// step with the set, only what changed is looked at.
+// settle writes down how a pass ended: what is right, with what it left there, and what went. Where
+// the ledger was in step with the set, only what changed is looked at.
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
 	if out.desired.held == nil {

@@ -41,7 +41,8 @@ type Daemon struct {
 	Target   control.Target   // where Store and Select come from, as a command's flags name them
 	Version  string           // of the agent
 	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
-	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval. Run closes it.
+	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
+	// Run closes it.
 	Watcher *host.Watcher
 	// Observers are told how the node stands, in this order.
 	Observers []Observer
@@ -88,8 +89,9 @@ type wake struct {
 	got   *looked      // what the look found that this waited for; nil: it waited for none
 }
 
-// Run converges until ctx ends, and then returns nil: to be stopped is no
-// error. READY is said once, when everything that kubelet needs is right. What commands ask for is done between two passes: there is one loop.
+// Run converges until ctx ends, and then returns nil: to be stopped is no error. READY is said
+// once, when everything that kubelet needs is right. What commands ask for is done between two
+// passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
 	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d), quarrels: quarrels{}}
@@ -292,7 +294,8 @@ func (l *life) once(ctx context.Context, pass Pass, got *looked) (out outcome) {
 	return out
 }
 
-// take takes the documents that a look found. The error says why there are no newer ones than those that are known.
+// take takes the documents that a look found. The error says why there are no newer ones than those
+// that are known.
 func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 	switch {
 	case got.err == nil:
@@ -330,9 +333,9 @@ func (l *life) took(d *Desired) {
 
 func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
 
-// Delay is the pause before the next pass: the interval, or after failures a
-// shorter one that grows; both with jitter, so that a fleet does not act in step. After
-// failures there is more of it: a whole fleet sees a store go at the same time, and must not come back to it at one.
+// Delay is the pause before the next pass: the interval, or after failures a shorter one that
+// grows; both with jitter, so that a fleet does not act in step. After failures there is more of
+// it: a whole fleet sees a store go at the same time, and must not come back to it at one.
 func Delay(interval time.Duration, failures int) time.Duration {
 	if failures == 0 {
 		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))

@@ -100,8 +100,8 @@ func (h held) grew(before held) string {
 	return ""
 }
 
-// settled is what the process holds when what ends by itself (readers of closed sockets, goroutines that are through) has ended; what
-// stays longer than that is a leak.
+// settled is what the process holds when what ends by itself (readers of closed sockets, goroutines
+// that are through) has ended; what stays longer than that is a leak.
 func settled(t *testing.T, before held) held {
 	t.Helper()
 	now := holds(t)
@@ -115,7 +115,8 @@ func settled(t *testing.T, before held) held {
 	return now
 }
 
-// A daemon lives for years: what one pass keeps, a thousand keep a thousand times. Now and then somebody takes a file away.
+// A daemon lives for years: what one pass keeps, a thousand keep a thousand times. Now and then
+// somebody takes a file away.
 func TestAThousandPassesLeakNothing(t *testing.T) {
 	root := t.TempDir()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -157,7 +158,8 @@ func TestLooksAtAMachineLeakNothing(t *testing.T) {
 	}
 }
 
-// What fails, waits or is to be noted stands in the log although nothing changes; the last two once and not at every pass.
+// What fails, waits or is to be noted stands in the log although nothing changes; the last two once
+// and not at every pass.
 func TestADaemonThatCanDoNothingSaysSo(t *testing.T) {
 	root := t.TempDir()
 	put := func(name, conf string) {

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// note remembers for the history what was done, which made no revision. It comes after the deed: where there is no room for the word, the deed stands.
+// note remembers for the history what was done, which made no revision. It comes after the deed:
+// where there is no room for the word, the deed stands.
 func (p Pass) note(ctx context.Context, h *host.Host, d ledger.Deed) {
 	d.Time, d.By = time.Now(), p.by()
 	if err := ledger.NoteDeed(context.WithoutCancel(ctx), h, d); err != nil && p.Log != nil {
@@ -20,7 +21,9 @@ func (p Pass) note(ctx context.Context, h *host.Host, d ledger.Deed) {
 	}
 }
 
-// noteForward remembers, where the node was at a revision before and the next was to have a number, that a generation brought back what a kept revision has: it is at that one again, and no new one says when and by which generation.
+// noteForward remembers, where the node was at a revision before and the next was to have a number,
+// that a generation brought back what a kept revision has: it is at that one again, and no new one
+// says when and by which generation.
 func (p Pass) noteForward(ctx context.Context, h *host.Host, led *ledger.Ledger, before, next int, plan *report.Plan) {
 	now := led.Head().Current
 	if plan == nil || before == 0 || now == before || now >= next || led.Head().Held != nil {

@@ -41,8 +41,9 @@ type Desired struct {
 	lookAgain time.Time               // when one of them wants another pass; zero: none does
 }
 
-// Given is these tasks and nothing that a document or the model says: for harnesses that hold single kinds against a host, by the way
-// that every pass takes. name stands for the node's in what is reported.
+// Given is these tasks and nothing that a document or the model says: for harnesses that hold
+// single kinds against a host, by the way that every pass takes. name stands for the node's in what
+// is reported.
 func Given(name string, list []tasks.Task) *Desired {
 	return &Desired{
 		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name}, held: &heldSet{network: "given", recorded: list},

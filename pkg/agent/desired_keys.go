@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// bring reads the private keys that the node uses, and no other: what a store hands out besides, a directory all, is let go of. A keyset that cannot
-// be read is no reason to stop a network that does not use it: who needs it says that it is missing.
+// bring reads the private keys that the node uses, and no other: what a store hands out besides, a
+// directory all, is let go of. A keyset that cannot be read is no reason to stop a network that
+// does not use it: who needs it says that it is missing.
 func (d *Desired) bring() error {
 	wanted := network.Keypairs(d.Node)
 	for _, name := range wanted {
@@ -42,8 +43,9 @@ func (d *Desired) bring() error {
 	return nil
 }
 
-// misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the error names the file. It is no reason to stop the node's network, which
-// would take nothing away from who reads the key there: only people can.
+// misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the
+// error names the file. It is no reason to stop the node's network, which would take nothing away
+// from who reads the key there: only people can.
 func (d *Desired) misplaced(name string, p statestore.Keypair) {
 	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
@@ -57,8 +59,8 @@ func (d *Desired) misplaced(name string, p statestore.Keypair) {
 		"take it away from what workers can read, and change the CA; the rest of the node goes on", name, d.Node.Role, strings.Join(files, ", "), d.Snapshot.Origin))
 }
 
-// toKeep are the objects that the node keeps of a snapshot for when the store is away: no private key but those that it installs. That of a CA it signs
-// with is read from the store each time.
+// toKeep are the objects that the node keeps of a snapshot for when the store is away: no private
+// key but those that it installs. That of a CA it signs with is read from the store each time.
 func (d *Desired) toKeep() secret.Contents {
 	objects := maps.Clone(d.Snapshot.Objects)
 	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)

@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A CA's private key that a store hands to a worker is refused by the name of its file; on a control plane it is in its place, and a client's key anywhere.
+// A CA's private key that a store hands to a worker is refused by the name of its file; on a
+// control plane it is in its place, and a client's key anywhere.
 func TestKeyOfACAOnAWorker(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -78,7 +79,8 @@ func having(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// An earlier release kept all of a directory for when it is away, a CA's private key too. The next pass keeps it anew without the key, and nothing of what was kept stays.
+// An earlier release kept all of a directory for when it is away, a CA's private key too. The next
+// pass keeps it anew without the key, and nothing of what was kept stays.
 func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -119,7 +121,8 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	}
 }
 
-// A check of a published store names the private keys of CAs that every node can read, and no other.
+// A check of a published store names the private keys of CAs that every node can read, and no
+// other.
 func TestCheckNamesExposedKeys(t *testing.T) {
 	const name = "pki/private/etcd-ca/1.key"
 	ca := pki.New(t, "etcd-ca")
@@ -157,8 +160,8 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 	}
 }
 
-// Of the private keys in a directory are published those that a node uses, and a CA's only where a control
-// plane node signs with it.
+// Of the private keys in a directory are published those that a node uses, and a CA's only where a
+// control plane node signs with it.
 func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	ca, cluster := pki.New(t, "etcd-ca"), pki.New(t, "kubernetes-ca")
 	b := newIssueBench(t, ca, ownEntry)

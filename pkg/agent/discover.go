@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or by the look before it; where it does not answer, what it said before
-// holds, and the plan says so. learnt is what is to be remembered.
+// discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
+// by the look before it; where it does not answer, what it said before holds, and the plan says so.
+// learnt is what is to be remembered.
 func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
 	learnt, err := ledger.LoadLearnt(v)
 	if err != nil {
@@ -90,7 +91,8 @@ func wantsOfNodes(n *config.Node) network.NodesWanted {
 // askTime bounds what the API may take of a look, or of a pass in the foreground.
 const askTime = 10 * time.Second
 
-// ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt is as it was.
+// ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt
+// is as it was.
 func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()

@@ -19,9 +19,10 @@ import (
 
 // drift tells, in one pass, the changes that bring something back from those that somebody wants.
 //
-// A change is a repair if the ledger says that the key was right for this very task. A task is all that is wanted of the key, with what it
-// got from facts and from the API: another MTU, another pod CIDR is another task, and its change is intended, while a newer configuration that
-// wants the same of a key does not hide what somebody did to it.
+// A change is a repair if the ledger says that the key was right for this very task. A task is all
+// that is wanted of the key, with what it got from facts and from the API: another MTU, another pod
+// CIDR is another task, and its change is intended, while a newer configuration that wants the same
+// of a key does not hide what somebody did to it.
 type drift struct {
 	custody *custody
 	view    host.View
@@ -48,8 +49,9 @@ func newDrift(c *custody, v host.View, d *Desired, afresh bool, now time.Time) *
 	}
 }
 
-// judge looks at a change that is planned. If what it would repair is left as it is, that is returned. Tasks are planned at the same time, and the ledger is
-// only decoded for a pass that changes something.
+// judge looks at a change that is planned. If what it would repair is left as it is, that is
+// returned. Tasks are planned at the same time, and the ledger is only decoded for a pass that
+// changes something.
 func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leaving {
 	key := t.Owns()[0]
 	if d == nil || c.NotHere != "" || !effectual(key) {
@@ -77,8 +79,9 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leavi
 	return nil
 }
 
-// quicker is what becomes of a repair that was changed again before anybody looked at it: the other is quicker, and it is a quarrel and no failure. A person who
-// asks for the repair hears that it failed.
+// quicker is what becomes of a repair that was changed again before anybody looked at it: the other
+// is quicker, and it is a quarrel and no failure. A person who asks for the repair hears that it
+// failed.
 func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
 	if d == nil || d.afresh {
 		return nil
@@ -112,7 +115,8 @@ func (d *drift) lost(s *report.Step, t tasks.Task) bool {
 	return s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[e.Key]
 }
 
-// findMissing looks at what pods stand on and was skipped, since what it needs failed: most of it is right.
+// findMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
+// is right.
 func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	if d == nil {
 		return
@@ -135,7 +139,8 @@ func (d *Desired) podsStandOn(t tasks.Task) bool {
 	return model.PodsStandOn(net, t)
 }
 
-// spare leaves a unit alone that runs from the very text which is written again: somebody removed its file, and nothing else.
+// spare leaves a unit alone that runs from the very text which is written again: somebody removed
+// its file, and nothing else.
 func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	u, ok := t.(tasks.Unit)
 	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
@@ -167,7 +172,8 @@ func (d *drift) sameTask(e ledger.Entry) bool {
 	return kept && !e.Released && e.Task != nil && e.Task.Same(rec.Recorded) && (!e.Pending || e.Again)
 }
 
-// altered says that somebody changed a certificate that was issued to the node. Its task is the same when it is renewed.
+// altered says that somebody changed a certificate that was issued to the node. Its task is the
+// same when it is renewed.
 func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
 		e, known := d.custody.led.Entries()[key]
@@ -197,8 +203,9 @@ func (d *drift) nameIn(e *ledger.Entry) bool {
 	return true
 }
 
-// undid notes of a change that was made, and was not there any more when it was looked at, that to make it again is a repair. So is the next start of a unit that
-// did not come up, or is not known to have: each waits longer.
+// undid notes of a change that was made, and was not there any more when it was looked at, that to
+// make it again is a repair. So is the next start of a unit that did not come up, or is not known
+// to have: each waits longer.
 func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *NotConvergedError
 	var down *StartError

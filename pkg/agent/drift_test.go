@@ -82,12 +82,14 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 		t.Errorf("after two repairs the ledger has %+v, drift %+v", e, e.Drift)
 	}
 
-	// What is wanted of b is another thing; what is wanted of a is not, and a is drift all the same.
+	// What is wanted of b is another thing; what is wanted of a is not, and a is drift all the
+	// same.
 	b.Content = []byte("2")
 	put(t, root, "/etc/a", "by hand")
 	step("a new configuration and drift", map[string]bool{"file:/etc/a": true, "file:/etc/b": false}, a, b)
 
-	// Somebody changed b, and then something else is wanted of it: whoever asks for that did not mean to repair.
+	// Somebody changed b, and then something else is wanted of it: whoever asks for that did not
+	// mean to repair.
 	b.Content = []byte("3")
 	put(t, root, "/etc/b", "by hand")
 	step("drift of a key that is to change", map[string]bool{"file:/etc/b": false}, a, b)
@@ -96,7 +98,8 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step("wanted again", map[string]bool{"file:/etc/b": false}, a, b)
 }
 
-// What goes with a boot is not what somebody took away, and does not count as a quarrel when a machine boots again and again.
+// What goes with a boot is not what somebody took away, and does not count as a quarrel when a
+// machine boots again and again.
 func TestABootIsNoDrift(t *testing.T) {
 	root := t.TempDir()
 	run, etc := file("/run/x", "1"), file("/etc/x", "1")
@@ -127,7 +130,8 @@ func TestABootIsNoDrift(t *testing.T) {
 	}
 }
 
-// A change that is interrupted says nothing of who changed the key; one that was made and did not last does.
+// A change that is interrupted says nothing of who changed the key; one that was made and did not
+// last does.
 func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))

@@ -275,7 +275,8 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 	})
 }
 
-// late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that it does.
+// late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
+// it does.
 func late(ctx context.Context, v host.View, t tasks.Task) error {
 	if archive, ok := t.(tasks.Archive); ok {
 		if a, ok := archive.Fetch.(*aside); ok && !a.early() {
@@ -285,7 +286,8 @@ func late(ctx context.Context, v host.View, t tasks.Task) error {
 	return nil
 }
 
-// stillLate is late for what was not planned. What is here now was not when the pass was planned, and is the next one's.
+// stillLate is late for what was not planned. What is here now was not when the pass was planned,
+// and is the next one's.
 func stillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	archive, ok := t.(tasks.Archive)
 	if !ok {

@@ -92,7 +92,8 @@ func (b *box) loses(t *testing.T) {
 	}
 }
 
-// While a mirror is slow everything else is repaired; the key waits, and is right as soon as all of it is there.
+// While a mirror is slow everything else is repaired; the key waits, and is right as soon as all of
+// it is there.
 func TestADownloadHoldsNoPass(t *testing.T) {
 	b, m := mirrored(t)
 	b.live(t, func(t *testing.T) {

@@ -89,10 +89,12 @@ func (f *findings) assetsAsked(said []config.Asset, list []tasks.Task) {
 	}
 }
 
-// ofNodeup tells that a document is one that kOps writes for its nodeup: nobody corrects it, and it was in no document of ours.
+// ofNodeup tells that a document is one that kOps writes for its nodeup: nobody corrects it, and it
+// was in no document of ours.
 func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
 
-// assetsUnused warns of those that no node asks for: a slip in a name has the built-in table used in its place.
+// assetsUnused warns of those that no node asks for: a slip in a name has the built-in table used
+// in its place.
 func (f *findings) assetsUnused() {
 	for _, a := range f.unused {
 		if a.Origin.File != "" && !slices.Contains(f.used, a.Origin.String()) {
@@ -101,7 +103,8 @@ func (f *findings) assetsUnused() {
 	}
 }
 
-// add says it of one more node ("": of the cluster). Of two that differ in nothing else one is kept.
+// add says it of one more node ("": of the cluster). Of two that differ in nothing else one is
+// kept.
 func (f *findings) add(who string, d config.Diagnostic) {
 	i := slices.IndexFunc(f.all, func(have Finding) bool { return have.Diagnostic == d })
 	if i < 0 {
@@ -158,7 +161,8 @@ func causes(err error) (all []error) {
 	return []error{err}
 }
 
-// notes adds the warnings of a plan. Those about the machine count only where its facts are given, and not assumed.
+// notes adds the warnings of a plan. Those about the machine count only where its facts are given,
+// and not assumed.
 func (f *findings) notes(who string, notes []model.Note, assumed bool) {
 	for _, n := range notes {
 		d := f.at(config.SeverityWarning, problem.PlanWarning, n.Origin, n.Text)

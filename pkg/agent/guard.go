@@ -110,8 +110,8 @@ func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes) {
 	}
 }
 
-// judged says that pods of the agent's own can judge the network: that they are added by a conf, and are
-// to it as pods of the API's are.
+// judged says that pods of the agent's own can judge the network: that they are added by a conf,
+// and are to it as pods of the API's are.
 func (r *run) judged(f *host.Facts) bool {
 	net, known := network.Of(r.desired.Node)
 	byConf := func(t tasks.Task) bool {
@@ -121,7 +121,8 @@ func (r *run) judged(f *host.Facts) bool {
 	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
 }
 
-// netdevs are the links that systemd-networkd will make by files of the change. It does not remove what such a file made when the file goes: the undo does.
+// netdevs are the links that systemd-networkd will make by files of the change. It does not remove
+// what such a file made when the file goes: the undo does.
 func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err error) {
 	for key := range r.changes.byKey {
 		t, _ := r.graph.Find(key)
@@ -158,14 +159,16 @@ func (g *guard) before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 	return g.err
 }
 
-// waitFor has the change settled only when nothing starts any more: see [checkpoint.Checkpoint.WaitFor].
+// waitFor has the change settled only when nothing starts any more: see
+// [checkpoint.Checkpoint.WaitFor].
 func (g *guard) waitFor(starting func(context.Context) bool) {
 	if g != nil {
 		g.point.WaitFor(starting)
 	}
 }
 
-// settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun is of no use as it is.
+// settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun
+// is of no use as it is.
 func (g *guard) settle(ctx context.Context, unfinished error) error {
 	if g == nil {
 		return nil
@@ -209,9 +212,10 @@ func (p Pass) heldBack(r checkpoint.Reader, d *Desired) error {
 	return nil
 }
 
-// refuseUnproved refuses what is not proved, where what holds the generation back came with it later:
-// by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is false where
-// there is no rest, and of a generation that the node never took: half of one is no configuration.
+// refuseUnproved refuses what is not proved, where what holds the generation back came with it
+// later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is
+// false where there is no rest, and of a generation that the node never took: half of one is no
+// configuration.
 func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 	if good, err := ledger.ReadLastGood(h); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
 		return false
@@ -230,7 +234,8 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 	return rest
 }
 
-// verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who asks for it has it.
+// verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
+// asks for it has it.
 func (p Pass) verdict(r checkpoint.Reader, d *Desired) *checkpoint.HeldError {
 	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())
 	if why != nil && why.Unconfirmed && p.TakeNow != "" {
@@ -280,7 +285,8 @@ func (p Pass) Undo(ctx context.Context, watches bool) error {
 	return err
 }
 
-// CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no lock.
+// CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no
+// lock.
 func (p Pass) CheckUndo() error {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
@@ -290,7 +296,8 @@ func (p Pass) CheckUndo() error {
 	return checkpoint.Check(files)
 }
 
-// undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back holds up every pass: it is an error here too.
+// undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
+// holds up every pass: it is an error here too.
 func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	if !p.live() {
 		return nil, nil
@@ -305,9 +312,9 @@ func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
 }
 
-// finishUndo undoes what a run left that ended in the middle of its
-// checkpoint: at once, and not only when the timer says so. A change that may still be confirmed stays, and is the error: nothing else
-// is changed meanwhile. The caller has the lock.
+// finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
+// only when the timer says so. A change that may still be confirmed stays, and is the error:
+// nothing else is changed meanwhile. The caller has the lock.
 func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(led)

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A change begins, once, when its undo is armed. One that could not be taken back does not begin: no
-// node is cordoned for it. The line that keeps it: guard.go, before (begun); run.go, converge.
+// A change begins, once, when its undo is armed. One that could not be taken back does not begin:
+// no node is cordoned for it. The line that keeps it: guard.go, before (begun); run.go, converge.
 func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

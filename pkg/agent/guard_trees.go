@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// below are the paths in the directories that a switch takes away whole: an undo brings back what was in them, too.
+// below are the paths in the directories that a switch takes away whole: an undo brings back what
+// was in them, too.
 func below(v host.View, r *run) (keys []graph.Key, err error) {
 	for first, c := range r.changes.byKey {
 		if first.Kind() != tasks.KindCleanup {
@@ -29,8 +30,9 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 	return keys, nil
 }
 
-// walk adds what is below a directory, a directory before what is in it. What is mounted there is nobody's file: a cgroup2 of Calico's or
-// Cilium's has some that cannot be read. What is no directory any more when it is listed has nothing below it.
+// walk adds what is below a directory, a directory before what is in it. What is mounted there is
+// nobody's file: a cgroup2 of Calico's or Cilium's has some that cannot be read. What is no
+// directory any more when it is listed has nothing below it.
 func walk(v host.View, at host.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
 	info, err := at.Lstat(dir)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Directory {

@@ -22,7 +22,8 @@ func (v mounted) Mounted(path string) (string, error) {
 	return "", host.ErrNotExist
 }
 
-// Of a tree that a switch takes away, what is mounted in it is not looked into: files of a cgroup cannot all be read.
+// Of a tree that a switch takes away, what is mounted in it is not looked into: files of a cgroup
+// cannot all be read.
 func TestWalkStopsAtMounts(t *testing.T) {
 	files := map[string]string{"/run/calico/bird/bird.ctl": "x", "/run/calico/cgroup/cgroup.kill": "x"}
 	v := mounted{nodeOver(t, files), "/run/calico/cgroup"}

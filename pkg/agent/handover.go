@@ -9,11 +9,12 @@ import (
 )
 
 // A network that is handed over to `cni: {}` goes on with what the node was prepared with: modules,
-// sysctls, mounts, what other services leave alone. The ledger has it, since the documents that said it
-// are gone. It ends when switch.from names the network, or another one comes.
+// sysctls, mounts, what other services leave alone. The ledger has it, since the documents that
+// said it are gone. It ends when switch.from names the network, or another one comes.
 
-// handedOver is what the node stays prepared with for a network that its owner goes on with; nil: none. What
-// cannot be read is an error: without it all of that would go, under a network that is in use.
+// handedOver is what the node stays prepared with for a network that its owner goes on with; nil:
+// none. What cannot be read is an error: without it all of that would go, under a network that is
+// in use.
 func (d *Desired) handedOver(had ledger.Network) (*network.Preparation, error) {
 	if d.held != nil || d.network() != "cni" || had.Prepares == "" {
 		return nil, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A network that is handed over keeps what the node was prepared with for it, at each pass and after the
-// documents have changed otherwise, until switch.from names it. Another network takes it away at once.
+// A network that is handed over keeps what the node was prepared with for it, at each pass and
+// after the documents have changed otherwise, until switch.from names it. Another network takes it
+// away at once.
 func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	b := newBox(t)
 	put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
@@ -49,7 +50,8 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is an error, and not a reason to take away what is under a network in use.
+// A record that cannot be read is an error, and not a reason to take away what is under a network
+// in use.
 func TestADamagedHandoverIsSaid(t *testing.T) {
 	d := &Desired{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {

@@ -20,7 +20,8 @@ type health struct {
 	said map[string]string // by key, what was logged last
 }
 
-// store notes why there are no newer documents, and with what the node goes on; nil: there is no reason to complain.
+// store notes why there are no newer documents, and with what the node goes on; nil: there is no
+// reason to complain.
 func (h *health) store(err error, d *Desired) {
 	const key = "the configuration"
 	if err == nil {
@@ -48,7 +49,8 @@ func (h *health) store(err error, d *Desired) {
 	}
 }
 
-// Keys of what a pass itself met, and of the note that the store cannot be used, which is an error of the log already.
+// Keys of what a pass itself met, and of the note that the store cannot be used, which is an error
+// of the log already.
 const (
 	thePass     = "the pass"
 	theLastGood = "the last good configuration"

@@ -8,7 +8,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// What goes on is told once, although each message of it has another port, address or time; what is another complaint is told.
+// What goes on is told once, although each message of it has another port, address or time; what is
+// another complaint is told.
 func TestOneComplaintOfWhatGoesOn(t *testing.T) {
 	core, log := observer.New(zap.InfoLevel)
 	h := health{log: zap.New(core), said: map[string]string{}}

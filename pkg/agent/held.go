@@ -21,8 +21,8 @@ type heldSet struct {
 	recorded []tasks.Task
 }
 
-// target is what a pass works towards: what the store wants, or the revision that the node is held at. d may be nil
-// when it is held.
+// target is what a pass works towards: what the store wants, or the revision that the node is held
+// at. d may be nil when it is held.
 func (p Pass) target(d *Desired, led *ledger.Ledger, v host.View) (*Desired, error) {
 	pin := led.Head().Held
 	switch {
@@ -73,7 +73,8 @@ func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
 	return out, nil
 }
 
-// refuse has fail what documents asked for and no document may: a revision, maybe of an earlier release, has it no more than they. Its other tasks are made.
+// refuse has fail what documents asked for and no document may: a revision, maybe of an earlier
+// release, has it no more than they. Its other tasks are made.
 func (s *heldSet) refuse() {
 	for i, t := range s.recorded {
 		if m, ok := t.(interface{ Base() tasks.Meta }); !ok || !model.Asked(m.Base()) {
@@ -101,7 +102,8 @@ func refusedAgain(why string) string {
 	return "that is " + why + ": no document writes or switches that, and no revision; take it out of the documents"
 }
 
-// current fills a set with what was issued last: a revision holds where a certificate goes, and not an old certificate there.
+// current fills a set with what was issued last: a revision holds where a certificate goes, and not
+// an old certificate there.
 func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 	have, err := readIssued(r, set.Name)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// holds says what of somebody else's would go along with a key of ours; "" if nothing would. Directories are looked at when their turn
-// comes, since what is in them may go before.
+// holds says what of somebody else's would go along with a key of ours; "" if nothing would.
+// Directories are looked at when their turn comes, since what is in them may go before.
 func (c *custody) holds(ctx context.Context, v host.View, k tasks.Keeper) (string, error) {
 	holder, ok := k.(tasks.Holder)
 	if !ok {

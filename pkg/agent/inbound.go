@@ -12,9 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 )
 
-// inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to ask
-// them by. An API that gives none is nothing to mend: many have no account that may read Nodes. The
-// connections are new ones: those that there are may have lived through the change.
+// inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to
+// ask them by. An API that gives none is nothing to mend: many have no account that may read Nodes.
+// The connections are new ones: those that there are may have lived through the change.
 func (p Pass) inbound(r *run) checkpoint.Knocks {
 	if p.API == nil || r.desired == nil || r.desired.Node.Name == "" {
 		return nil
@@ -35,8 +35,8 @@ func (p Pass) inbound(r *run) checkpoint.Knocks {
 // Peers is the way by which nodes ask each other to knock.
 func (a *API) Peers() inbound.API { return peersAPI{api: a} }
 
-// alone is the same way over connections of its own. A daemon that has read the names of the Nodes does
-// not read them again for each change: it reads them now and then, to know for whom it knocks.
+// alone is the same way over connections of its own. A daemon that has read the names of the Nodes
+// does not read them again for each change: it reads them now and then, to know for whom it knocks.
 func (a *API) alone() inbound.API {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +50,8 @@ type peersAPI struct {
 	names []string // that are known; nil: they are read
 }
 
-// others does something that concerns Nodes of others, as the first identity that may: our own first.
+// others does something that concerns Nodes of others, as the first identity that may: our own
+// first.
 func (a peersAPI) others(ctx context.Context, do func(*kube.Client) error) error {
 	a.api.mu.Lock()
 	identities := slices.Clone(a.api.own)

@@ -54,9 +54,10 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 	return installed(rep, ch, report.Planned, notes), failure(rep)
 }
 
-// Install makes it so, and changes nothing where it is so. Each file is replaced in one step, so that a daemon that runs goes on with its own
-// until it is restarted. It may be called again after an error. The start of the daemon is asked for and not waited for: `systemctl
-// status` tells of it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
+// Install makes it so, and changes nothing where it is so. Each file is replaced in one step, so
+// that a daemon that runs goes on with its own until it is restarted. It may be called again after
+// an error. The start of the daemon is asked for and not waited for: `systemctl status` tells of
+// it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
 func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 	unlock, err := host.Lock(ctx, i.Host, LockFile, nil)
 	if err != nil {

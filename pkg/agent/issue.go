@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 )
 
-// Certificates are issued before a pass plans, and never by a plan: a dry run asks nobody and makes no key, and says what would be asked.
-// What was issued is on the disk before anybody uses it; a kill at any time leaves it whole, or the one before.
+// Certificates are issued before a pass plans, and never by a plan: a dry run asks nobody and makes
+// no key, and says what would be asked. What was issued is on the disk before anybody uses it; a
+// kill at any time leaves it whole, or the one before.
 
 // issuing is what a pass knows of one certificate that is issued to the node.
 type issuing struct {
@@ -46,8 +47,9 @@ func (i *issuing) request() certs.Request {
 // digest names the request with who is asked.
 func (i *issuing) digest() string { return i.request().Digest() + " " + i.by() }
 
-// issue asks for what is due, and says how each certificate stands. It is called under the lock, before the plan. Its error is that nothing can be
-// kept; that a certificate is not issued is told of that certificate.
+// issue asks for what is due, and says how each certificate stands. It is called under the lock,
+// before the plan. Its error is that nothing can be kept; that a certificate is not issued is told
+// of that certificate.
 func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
 	if d == nil {
 		return nil
@@ -89,7 +91,8 @@ func (p Pass) mayIssue() bool {
 	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
 }
 
-// refresh notes what has changed of the CA of a certificate that is good, and says whether something did.
+// refresh notes what has changed of the CA of a certificate that is good, and says whether
+// something did.
 func (p Pass) refresh(facts *host.Facts, i *issuing) bool {
 	if i.superseded() && i.have.Superseded.IsZero() {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
@@ -141,7 +144,8 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 	return out
 }
 
-// planned says how each certificate stands for a plan that is only shown: nobody is asked, nothing is made.
+// planned says how each certificate stands for a plan that is only shown: nobody is asked, nothing
+// is made.
 func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
 	d.issued = map[string]model.Issued{}
 	for n := range d.Node.Certificates {

@@ -34,7 +34,8 @@ func (i *issuing) due() string {
 	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
 }
 
-// dueByCA decides by what the CA of the store is now. A CA that is not there decides nothing: what it signed is good.
+// dueByCA decides by what the CA of the store is now. A CA that is not there decides nothing: what
+// it signed is good.
 func (i *issuing) dueByCA(life certs.Life) (why string, decided bool) {
 	trusted, err := certs.Parse(i.pairs[i.entry.CA].CA)
 	if err != nil {
@@ -52,7 +53,8 @@ func (i *issuing) dueByCA(life certs.Life) (why string, decided bool) {
 	return "", false
 }
 
-// superseded says that the CA has another certificate than the one that signed, and both are trusted.
+// superseded says that the CA has another certificate than the one that signed, and both are
+// trusted.
 func (i *issuing) superseded() bool {
 	if i.have == nil || i.have.Cert == "" || i.entry.Source != config.SourceCA {
 		return false

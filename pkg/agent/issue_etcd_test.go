@@ -11,8 +11,10 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// The CA of a cluster's etcd is changed while its nodes live, as people do it: etcd trusts both, the nodes trust both, the servers show what the new one signed, and
-// the old one goes. At each step the node reaches every etcd that there may be then, with what the agent has installed; in the end none of the old one's.
+// The CA of a cluster's etcd is changed while its nodes live, as people do it: etcd trusts both,
+// the nodes trust both, the servers show what the new one signed, and the old one goes. At each
+// step the node reaches every etcd that there may be then, with what the agent has installed; in
+// the end none of the old one's.
 func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 	old, next := pki.New(t, "etcd-ca"), pki.New(t, "etcd-ca")
 	both, turned := []*pki.Authority{old, next}, []*pki.Authority{next, old}

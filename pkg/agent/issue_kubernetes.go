@@ -27,7 +27,8 @@ type CertificateAPI interface {
 
 var _ CertificateAPI = (*kube.Client)(nil)
 
-// certificateAPI is the API as whoever may ask for certificates: the agent itself, or else kubelet, whom the role system:node lets ask.
+// certificateAPI is the API as whoever may ask for certificates: the agent itself, or else kubelet,
+// whom the role system:node lets ask.
 func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
 	if p.Certificates != nil {
 		return p.Certificates()
@@ -46,8 +47,9 @@ func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
 	return nil, errors.Join(errs...)
 }
 
-// askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody: who approves may be a person. The key is made here
-// and is on the disk before anybody hears of it; what is sent shows nothing of it.
+// askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody:
+// who approves may be a person. The key is made here and is on the disk before anybody hears of it;
+// what is sent shows nothing of it.
 func (p Pass) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
 	api, err := p.certificateAPI(h.Facts())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// issueBench is a control-plane node below a root of its own, whose certificate a CA of the store signs.
+// issueBench is a control-plane node below a root of its own, whose certificate a CA of the store
+// signs.
 type issueBench struct {
 	t         *testing.T
 	root, dir string
@@ -80,7 +81,8 @@ func (b *issueBench) leaf() *x509.Certificate {
 
 const ownEntry = "{name: own, source: ca, ca: etcd-ca, dir: /etc/own, names: [\"${Node}\", 10.0.0.1], lifetime: 1h}"
 
-// A dry run makes no key and asks nobody; the pass issues once, and what it issued stays until it is due.
+// A dry run makes no key and asks nobody; the pass issues once, and what it issued stays until it
+// is due.
 func TestIssueByCA(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
@@ -170,7 +172,8 @@ func TestIssueAgain(t *testing.T) {
 	}
 }
 
-// While a CA is changed, both are trusted; what the old one signed is good, and is renewed within a day.
+// While a CA is changed, both are trusted; what the old one signed is good, and is renewed within a
+// day.
 func TestIssueWhileTheCAChanges(t *testing.T) {
 	old, next := pki.New(t, "etcd-ca"), pki.New(t, "etcd-ca")
 	b := newIssueBench(t, old, ownEntry)
@@ -232,8 +235,8 @@ func rm(t *testing.T, path string) {
 	}
 }
 
-// The clock: before the CA's first moment nobody signs; a certificate from a clock that was ahead is issued anew; one that lives as long as its
-// CA is not renewed, for none would live longer.
+// The clock: before the CA's first moment nobody signs; a certificate from a clock that was ahead
+// is issued anew; one that lives as long as its CA is not renewed, for none would live longer.
 func TestIssueByTheClock(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	entry := &config.Certificate{Name: "own", Source: config.SourceCA, CA: "etcd-ca", Lifetime: config.Duration(time.Hour), Usages: []string{"client"}}

@@ -16,8 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// issuedDir has a file for each certificate that is issued to this node: key, certificate and CA in one, so that they are of one piece at
-// any moment. From there the tasks install them where they are wanted.
+// issuedDir has a file for each certificate that is issued to this node: key, certificate and CA in
+// one, so that they are of one piece at any moment. From there the tasks install them where they
+// are wanted.
 const issuedDir = ledger.Dir + "/issued"
 
 // issued is what such a file has.
@@ -31,13 +32,14 @@ type issued struct {
 	Cert    string    `json:"cert"`
 	// Key is in the file alone: see issuedFile.
 	Key secret.Text `json:"-"`
-	// Superseded is when the CA was first seen to have another certificate than the one that signed.
+	// Superseded is when the CA was first seen to have another certificate than the one that
+	// signed.
 	Superseded time.Time `json:"superseded,omitzero"`
 	Pending    *pending  `json:"pending,omitempty"`
 }
 
-// pending is a request that was made of somebody else. It is on the disk before anybody is asked: whoever asks again after a kill asks the same, with
-// the same key.
+// pending is a request that was made of somebody else. It is on the disk before anybody is asked:
+// whoever asks again after a kill asks the same, with the same key.
 type pending struct {
 	Name    string    `json:"name"` // of the CertificateSigningRequest
 	Request string    `json:"request"`
@@ -77,7 +79,8 @@ func (f issuedFile) content() *issued {
 	return &s
 }
 
-// readIssued reads one; nil if there is none. One that does not read is an error, and issued anew by whoever may write.
+// readIssued reads one; nil if there is none. One that does not read is an error, and issued anew
+// by whoever may write.
 func readIssued(r ledger.Reader, name string) (*issued, error) {
 	file := issuedDir + "/" + name + ".json"
 	data, err := r.ReadFile(file)
@@ -147,7 +150,8 @@ func (s *issued) life(node string) (certs.Life, error) {
 	l := certs.LifeOf(all[0])
 	l.RenewAt = certs.RenewAt(all[0], s.Issued, node+"/"+s.Name)
 	if !s.Superseded.IsZero() {
-		// Not at once: what runs from it is restarted, and every node of the cluster sees the new CA within minutes.
+		// Not at once: what runs from it is restarted, and every node of the cluster sees the new
+		// CA within minutes.
 		spread := min(24*time.Hour, l.NotAfter.Sub(l.NotBefore)/10)
 		if soon := s.Superseded.Add(time.Duration(certs.Share(node+"/"+s.Name) * float64(spread))); soon.Before(l.RenewAt) {
 			l.RenewAt = soon

@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Documents that are not applied leave a node that works, and is looked after: the pass works towards the last revision. Of the new documents
-// nothing is applied, for no part of them is known to do without the rest.
+// Documents that are not applied leave a node that works, and is looked after: the pass works
+// towards the last revision. Of the new documents nothing is applied, for no part of them is known
+// to do without the rest.
 
 // keepNetwork keeps the network that the node has, while a switch is not made.
 func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
@@ -32,8 +33,9 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	return r.keep(ctx, p, v, rev)
 }
 
-// keepBuilt keeps what the node has where the documents ask for what this host cannot have, a network on another cloud or an MTU above the
-// link's. why is returned where there is nothing to keep: a fresh node is not touched, and a revision that cannot be had is no better.
+// keepBuilt keeps what the node has where the documents ask for what this host cannot have, a
+// network on another cloud or an MTU above the link's. why is returned where there is nothing to
+// keep: a fresh node is not touched, and a revision that cannot be had is no better.
 func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) error {
 	current := r.led.Head().Current
 	if current == 0 || r.desired.held != nil {
@@ -65,7 +67,8 @@ func (r *run) keep(ctx context.Context, p Pass, v host.View, rev *ledger.Revisio
 	return r.plan(ctx, p, v)
 }
 
-// unmade is why the documents are not what the node has when the pass is right; nil: they are, or only time is needed.
+// unmade is why the documents are not what the node has when the pass is right; nil: they are, or
+// only time is needed.
 func (r *run) unmade() error {
 	if r.unbuilt != nil {
 		return r.unbuilt

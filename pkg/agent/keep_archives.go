@@ -11,9 +11,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// keepArchives keeps what archives have put in place, where this pass found it right. That is for a daemon that has said READY: it has the time, and no one
-// who asked for a single pass waits for a copy that he may never need. A node that cannot keep it is right all the same, and needs the archive's URL when
-// somebody deletes a plugin: that is a note.
+// keepArchives keeps what archives have put in place, where this pass found it right. That is for a
+// daemon that has said READY: it has the time, and no one who asked for a single pass waits for a
+// copy that he may never need. A node that cannot keep it is right all the same, and needs the
+// archive's URL when somebody deletes a plugin: that is a note.
 func (r *run) keepArchives(ctx context.Context, p Pass, h *host.Host, out *report.Plan) *report.Plan {
 	if !p.keeps {
 		return out
@@ -32,7 +33,8 @@ func (r *run) keepArchives(ctx context.Context, p Pass, h *host.Host, out *repor
 	return out
 }
 
-// forgetArchives forgets what only revisions knew that are not kept any more. Where something is damaged that may know one, nothing is forgotten.
+// forgetArchives forgets what only revisions knew that are not kept any more. Where something is
+// damaged that may know one, nothing is forgotten.
 func forgetArchives(h *host.Host, led *ledger.Ledger) error {
 	wanted, err := archives(h, led)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 
 const members = "/var/lib/netwright/assets/members"
 
-// A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back what was removed and what was emptied.
-// The lines that keep it: keep_archives.go; pkg/tasks/archive.go, Apply (restore).
+// A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
+// what was removed and what was emptied. The lines that keep it: keep_archives.go;
+// pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")

@@ -14,7 +14,8 @@ import (
 // elsewhere are documents that no machine of this cloud can be made to match.
 const elsewhere = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  cloudProvider: gce\n  networking: {amazonVPC: {}}\n"
 
-// TestDocumentsForAnotherHostChangeNothing: what cannot be built for this host leaves a node that converged before as it is, looked after.
+// TestDocumentsForAnotherHostChangeNothing: what cannot be built for this host leaves a node that
+// converged before as it is, looked after.
 func TestDocumentsForAnotherHostChangeNothing(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(t *testing.T) {

@@ -15,8 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// LastGood is what the node took last from a store that cannot be had now, or has what cannot be used: verified again by hash and by what the node trusts, but that
-// it may have expired. why is the store's error; it is the answer where there is no such thing, with the reason if there was one.
+// LastGood is what the node took last from a store that cannot be had now, or has what cannot be
+// used: verified again by hash and by what the node trusts, but that it may have expired. why is
+// the store's error; it is the answer where there is no such thing, with the reason if there was
+// one.
 func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.Select, why error) (*Desired, error) {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
@@ -39,7 +41,8 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 	return d, nil
 }
 
-// because notes why it is the last good configuration that is worked towards. What is the store's stays so.
+// because notes why it is the last good configuration that is worked towards. What is the store's
+// stays so.
 func (d *Desired) because(why error) {
 	if d.Taken.IsZero() {
 		return
@@ -71,7 +74,8 @@ func (p Pass) kept(ctx context.Context, files host.FileReader, good *ledger.Last
 	return Load(ctx, store, sel, statestore.Revision{})
 }
 
-// inForce says which configuration it is, and since when the node has it. It is the same at every pass.
+// inForce says which configuration it is, and since when the node has it. It is the same at every
+// pass.
 func (d *Desired) inForce() string {
 	if d.Taken.IsZero() {
 		return fmt.Sprintf("generation %d (%.12s)", d.Snapshot.Generation, d.Snapshot.Digest)
@@ -83,7 +87,8 @@ func (d *Desired) inForce() string {
 	return fmt.Sprintf("the last good configuration, %s, taken at %s", which, d.Taken.UTC().Format(time.RFC3339))
 }
 
-// keep writes down what a pass worked towards, so that the node can do without the store. It comes at the end of the pass: until then the earlier one is there.
+// keep writes down what a pass worked towards, so that the node can do without the store. It comes
+// at the end of the pass: until then the earlier one is there.
 func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) error {
 	if d.held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
 		return nil
@@ -125,7 +130,8 @@ func (p Pass) Seen(store string) trust.Seen {
 	return trust.Seen{Generation: good.Generation, Digest: good.Digest}
 }
 
-// KeptCluster names the cluster that the node took last from the store in a directory, for who names none and cannot list it; "" where there is none.
+// KeptCluster names the cluster that the node took last from the store in a directory, for who
+// names none and cannot list it; "" where there is none.
 func (p Pass) KeptCluster(location string) string {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {

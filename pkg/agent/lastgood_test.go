@@ -130,8 +130,9 @@ func (s *signer) manifest(t *testing.T) string {
 	return string(data)
 }
 
-// Whoever can write to the store cannot rule the node, and not stop it either: each is refused with what to do, by the daemon that runs and by the one of the next
-// boot, and both go on repairing with what was taken last.
+// Whoever can write to the store cannot rule the node, and not stop it either: each is refused with
+// what to do, by the daemon that runs and by the one of the next boot, and both go on repairing
+// with what was taken last.
 func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		attack func(t *testing.T, s *signer)
@@ -217,7 +218,8 @@ func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
 	}
 }
 
-// A store that comes back is followed again, a key is changed by listing both, and an older generation is taken when a person says so, once.
+// A store that comes back is followed again, a key is changed by listing both, and an older
+// generation is taken when a person says so, once.
 func TestStoreComesBack(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -264,7 +266,8 @@ func TestStoreComesBack(t *testing.T) {
 	})
 }
 
-// What is kept is verified before it is used, and says so where it is damaged. Nobody but root may read it.
+// What is kept is verified before it is used, and says so where it is damaged. Nobody but root may
+// read it.
 func TestLastGoodIsVerified(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")

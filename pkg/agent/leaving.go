@@ -25,7 +25,8 @@ type leaving struct {
 	failed error         // it is nobody's doing: the unit does not come up
 }
 
-// leave says that a change is not made, since documents say so or somebody makes it again and again; nil: it is made.
+// leave says that a change is not made, since documents say so or somebody makes it again and
+// again; nil: it is made.
 func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *leaving {
 	was := e.Drift
 	l := &leaving{change: c, drift: was}
@@ -93,7 +94,8 @@ func (d *drift) mode(t tasks.Task) (mode, key string) {
 	return mode, key
 }
 
-// end is how the visit of a task ends whose change is not made. What needs it goes on with what is there; if nothing is, it waits.
+// end is how the visit of a task ends whose change is not made. What needs it goes on with what is
+// there; if nothing is, it waits.
 func (l *leaving) end() error {
 	if l.failed != nil {
 		return l.failed

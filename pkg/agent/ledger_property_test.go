@@ -22,10 +22,12 @@ const (
 	either // ours once, written over by somebody, repaired since: it may go or stay
 )
 
-// A random history of wanted sets, kills before and after the changes, people who write and remove files, and ledgers that get
-// lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as long as the ledger was never lost.
+// A random history of wanted sets, kills before and after the changes, people who write and remove
+// files, and ledgers that get lost: nothing of somebody else's is ever removed, and what is ours
+// goes when nobody wants it, as long as the ledger was never lost.
 //
-// The lines that keep it: custody.go, enter, again, overtaken and intend; prune.go, sort and leftBy.
+// The lines that keep it: custody.go, enter, again, overtaken and intend; prune.go, sort and
+// leftBy.
 func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 	needs.Root(t) // files belong to root
 	paths := []string{"/etc/a", "/etc/b", "/etc/dir/c", "/etc/dir/d"}
@@ -109,7 +111,8 @@ func drawWant(rt *rapid.T, paths []string) ([]tasks.Task, map[string]bool) {
 	return list, wanted
 }
 
-// take notes what a pass that changed the host made ours: what was absent. What somebody else had there stays theirs, repaired or not.
+// take notes what a pass that changed the host made ours: what was absent. What somebody else had
+// there stays theirs, repaired or not.
 func take(whose map[string]owner, edited, wanted map[string]bool) {
 	for path := range wanted {
 		switch {

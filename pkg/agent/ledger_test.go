@@ -93,7 +93,8 @@ func put(t testing.TB, root, path, content string) {
 	}
 }
 
-// The line that keeps it: custody.go, enter (absent makes it ours); prune.go, sort (found stays); rollback_back.go, giveBack.
+// The line that keeps it: custody.go, enter (absent makes it ours); prune.go, sort (found stays);
+// rollback_back.go, giveBack.
 func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/etc/found", "theirs")
@@ -211,7 +212,8 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	}
 }
 
-// die makes a pass that ends at the first change, before or after it, with the ledger as it then is on the disk.
+// die makes a pass that ends at the first change, before or after it, with the ledger as it then is
+// on the disk.
 func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -243,7 +245,8 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	}
 }
 
-// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the pin).
+// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the
+// pin).
 func TestARollbackHoldsUntilResume(t *testing.T) {
 	root := t.TempDir()
 	one, two := []tasks.Task{file("/etc/a", "1"), file("/etc/gone", "x")}, []tasks.Task{file("/etc/a", "2"), file("/etc/new", "x")}
@@ -291,7 +294,8 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	}
 }
 
-// The one before is the one that the node had before, also where its documents went back to what has an older number.
+// The one before is the one that the node had before, also where its documents went back to what
+// has an older number.
 func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
@@ -338,7 +342,8 @@ func tree(t testing.TB, root string) map[string]string {
 	return out
 }
 
-// The lines that keep it: reset.go, times and forget; tasks/keep_path.go, Restore (SetMtime); custody.go, intent (Baseline before the change).
+// The lines that keep it: reset.go, times and forget; tasks/keep_path.go, Restore (SetMtime);
+// custody.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/etc/found", "theirs")
@@ -463,8 +468,8 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	}
 }
 
-// The former network's conf comes first by its name: it goes, and is no error for the network that waits for its own.
-// The lines that keep it: prune.go, guard (gone); tasks/conf_file.go, confFiles.
+// The former network's conf comes first by its name: it goes, and is no error for the network that
+// waits for its own. The lines that keep it: prune.go, guard (gone); tasks/conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/05-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

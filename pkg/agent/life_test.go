@@ -134,7 +134,8 @@ func newBox(t *testing.T) *box {
 	return b
 }
 
-// plugins puts an archive into the store, whose plugins hold their name and something more, and returns the lines of the document that name it.
+// plugins puts an archive into the store, whose plugins hold their name and something more, and
+// returns the lines of the document that name it.
 func (b *box) plugins(t *testing.T, name, more string) string {
 	t.Helper()
 	var archive bytes.Buffer
@@ -419,7 +420,8 @@ func (s *heldStore) Fetch(ctx context.Context, last statestore.Revision) (*state
 	return s.Store.Fetch(ctx, last)
 }
 
-// While a look is held by the store, what drifts is repaired; the look ends at its limit, once, and the watchdog is not kept waiting.
+// While a look is held by the store, what drifts is repaired; the look ends at its limit, once, and
+// the watchdog is not kept waiting.
 func TestALookThatIsHeldHoldsNoPass(t *testing.T) {
 	b := newBox(t)
 	s := &heldStore{Store: b.daemon.Store}
@@ -486,7 +488,8 @@ func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statesto
 	return s.Store.Fetch(context.Background(), last)
 }
 
-// A look that does not end is given up; nobody asks the store beside it, the node goes on, and when it has ended the store is asked at once.
+// A look that does not end is given up; nobody asks the store beside it, the node goes on, and when
+// it has ended the store is asked at once.
 func TestALookThatIsLost(t *testing.T) {
 	b := newBox(t)
 	s := deafStore{b.daemon.Store, new(int64), new(int64), new(int64), new(int64), new(sync.Mutex)}
@@ -509,7 +512,8 @@ func TestALookThatIsLost(t *testing.T) {
 	})
 }
 
-// At a start with a store that does not answer, the last good configuration is in force at once; what is newest follows.
+// At a start with a store that does not answer, the last good configuration is in force at once;
+// what is newest follows.
 func TestAStartBesideASlowStore(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(*testing.T) {})

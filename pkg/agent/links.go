@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// possible says why a change cannot be made: a path of it leads through a link that is not followed, is held by its file system, or has no room there.
-// That fails before anything of the path is taken down, and this one task alone.
+// possible says why a change cannot be made: a path of it leads through a link that is not
+// followed, is held by its file system, or has no room there. That fails before anything of the
+// path is taken down, and this one task alone.
 func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
@@ -46,7 +47,8 @@ func newBytes(c *tasks.Change, it tasks.Item) int64 {
 	return 0
 }
 
-// linksOnTheWay says once of each link that is not followed that it lies on the way to what the documents want.
+// linksOnTheWay says once of each link that is not followed that it lies on the way to what the
+// documents want.
 func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note) {
 	for _, dir := range directories(g) {
 		if err := v.Way(dir); err != nil && !slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
@@ -64,8 +66,8 @@ func wayOf(t tasks.Task, key graph.Key, file string) string {
 	return path.Dir(file)
 }
 
-// linksMet are notes of the links that a host has on the way to directories of the network, and that
-// are not followed.
+// linksMet are notes of the links that a host has on the way to directories of the network, and
+// that are not followed.
 func linksMet(f *host.Facts, followed []string) (notes []string) {
 	for _, link := range f.SymbolicLinks {
 		if !slices.Contains(followed, link.Path) {

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// coming says which certificates of a set of tasks come to their end without anybody renewing them. They are never taken away: one that has expired
-// helps nobody, and its absence helps less.
+// coming says which certificates of a set of tasks come to their end without anybody renewing them.
+// They are never taken away: one that has expired helps nobody, and its absence helps less.
 func coming(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []report.Note) {
 	for _, t := range g.Order() {
 		set, ok := t.(tasks.CertificateSet)

@@ -194,8 +194,8 @@ func unread(why error) error {
 	return graph.Transient(fmt.Errorf("fetch the configuration: %w", why))
 }
 
-// due is what to do when a pass is due: have a look made for it, and, when that takes too long, make
-// the pass by what is known.
+// due is what to do when a pass is due: have a look made for it, and, when that takes too long,
+// make the pass by what is known.
 func (l *life) due(ctx context.Context) (wake, bool) {
 	cause := "interval"
 	switch {

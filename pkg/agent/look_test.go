@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A store that does not answer is an outage of the store, and after several intervals a state of its own; no failure of the network.
+// A store that does not answer is an outage of the store, and after several intervals a state of
+// its own; no failure of the network.
 func TestASilentStore(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	s := &heldStore{Store: b.daemon.Store}

@@ -19,7 +19,8 @@ import (
 
 const journal = "var/lib/netwright/journal"
 
-// whole is a root with a ledger: something of ours, something found, something that a person changed since.
+// whole is a root with a ledger: something of ours, something found, something that a person
+// changed since.
 func whole(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -38,8 +39,9 @@ func keeps(t *testing.T, root, when string) {
 	}
 }
 
-// A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a reset take away what is not ours.
-// The lines that keep it: ledger/journal.go, readLines; ledger/entries.go, lose; refuse.go, refuseReset.
+// A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
+// reset take away what is not ours. The lines that keep it: ledger/journal.go, readLines;
+// ledger/entries.go, lose; refuse.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
 	good := []byte(read(t, root, "/"+journal))
@@ -71,9 +73,9 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 	}
 }
 
-// Where the ledger is lost, reset refuses before it does anything, and names what it would have been about; after the next pass it names
-// what stays.
-// The lines that keep it: refuse.go, refuseReset; reset.go, sort (Head.Lost); ledger/entries.go, lose.
+// Where the ledger is lost, reset refuses before it does anything, and names what it would have
+// been about; after the next pass it names what stays. The lines that keep it: refuse.go,
+// refuseReset; reset.go, sort (Head.Lost); ledger/entries.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,
@@ -118,8 +120,8 @@ func same(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// What this agent cannot read of an entry stays, by name: a content that is missing, a task that a newer agent wrote.
-// The lines that keep it: prune.go and reset.go, sort (rebuildEntry).
+// What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
+// newer agent wrote. The lines that keep it: prune.go and reset.go, sort (rebuildEntry).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {
@@ -242,9 +244,10 @@ func (s *oneShelf) Open(context.Context, string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(bytes.NewReader(s.body)), int64(len(s.body)), nil
 }
 
-// A rollback to a revision with an archive that is not installed any more fetches it from where it was; where it cannot be had, or is
-// not what it was, that is said before anything changes.
-// The lines that keep it: rollback.go, Rollback (available before the pin); tasks/archive.go, Available.
+// A rollback to a revision with an archive that is not installed any more fetches it from where it
+// was; where it cannot be had, or is not what it was, that is said before anything changes. The
+// lines that keep it: rollback.go, Rollback (available before the pin); tasks/archive.go,
+// Available.
 func TestRollbackAsksForArchivesFirst(t *testing.T) {
 	root := t.TempDir()
 	shelf := &oneShelf{body: tarOf(t, "tool", "one")}

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// storeMemory is what the ledger of a host knows of a store: which of its files are as they were, and the contents that were ever applied.
+// storeMemory is what the ledger of a host knows of a store: which of its files are as they were,
+// and the contents that were ever applied.
 type storeMemory struct {
 	*ledger.Stamps
 	host host.Options
@@ -34,8 +35,8 @@ func (m storeMemory) Blob(sum host.Digest) ([]byte, error) {
 	return ledger.Blob(files, sum)
 }
 
-// Remember gives a store the memory of this pass' host, where it can use one. The caller does so once, before anything is
-// fetched; without it everything is read.
+// Remember gives a store the memory of this pass' host, where it can use one. The caller does so
+// once, before anything is fetched; without it everything is read.
 func (p *Pass) Remember(store statestore.Store) error {
 	s, ok := store.(interface{ Remember(statestore.Memory) })
 	if !ok {

@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A downgrade meets the memory of a later version: nothing is repaired, pruned, taken or forgotten, each command says by name what to do, and with the
-// right version it goes on as if nothing had been. The lines that keep it: pass.go, loadLedger; recover.go, Recover.
+// A downgrade meets the memory of a later version: nothing is repaired, pruned, taken or forgotten,
+// each command says by name what to do, and with the right version it goes on as if nothing had
+// been. The lines that keep it: pass.go, loadLedger; recover.go, Recover.
 func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  fileAssets: [{path: /etc/hello, content: one}, {path: /etc/gone, content: x}]\n")
@@ -87,7 +88,8 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Who writes a later format than 1 says so first, or an agent of before believes what it does not understand. The line that keeps it is due when [ledger.Format] is raised.
+// Who writes a later format than 1 says so first, or an agent of before believes what it does not
+// understand. The line that keeps it is due when [ledger.Format] is raised.
 func TestTheFormatIsOnTheDisk(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)

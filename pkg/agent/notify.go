@@ -10,8 +10,10 @@ import (
 
 // Times of what the service manager is told.
 const (
-	// readyWithin is how long kubelet is held back by a node that is not prepared. A node that joins, and says why it is not right, is of more use than one that
-	// nobody hears of; it is below the unit's TimeoutStartSec, after which systemd would end the daemon in the middle of its work.
+	// readyWithin is how long kubelet is held back by a node that is not prepared. A node that
+	// joins, and says why it is not right, is of more use than one that nobody hears of; it is
+	// below the unit's TimeoutStartSec, after which systemd would end the daemon in the middle of
+	// its work.
 	readyWithin = 5 * time.Minute
 	extendEvery = 15 * time.Second
 	extendBy    = time.Minute // the unit's TimeoutStopSec
@@ -24,8 +26,9 @@ type notifying struct {
 	digest string // of the configuration that was last worked towards; the loop's own
 }
 
-// patience keeps the service manager from ending a daemon that works: while it starts, and while it brings to its end what it was at when it was told to stop, which
-// may be a checkpoint. After readyWithin it lets kubelet start all the same. It returns when the daemon has ended.
+// patience keeps the service manager from ending a daemon that works: while it starts, and while it
+// brings to its end what it was at when it was told to stop, which may be a checkpoint. After
+// readyWithin it lets kubelet start all the same. It returns when the daemon has ended.
 func (l *life) patience(ctx context.Context, ended <-chan struct{}) {
 	bound := time.NewTimer(readyWithin)
 	defer bound.Stop()
@@ -60,7 +63,8 @@ func (l *life) late() {
 	l.told(l.Manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
 }
 
-// reloading tells that another configuration than before is taken, and what it returns that this has ended. A daemon that starts is no reload.
+// reloading tells that another configuration than before is taken, and what it returns that this
+// has ended. A daemon that starts is no reload.
 func (l *life) reloading() (ended func(*outcome)) {
 	was := l.notify.digest
 	if l.desired != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A node that is not prepared lets kubelet start after the bound, once, and says why; when it is prepared later it says so too.
+// A node that is not prepared lets kubelet start after the bound, once, and says why; when it is
+// prepared later it says so too.
 func TestReadyComesAfterABound(t *testing.T) {
 	b := newBox(t)
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  nonsense: true\n")

@@ -10,9 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Observer is told how the node stands whenever there is something new to tell: a status file, metrics, the Node's condition. It is called from the
-// daemon's loop, which waits for it: it takes note and returns, and whoever talks to somebody else does so in a goroutine of its own. What
-// it is given it may keep, and must not change.
+// Observer is told how the node stands whenever there is something new to tell: a status file,
+// metrics, the Node's condition. It is called from the daemon's loop, which waits for it: it takes
+// note and returns, and whoever talks to somebody else does so in a goroutine of its own. What it
+// is given it may keep, and must not change.
 type Observer interface {
 	Observe(now *report.Status, happened []report.Event)
 }

@@ -90,7 +90,8 @@ func TestObserversAreTold(t *testing.T) {
 	})
 }
 
-// Where the ledger cannot be written, what was right comes back all the same. That it cannot be is told for as long as it is so, also when all is right.
+// Where the ledger cannot be written, what was right comes back all the same. That it cannot be is
+// told for as long as it is so, also when all is right.
 func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}

@@ -40,10 +40,10 @@ func moments(p *report.Plan) (list []time.Time) {
 	return list
 }
 
-// prepared says that all of the first gate is right. What waits there (a pod
-// CIDR that only a running kubelet brings) does not hold kubelet back, nor does
-// what a boot failed with, or what fails alone: kubelet ran before without it. A plugin that is being fetched does. What is
-// only planned is not made: a pass that ended before it changed anything has prepared nothing.
+// prepared says that all of the first gate is right. What waits there (a pod CIDR that only a
+// running kubelet brings) does not hold kubelet back, nor does what a boot failed with, or what
+// fails alone: kubelet ran before without it. A plugin that is being fetched does. What is only
+// planned is not made: a pass that ended before it changed anything has prepared nothing.
 func prepared(p *report.Plan) bool {
 	if p == nil {
 		return false

@@ -11,9 +11,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// An effect is done once, whenever the agent is killed. That it is owed is on the disk before the first change that asks for it. That it is tried is
-// on the disk before it is, with what systemd showed of it until then; by that the next run tells whether it was done. Only both
-// together do: the first alone would do it again when the kill comes after it, the second alone would forget it when the kill comes before.
+// An effect is done once, whenever the agent is killed. That it is owed is on the disk before the
+// first change that asks for it. That it is tried is on the disk before it is, with what systemd
+// showed of it until then; by that the next run tells whether it was done. Only both together do:
+// the first alone would do it again when the kill comes after it, the second alone would forget it
+// when the kill comes before.
 
 // try writes down that an effect is about to be done.
 func (a *applier) try(ctx context.Context, t tasks.Task) error {
@@ -32,7 +34,8 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 	return nil
 }
 
-// payDone strikes out what a killed run had done of what it owed. What it had only been about to do is done anew.
+// payDone strikes out what a killed run had done of what it owed. What it had only been about to do
+// is done anew.
 func payDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	for effect, mark := range led.Tried() {
 		done, err := tasks.EffectOf(graph.Key(effect)).DoneSince(ctx, v, mark)

@@ -2,8 +2,10 @@ package agent
 
 import "time"
 
-// pace bounds what the daemon may use of a processor for what events ask for: some at once, and then a share. Time alone would be the wrong measure: a pass on a node
-// with ten thousand files costs a hundred times one on a small node, and one that waits for a probe costs nothing meanwhile. Its user is one goroutine.
+// pace bounds what the daemon may use of a processor for what events ask for: some at once, and
+// then a share. Time alone would be the wrong measure: a pass on a node with ten thousand files
+// costs a hundred times one on a small node, and one that waits for a probe costs nothing
+// meanwhile. Its user is one goroutine.
 type pace struct {
 	burst time.Duration // of processor time
 	share int           // one in so many, of one processor

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Whoever has not used anything for long begins at once, as often as the burst allows; then the pauses come, as long as the work deserves. A storm is bounded by them, and
-// who rests gets the burst back.
+// Whoever has not used anything for long begins at once, as often as the burst allows; then the
+// pauses come, as long as the work deserves. A storm is bounded by them, and who rests gets the
+// burst back.
 func TestPace(t *testing.T) {
 	now, used := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 40*time.Minute
 	p := pace{burst: 3 * time.Second, share: 5, now: func() time.Time { return now }, used: func() time.Duration { return used }}

@@ -39,7 +39,8 @@ type Hooks struct {
 	guard   *guard                                           // of the pass itself
 	built   func(d *Desired, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 	refused map[graph.Key]error
-	// unwritten says that the pass only brings back what was right, since nothing can be written down.
+	// unwritten says that the pass only brings back what was right, since nothing can be written
+	// down.
 	unwritten bool
 	// generation of the documents that the pass works towards, for the log.
 	generation int64
@@ -69,7 +70,8 @@ type Pass struct {
 	Hooks  Hooks
 	// Checkpoint is how a change is probed that may cut the node off.
 	Checkpoint checkpoint.Settings
-	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents say.
+	// AllowDisruptive lets a switch of networks happen that pods notice, whatever the documents
+	// say.
 	AllowDisruptive bool
 	// EndPause lets a rollback end a pause: it holds the node where it brings it.
 	EndPause bool
@@ -77,17 +79,22 @@ type Pass struct {
 	EC2      EC2  // EC2's API; nil: it is not asked
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string
-	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For what only the host can have changed.
+	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For
+	// what only the host can have changed.
 	Known bool
-	// Afresh repairs at once what is given up because somebody else writes it, too. For who asks for a pass by hand.
+	// Afresh repairs at once what is given up because somebody else writes it, too. For who asks
+	// for a pass by hand.
 	Afresh bool
-	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it changes; 0: what passes its probes stays.
+	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
+	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
 	By            string // who makes the pass, for the history; "" is the agent itself
-	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the documents say it (spec.prune).
+	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the
+	// documents say it (spec.prune).
 	RemoveChanged bool
 
-	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests, which may so below any root. A dry run never calls it.
+	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
+	// which may so below any root. A dry run never calls it.
 	Certificates func() (CertificateAPI, error)
 
 	confirms        bool              // it is to confirm the change that awaits it
@@ -279,8 +286,10 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 	return slices.Sorted(maps.Keys(dirs))
 }
 
-// unfinished are the directories in which an earlier run was about to change something: killed there, it left what it had staged, maybe for what
-// nobody wants any more. A ledger that is settled has none, and is not decoded to look for them: of ten thousand files that takes longer than the whole pass.
+// unfinished are the directories in which an earlier run was about to change something: killed
+// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is settled
+// has none, and is not decoded to look for them: of ten thousand files that takes longer than the
+// whole pass.
 func unfinished(led *ledger.Ledger) []string {
 	if led.Head().Settled {
 		return nil

@@ -15,8 +15,9 @@ import (
 // MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
 const MaxPause = 24 * time.Hour
 
-// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes look, and tell. It ends by itself, and by [Pass.Resume].
-// A second one takes the place of the first.
+// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes
+// look, and tell. It ends by itself, and by [Pass.Resume]. A second one takes the place of the
+// first.
 func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
 	switch {
 	case d <= 0 || d > MaxPause:
@@ -77,7 +78,8 @@ func (e *PausedError) Error() string {
 	return fmt.Sprintf("nothing was changed: the node is %s; %s ends that", e.Paused.String(), e.ends)
 }
 
-// lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a change that cut the node off is not asked: it was done before.
+// lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
+// change that cut the node off is not asked: it was done before.
 func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
 	if good := p.changes(d, h, led); good != nil {
 		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: "the node is " + z.String(), Until: z.Until}

@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no configuration taken, also not by another daemon. It ends by
-// itself. The lines that keep it: pass.go, Converge; pause.go, lookOnly.
+// A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
+// configuration taken, also not by another daemon. It ends by itself. The lines that keep it:
+// pass.go, Converge; pause.go, lookOnly.
 func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")
@@ -78,7 +79,8 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	}
 }
 
-// Who resumes ends it at once, and is told what it was. One that is too long, or has no reason, is none.
+// Who resumes ends it at once, and is told what it was. One that is too long, or has no reason, is
+// none.
 func TestResumeEndsAPause(t *testing.T) {
 	b := newBox(t)
 	b.live(t, func(t *testing.T) {
@@ -114,8 +116,9 @@ func TestResumeEndsAPause(t *testing.T) {
 	})
 }
 
-// On a paused node a rollback is made where it is said that it ends the pause, and the daemon then holds the node there: it does not take first
-// what the store has. The lines that keep it: rollback.go, Rollback.
+// On a paused node a rollback is made where it is said that it ends the pause, and the daemon then
+// holds the node there: it does not take first what the store has. The lines that keep it:
+// rollback.go, Rollback.
 func TestARollbackMayEndAPause(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")

@@ -13,10 +13,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// peerFiles are the paths that another agent of the node writes: it would write them again, so that two would fight for ever. One that
-// ends with a slash stands for all below it.
-// nodeup: kOps, nodeup/pkg/model (sysctls.go, kubelet.go, containerd.go). nodeadm: awslabs/amazon-eks-ami, nodeadm/internal.
-// kubeadm: cmd/kubeadm/app/constants and the packages' kubelet drop-in.
+// peerFiles are the paths that another agent of the node writes: it would write them again, so that
+// two would fight for ever. One that ends with a slash stands for all below it. nodeup: kOps,
+// nodeup/pkg/model (sysctls.go, kubelet.go, containerd.go). nodeadm: awslabs/amazon-eks-ami,
+// nodeadm/internal. kubeadm: cmd/kubeadm/app/constants and the packages' kubelet drop-in.
 var peerFiles = map[string][]string{
 	"nodeup": {
 		"/etc/sysctl.d/99-k8s-general.conf", "/etc/sysconfig/kubelet", "/etc/sysconfig/containerd", "/etc/sysconfig/kops-configuration",
@@ -41,7 +41,8 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// look asks a task what it would change. One that is refused, or cannot be made, fails. What another agent on this node owns is reported and not changed.
+// look asks a task what it would change. One that is refused, or cannot be made, fails. What
+// another agent on this node owns is reported and not changed.
 func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	var meta tasks.Meta
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok {

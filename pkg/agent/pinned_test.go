@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// A pin keeps a node where it is: the next publication makes it neither failing nor untrusted, also for the daemon of the next boot.
-// The lines that keep it: pinned.go.
+// A pin keeps a node where it is: the next publication makes it neither failing nor untrusted, also
+// for the daemon of the next boot. The lines that keep it: pinned.go.
 func TestAPinKeepsANodeWhereItIs(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}
@@ -52,7 +52,8 @@ func TestAStoreThatIsNotTrustedIsTold(t *testing.T) {
 	})
 }
 
-// How far a key has brought the store counts as long as the key is listed: one that was stolen, and taken out, locks nobody out.
+// How far a key has brought the store counts as long as the key is listed: one that was stolen, and
+// taken out, locks nobody out.
 func TestARemovedKeysFastForwardLocksNobodyOut(t *testing.T) {
 	s, told := newSigner(t), &listener{}
 	s.daemon.Observers = []Observer{told}

@@ -34,7 +34,8 @@ func (c *changes) get(key graph.Key) *tasks.Change {
 	return c.byKey[key]
 }
 
-// any says that something changes: what is only listed, because it is never set on this host, does not.
+// any says that something changes: what is only listed, because it is never set on this host, does
+// not.
 func (c *changes) any() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,10 +47,10 @@ func (c *changes) any() bool {
 	return false
 }
 
-// plan asks every task what it would change on view, upstream first, each on
-// the host as the tasks before it will have left it. owed are effects that an
-// earlier run still owes; refused are tasks whose change is not made, with the reason; drift, which may be nil, judges the
-// changes; gone is what this run removes at its end.
+// plan asks every task what it would change on view, upstream first, each on the host as the tasks
+// before it will have left it. owed are effects that an earlier run still owes; refused are tasks
+// whose change is not made, with the reason; drift, which may be nil, judges the changes; gone is
+// what this run removes at its end.
 func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, drift *drift, gone ...host.Fact) (*changes, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
@@ -85,8 +86,9 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 	return out, rep
 }
 
-// planStill plans a task. A plan looks at one thing several times, and somebody may remove it between two looks: it is
-// planned again then, twice at most. What fails each time is not there for another reason.
+// planStill plans a task. A plan looks at one thing several times, and somebody may remove it
+// between two looks: it is planned again then, twice at most. What fails each time is not there for
+// another reason.
 func planStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
 	for range 3 {
 		if c, err = t.Plan(ctx, v); !errors.Is(err, host.ErrNotExist) {
@@ -170,8 +172,9 @@ func allowed(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
 	return rep
 }
 
-// failsAlone says of a task that nothing but what needs it is held up for it: no document may ask for it, or the
-// host keeps it from being made and the network does without it. A further pass would not make it either.
+// failsAlone says of a task that nothing but what needs it is held up for it: no document may ask
+// for it, or the host keeps it from being made and the network does without it. A further pass
+// would not make it either.
 func failsAlone(err error) bool {
 	var held *heldError
 	return err != nil && (refusal(err) == report.RefusedByRule || errors.As(err, &held))
@@ -225,8 +228,9 @@ func asRunError(err error) bool {
 	return errors.As(err, &run)
 }
 
-// BesidesTasks is what of a pass's error its plan does not tell: what failed around the tasks, as a ledger that cannot be written. Nil if
-// there is no such thing. Whoever prints the plan prints it too.
+// BesidesTasks is what of a pass's error its plan does not tell: what failed around the tasks, as a
+// ledger that cannot be written. Nil if there is no such thing. Whoever prints the plan prints it
+// too.
 func BesidesTasks(err error) error {
 	switch e := err.(type) { // this is the walk itself
 	case *RunError:

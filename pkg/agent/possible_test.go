@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What a file system holds, or has no room for, fails in the plan as it would in the run, with what to do, and alone.
-// The lines that keep it: links.go, possible; host/files_permitted.go, Writable.
+// What a file system holds, or has no room for, fails in the plan as it would in the run, with what
+// to do, and alone. The lines that keep it: links.go, possible; host/files_permitted.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)
 	for _, c := range []struct {

@@ -51,7 +51,8 @@ func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruni
 	return p, p.arrange(c, v, list, c.owed())
 }
 
-// owed are the effects that are owed and that no wanted task asks for: those of removals that were interrupted.
+// owed are the effects that are owed and that no wanted task asks for: those of removals that were
+// interrupted.
 func (c *custody) owed() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.led.Owed())) {
@@ -145,8 +146,9 @@ func (c *custody) goesAlong(key graph.Key) bool {
 	return known && link.Mode == ledger.Owned && !link.Released && !c.wants(link)
 }
 
-// leftBy says that a change which nothing says the end of has ended as it was meant: then what is there is ours. Only
-// of paths it is asked, for they change in one step; of the kernel's objects, a half is ours too.
+// leftBy says that a change which nothing says the end of has ended as it was meant: then what is
+// there is ours. Only of paths it is asked, for they change in one step; of the kernel's objects, a
+// half is ours too.
 func (c *custody) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if !e.Pending {
 		return false

@@ -19,7 +19,8 @@ func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects
 	return err
 }
 
-// arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes last.
+// arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
+// last.
 func arrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
@@ -56,7 +57,8 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	}
 }
 
-// lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot do without.
+// lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot
+// do without.
 func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	var keys []graph.Key
 	for _, t := range list {
@@ -71,7 +73,8 @@ func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error)
 	return graph.New(append(list, last...), graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
 }
 
-// guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a conf.
+// guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
+// conf.
 func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 	var links []string
 	confs := map[string][]string{}

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// A quarrel is a key that is changed back again and again, whatever is repaired. Two programs that correct each other for ever help nobody: they
-// load the node, and the key has no value that anybody could rely on.
+// A quarrel is a key that is changed back again and again, whatever is repaired. Two programs that
+// correct each other for ever help nobody: they load the node, and the key has no value that
+// anybody could rely on.
 
 // peace is how a quarrel is kept small. It is pure: what it knows is in the ledger.
 type peace struct {
@@ -19,11 +20,12 @@ type peace struct {
 }
 
 const (
-	// A person who tries something out does so two or three times; a package's scripts and a boot's units write a key a few times. Five times in ten
-	// minutes is a program.
+	// A person who tries something out does so two or three times; a package's scripts and a boot's
+	// units write a key a few times. Five times in ten minutes is a program.
 	quarrelAfter  = 5
 	quarrelWithin = 10 * time.Minute
-	// What is given up is tried again, at least once a day: the other writer may be gone, and nobody tells.
+	// What is given up is tried again, at least once a day: the other writer may be gone, and
+	// nobody tells.
 	quarrelRest    = 6 // times within, which is an hour; doubled at each try
 	quarrelRestMax = 24 * time.Hour
 	// keptRecent bounds the ledger: it does for the largest number that documents may give.
@@ -50,13 +52,17 @@ type ruling struct {
 	anew      bool      // a person asked: what was before does not count
 }
 
-// judge says whether a key that others changed is repaired now. gone says that who else wrote it is not there any more.
+// judge says whether a key that others changed is repaired now. gone says that who else wrote it is
+// not there any more.
 //
-// The first time it is, at once. Each next time within the same quarrel waits four times as long after the repair before it, so that the last one that is
-// allowed has waited a quarter of the time, and all of them fall into it. Then the key is given up for six times that time, and tried again; if it is
-// changed once more, for twice as long, up to a day. A key that stayed right for that rest after it was due has no quarrel any more.
+// The first time it is, at once. Each next time within the same quarrel waits four times as long
+// after the repair before it, so that the last one that is allowed has waited a quarter of the
+// time, and all of them fall into it. Then the key is given up for six times that time, and tried
+// again; if it is changed once more, for twice as long, up to a day. A key that stayed right for
+// that rest after it was due has no quarrel any more.
 //
-// Without the other it is repaired at once. Should that have been only one process of it, each next such try waits twice as long.
+// Without the other it is repaired at once. Should that have been only one process of it, each next
+// such try waits twice as long.
 func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
 	last := d.Last()
 	passed := now.Sub(last)

@@ -8,17 +8,17 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// What pods stand on is never given up: without it they have no network, and a value that is right for
-// most of the time helps them more than one that is wrong for an hour.
+// What pods stand on is never given up: without it they have no network, and a value that is right
+// for most of the time helps them more than one that is wrong for an hour.
 const (
 	podsPause = 10 * time.Second // at most, between two repairs
 	podsOver  = time.Minute      // that it stood so long ends the quarrel
 )
 
-// judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of other keys, but
-// never above podsPause, and it is contested once it was repaired as often as makes another key be given up.
-// gone says that who else wrote it is not there any more: then it is repaired at once. That is so once in a
-// quarrel, for it may have been one process of many.
+// judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of
+// other keys, but never above podsPause, and it is contested once it was repaired as often as makes
+// another key be given up. gone says that who else wrote it is not there any more: then it is
+// repaired at once. That is so once in a quarrel, for it may have been one process of many.
 func (p peace) judgePods(d *ledger.Drift, now time.Time, gone bool) ruling {
 	last := d.Last()
 	passed := now.Sub(last)
@@ -35,8 +35,8 @@ func (p peace) judgePods(d *ledger.Drift, now time.Time, gone bool) ruling {
 
 func (p peace) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.after }
 
-// notedPods is what the ledger says of such a key that is repaired now. Of a quarrel it keeps when it began, and
-// the last repairs of it: it may last for years.
+// notedPods is what the ledger says of such a key that is repaired now. Of a quarrel it keeps when
+// it began, and the last repairs of it: it may last for years.
 func (p peace) notedPods(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift {
 	d := ledger.Drift{First: now}
 	if was != nil {

@@ -33,8 +33,9 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 	}
 }
 
-// Whoever changes it, whenever, and whatever the documents say of giving up: it is repaired within ten seconds, not before any other key would be where that takes
-// less, contested while it is changed again and again, and over a minute after; and the ledger stays small.
+// Whoever changes it, whenever, and whatever the documents say of giving up: it is repaired within
+// ten seconds, not before any other key would be where that takes less, contested while it is
+// changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := peaceOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: config.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * config.Duration(time.Second)})
@@ -68,7 +69,8 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 	})
 }
 
-// When the other writer of what pods stand on is gone, it is repaired at once. Where that was one process of many, it goes on as before.
+// When the other writer of what pods stand on is gone, it is repaired at once. Where that was one
+// process of many, it goes on as before.
 func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 	p, d := peaceOf(config.Contested{}), (*ledger.Drift)(nil)
 	var got []int
@@ -85,7 +87,8 @@ func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 	}
 }
 
-// When it is known that the other writer is gone, a key that was given up is repaired at once. Where that was one process of many, these tries are ever more seldom too.
+// When it is known that the other writer is gone, a key that was given up is repaired at once.
+// Where that was one process of many, these tries are ever more seldom too.
 func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	p := peaceOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
@@ -111,7 +114,8 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	}
 }
 
-// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is right, and no longer than a minute after its last change.
+// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
+// right, and no longer than a minute after its last change.
 func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	q := quarrels{}
 	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
@@ -144,7 +148,8 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	}
 }
 
-// A conf that somebody else keeps writing is written again for ever, and the pass says that it is contested.
+// A conf that somebody else keeps writing is written again for ever, and the pass says that it is
+// contested.
 func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	name := "/etc/cni/net.d/" + network.Named("bridge").Conf.File
 	root := t.TempDir()
@@ -179,7 +184,8 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	}
 }
 
-// Who is quicker than the repair quarrels: nothing failed, and what needs the key goes on with what is there. A person who asks for the repair hears that it failed.
+// Who is quicker than the repair quarrels: nothing failed, and what needs the key goes on with what
+// is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 	p := peaceOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
 	conf := file("/etc/a", "1")

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// fight lets somebody change a key back at once after every repair, looks every so often, and returns when it was repaired, in seconds.
+// fight lets somebody change a key back at once after every repair, looks every so often, and
+// returns when it was repaired, in seconds.
 func fight(p peace, d *ledger.Drift, begin time.Time, length, every time.Duration) (repairs []int, last *ledger.Drift, end ruling) {
 	for now := begin; now.Sub(begin) < length; now = now.Add(every) {
 		if end = p.judge(d, now, false); end.repair {

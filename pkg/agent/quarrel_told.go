@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// quarrels are the keys that pods stand on and that somebody else keeps writing, as the daemon tells them:
-// between a repair and the next change of the other the key is right, and contested all the same.
+// quarrels are the keys that pods stand on and that somebody else keeps writing, as the daemon
+// tells them: between a repair and the next change of the other the key is right, and contested all
+// the same.
 type quarrels map[string]quarrel
 
 type quarrel struct {

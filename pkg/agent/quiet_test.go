@@ -22,7 +22,8 @@ import (
 
 const confDir = "/etc/app/conf.d"
 
-// quiet is a root and a store with so many small files, and what each process that converges one with the other is given.
+// quiet is a root and a store with so many small files, and what each process that converges one
+// with the other is given.
 type quiet struct{ root, store string }
 
 func newQuiet(t testing.TB, files int) quiet {
@@ -42,8 +43,8 @@ func content(i int) string {
 	return fmt.Sprintf("# %05d\n", i) + strings.Repeat("option = value\n", 20+i%200)
 }
 
-// begin is how the run of a process begins: it has the documents, and what they want in the way of files. What else they want needs
-// more than a tree.
+// begin is how the run of a process begins: it has the documents, and what they want in the way of
+// files. What else they want needs more than a tree.
 func (q quiet) begin(t testing.TB) (Pass, *Desired) {
 	t.Helper()
 	store, err := statestore.Open(q.store, "c", statestore.Options{})
@@ -101,8 +102,9 @@ func (q quiet) look(t *testing.T) map[string]string {
 	return all
 }
 
-// A pass on a host and a store in which nothing happened writes nothing, believes what it remembers, and still sees every change there is
-// to see of a small file: by its ctime, where size and mtime are put back.
+// A pass on a host and a store in which nothing happened writes nothing, believes what it
+// remembers, and still sees every change there is to see of a small file: by its ctime, where size
+// and mtime are put back.
 func TestQuietPassSeesEveryChange(t *testing.T) {
 	q := newQuiet(t, 40)
 	if p := q.pass(t); p.Summary.Changes() == 0 {
@@ -182,7 +184,8 @@ func TestQuietPassSeesEveryChange(t *testing.T) {
 	}
 }
 
-// A drifted file is repaired from what the node keeps itself when the store is gone since it was listed.
+// A drifted file is repaired from what the node keeps itself when the store is gone since it was
+// listed.
 func TestRepairWithoutTheStore(t *testing.T) {
 	q := newQuiet(t, 3)
 	q.pass(t)
@@ -198,7 +201,8 @@ func TestRepairWithoutTheStore(t *testing.T) {
 	}
 }
 
-// BenchmarkQuietPass10000 is a pass over ten thousand small files that are right, as a process makes it that has just begun. One operation is one pass.
+// BenchmarkQuietPass10000 is a pass over ten thousand small files that are right, as a process
+// makes it that has just begun. One operation is one pass.
 func BenchmarkQuietPass10000(b *testing.B) {
 	q := newQuiet(b, 10_000)
 	q.pass(b)
@@ -211,8 +215,9 @@ func BenchmarkQuietPass10000(b *testing.B) {
 	}
 }
 
-// A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not decoded, no content is read.
-// The lines that keep it: pass.go, unfinished; pkg/statestore/own.go, foreign.
+// A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not
+// decoded, no content is read. The lines that keep it: pass.go, unfinished; pkg/statestore/own.go,
+// foreign.
 func TestQuietPassAllocates(t *testing.T) {
 	const files, most = 1000, 50
 	q := newQuiet(t, files)

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// recall puts into a plan what became of earlier changes, for who tells how the node stands. What of
-// it cannot be read is said by who needs it. A plan that there is none of is left alone.
+// recall puts into a plan what became of earlier changes, for who tells how the node stands. What
+// of it cannot be read is said by who needs it. A plan that there is none of is left alone.
 func recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if out == nil {
 		return
@@ -34,8 +34,8 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' })
 }
 
-// lastUndone is the last change of each cause that was taken back, newest first: by a checkpoint, since
-// a unit did not come up, since nobody confirmed it, or since a boot failed with it.
+// lastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
+// since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
 func lastUndone(r ledger.Reader) (list []report.Undone) {
 	last := map[report.UndoneCause]report.Undone{}
 	note := func(cause report.UndoneCause, at time.Time, generation int64, why string) {

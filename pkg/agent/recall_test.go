@@ -20,10 +20,10 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// By what the last change was proved that needed it is known from then on, and kept in its revision:
-// also of one that somebody confirmed. What is harmless changes nothing of it, nor does an undo.
-// The lines that keep it: recall.go; custody_settle.go, settle (proof); revise.go; confirm.go, await
-// and Confirm; checkpoint/arm.go, ask (Unproved).
+// By what the last change was proved that needed it is known from then on, and kept in its
+// revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
+// an undo. The lines that keep it: recall.go; custody_settle.go, settle (proof); revise.go;
+// confirm.go, await and Confirm; checkpoint/arm.go, ask (Unproved).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -90,8 +90,8 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 }
 
-// What was taken back is known by cause, whoever did it; a boot that was well, and the first one of an
-// image, took nothing back. The lines that keep it: recall.go, lastUndone.
+// What was taken back is known by cause, whoever did it; a boot that was well, and the first one of
+// an image, took nothing back. The lines that keep it: recall.go, lastUndone.
 func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	root := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -139,8 +139,8 @@ func keep(t *testing.T, root, name string, what any) {
 	}
 }
 
-// An undo that another process made is counted and told once, and one from before the daemon is not.
-// The lines that keep it: standing.go, ended (undone); report/event.go, node.
+// An undo that another process made is counted and told once, and one from before the daemon is
+// not. The lines that keep it: standing.go, ended (undone); report/event.go, node.
 func TestAnUndoOfOthersIsCounted(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}

@@ -11,9 +11,10 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// Recover completes files that belong together and that a killed run left partly old and partly new. It needs neither store nor documents, and
-// comes first: at the start of the agent, and at the boot before anybody reads the files. Where there is nothing to complete it looks at one
-// directory and takes no lock. The number is that of the sets completed.
+// Recover completes files that belong together and that a killed run left partly old and partly
+// new. It needs neither store nor documents, and comes first: at the start of the agent, and at the
+// boot before anybody reads the files. Where there is nothing to complete it looks at one directory
+// and takes no lock. The number is that of the sets completed.
 func (p Pass) Recover(ctx context.Context) (int, error) {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
@@ -44,7 +45,8 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 	return h.Recover(ctx)
 }
 
-// recoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say what is wrong with them.
+// recoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say
+// what is wrong with them.
 func recoverFirst(ctx context.Context, log *zap.Logger, recover func(context.Context) (int, error)) {
 	if _, err := recover(ctx); err != nil && log != nil {
 		log.Warn("what a killed run had begun is not completed", zap.Error(err))

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What no document may write is refused, and kubelet does not wait for it: the node was up without it.
-// The lines that keep it: peers.go, look; plan.go, refusal; outcome.go, prepared.
+// What no document may write is refused, and kubelet does not wait for it: the node was up without
+// it. The lines that keep it: peers.go, look; plan.go, refusal; outcome.go, prepared.
 func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 	root := t.TempDir()
 	passwd := file("/etc/passwd", "root")

@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for nothing.
+// resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for
+// nothing.
 func (p Pass) resettable() error {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
@@ -20,8 +21,8 @@ func (p Pass) resettable() error {
 	return refuseReset(ledger.Load(files), files)
 }
 
-// refuseReset says why a reset cannot be made, and names what it would have been about; nil if it can. A journal that is only found to
-// be damaged when its entries are decoded counts too.
+// refuseReset says why a reset cannot be made, and names what it would have been about; nil if it
+// can. A journal that is only found to be damaged when its entries are decoded counts too.
 func refuseReset(led *ledger.Ledger, r ledger.Reader) error {
 	if led.Newer != nil {
 		return fmt.Errorf("reset: %w", led.Newer)

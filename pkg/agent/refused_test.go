@@ -15,9 +15,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// What no document may ask for fails alone: all else is made, what an earlier release made of it stays,
-// and kubelet is not held back by it, for it ran before without it.
-// The lines that keep it: peers.go, look; outcome.go, prepared; plan.go, allowed.
+// What no document may ask for fails alone: all else is made, what an earlier release made of it
+// stays, and kubelet is not held back by it, for it ran before without it. The lines that keep it:
+// peers.go, look; outcome.go, prepared; plan.go, allowed.
 func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/netwright/x", "1"), file("/etc/former", "1"))
@@ -44,9 +44,10 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	}
 }
 
-// A file that documents ask for, and that the host holds, fails alone: it is told, all else is made, what nobody wants any more goes, and kubelet is not held back.
-// What the network itself needs holds kubelet back.
-// The lines that keep it: peers.go, look; host/files_error.go, Held; outcome.go, prepared; plan.go, failsAlone.
+// A file that documents ask for, and that the host holds, fails alone: it is told, all else is
+// made, what nobody wants any more goes, and kubelet is not held back. What the network itself
+// needs holds kubelet back. The lines that keep it: peers.go, look; host/files_error.go, Held;
+// outcome.go, prepared; plan.go, failsAlone.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){
 		"an immutable file": func(t *testing.T, dir string) {
@@ -97,9 +98,9 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	}
 }
 
-// A revision of an earlier release may have what no document may ask for any more. In a rollback it fails alone, as in documents;
-// what netwright itself has there is made, and so is the rest, and what the revision did not have goes.
-// The lines that keep it: held.go, refuse; plan.go, allowed.
+// A revision of an earlier release may have what no document may ask for any more. In a rollback it
+// fails alone, as in documents; what netwright itself has there is made, and so is the rest, and
+// what the revision did not have goes. The lines that keep it: held.go, refuse; plan.go, allowed.
 func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	root := t.TempDir()
 	asset := func(path, content string) tasks.Task {

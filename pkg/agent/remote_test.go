@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Of a store behind a network a node reads the private key that its network shows, and no other: not again either, when it has it.
+// Of a store behind a network a node reads the private key that its network shows, and no other:
+// not again either, when it has it.
 func TestPrivateKeysFromAfar(t *testing.T) {
 	needs.Root(t) // files belong to root
 	authority := pki.New(t, "ca")

@@ -23,9 +23,9 @@ func (e *RenamedError) Error() string {
 		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.What, e.Was, e.Is)
 }
 
-// renamed says that a machine is called otherwise than its ledger knows it; nil where it is not, where
-// somebody allows it, or where another machine made the ledger, as that of an image. All that a node
-// has is made for its name: another one takes it away, a typing error too.
+// renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
+// where somebody allows it, or where another machine made the ledger, as that of an image. All that
+// a node has is made for its name: another one takes it away, a typing error too.
 func (p Pass) renamed(d *Desired, r ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere || p.allowedBy(d, led) != "" {

@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A machine that is called otherwise keeps what it has, at each pass, and says why: nothing of the other
-// name's is made. Somebody may let it go; and the ledger of an image is no name of those who boot from it.
+// A machine that is called otherwise keeps what it has, at each pass, and says why: nothing of the
+// other name's is made. Somebody may let it go; and the ledger of an image is no name of those who
+// boot from it.
 func TestAnotherNameTakesNothingAway(t *testing.T) {
 	b := newBox(t)
 	pass := b.daemon.Pass

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A certificate that was renewed in the store is no changed configuration: while a newer configuration waits, the one in force uses what is renewed in it
-// (docs/adr/0016-update.md).
+// A certificate that was renewed in the store is no changed configuration: while a newer
+// configuration waits, the one in force uses what is renewed in it (docs/adr/0016-update.md).
 
 // renew takes of a newer configuration the certificates that it renews.
 func (d *Desired) renew(newer map[string]model.Keypair) {
@@ -24,8 +24,9 @@ func (d *Desired) renew(newer map[string]model.Keypair) {
 	}
 }
 
-// keepRenewed does not go back behind a certificate that the node has. For a configuration that is kept, and does not know of it. Where no certificate
-// comes from the store the ledger is not decoded: that takes longer than a pass without changes.
+// keepRenewed does not go back behind a certificate that the node has. For a configuration that is
+// kept, and does not know of it. Where no certificate comes from the store the ledger is not
+// decoded: that takes longer than a pass without changes.
 func (d *Desired) keepRenewed(r ledger.Reader, led *ledger.Ledger) {
 	installs := func(p model.Keypair) bool { return !p.Key.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(d.Keypairs)), installs) {
@@ -44,7 +45,8 @@ func (d *Desired) keepRenewed(r ledger.Reader, led *ledger.Ledger) {
 	d.renew(have)
 }
 
-// renewed says that a key pair is a younger one of the same CA, for the same names. Another CA, and other names, are a change like any other.
+// renewed says that a key pair is a younger one of the same CA, for the same names. Another CA, and
+// other names, are a change like any other.
 func renewed(was, now model.Keypair) bool {
 	if !bytes.Equal(was.CA, now.CA) {
 		return false

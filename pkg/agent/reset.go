@@ -21,9 +21,10 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// Reset takes everything of ours off the host and brings back what was there before: files with owner, mode and times, sysctls,
-// units. The daemon is stopped and disabled first, or it would converge again, and none can start until the end. What cannot be brought back is
-// said by name, and then the ledger stays, so that reset can be called again.
+// Reset takes everything of ours off the host and brings back what was there before: files with
+// owner, mode and times, sysctls, units. The daemon is stopped and disabled first, or it would
+// converge again, and none can start until the end. What cannot be brought back is said by name,
+// and then the ledger stays, so that reset can be called again.
 func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	if a := p.Awaits(); a != nil {
 		return nil, &AwaitsError{*a}
@@ -217,8 +218,9 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	return nil
 }
 
-// times gives directories that we put something into the time of change that they had, but for those that hold the ledger: they change once more.
-// Into a file system that is read-only nothing was put, and a reset that failed there would never come to its end.
+// times gives directories that we put something into the time of change that they had, but for
+// those that hold the ledger: they change once more. Into a file system that is read-only nothing
+// was put, and a reset that failed there would never come to its end.
 func (r *resetting) times(h *host.Host) error {
 	for dir, mtime := range r.led.Dirs() {
 		if _, err := h.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
@@ -230,8 +232,9 @@ func (r *resetting) times(h *host.Host) error {
 	return nil
 }
 
-// forget removes the ledger and the lock, last of all, while the lock is held: who waits for it then makes another. First the ledger owns nothing any more, but still knows the times of directories, and its
-// journal goes last: killed anywhere, the next reset does the rest.
+// forget removes the ledger and the lock, last of all, while the lock is held: who waits for it
+// then makes another. First the ledger owns nothing any more, but still knows the times of
+// directories, and its journal goes last: killed anywhere, the next reset does the rest.
 func (p Pass) forget(ctx context.Context) error {
 	h, err := host.Open(ctx, p.Host)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A reset has two halves: what the node may be reached by, under a checkpoint, then the rest, which cannot cut it off. Should the first cut it off, it
-// is undone, and the node is as it was; the second is never undone, so that what it restarts is restarted once.
+// A reset has two halves: what the node may be reached by, under a checkpoint, then the rest, which
+// cannot cut it off. Should the first cut it off, it is undone, and the node is as it was; the
+// second is never undone, so that what it restarts is restarted once.
 
 // half is a half of a reset: first what is ours goes, then what was comes back.
 type half struct {
@@ -88,7 +89,8 @@ func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err
 	return err
 }
 
-// do resets, and gives directories the times that they had. guarded is the context of what the guard looks after.
+// do resets, and gives directories the times that they had. guarded is the context of what the
+// guard looks after.
 func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *host.Host) (*report.Plan, error) {
 	var dirs []string
 	for key := range r.led.Entries() {
@@ -120,7 +122,8 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	return r.report(report.Done), err
 }
 
-// unremovable is the error of a reset that leaves what only a person can have removed: whoever asked for it asked for all.
+// unremovable is the error of a reset that leaves what only a person can have removed: whoever
+// asked for it asked for all.
 func unremovable(rep graph.Report[tasks.Task]) error {
 	var stuck []error
 	for i := range rep.Results {
@@ -152,7 +155,8 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	return p
 }
 
-// guardReset is the checkpoint of a reset's first half. It is of no generation: what is undone bans none.
+// guardReset is the checkpoint of a reset's first half. It is of no generation: what is undone bans
+// none.
 func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard, context.Context, error) {
 	of := &r.risky
 	if !of.going.any() && !of.coming.any() {
@@ -168,7 +172,8 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 	return p.take(ctx, h, &r.run, change)
 }
 
-// remember takes down what the ledger says before a reset, of the network too, and of what its first half takes away and brings back.
+// remember takes down what the ledger says before a reset, of the network too, and of what its
+// first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}

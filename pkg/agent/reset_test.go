@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who waits for a reset has its turn when nothing of the ledger is left: else it would work with what is removed under it, beside whoever takes the lock next.
-// The line that keeps it: reset.go, Reset (the lock until forget has returned).
+// Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
+// what is removed under it, beside whoever takes the lock next. The line that keeps it: reset.go,
+// Reset (the lock until forget has returned).
 func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)
@@ -48,8 +49,8 @@ func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 	}
 }
 
-// A reset that waits for pods has not come to its end: the ledger stays, so that the next one knows what is left.
-// The line that keeps it: reset.go, Reset (Waiting).
+// A reset that waits for pods has not come to its end: the ledger stays, so that the next one knows
+// what is left. The line that keeps it: reset.go, Reset (Waiting).
 func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
@@ -67,8 +68,8 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 	}
 }
 
-// The conf that was there before may be of a network that the pods do not have any more: a reset does not bring it back, and says so.
-// The line that keeps it: reset.go, sort (isConf).
+// The conf that was there before may be of a network that the pods do not have any more: a reset
+// does not bring it back, and says so. The line that keeps it: reset.go, sort (isConf).
 func TestAResetBringsNoConfBack(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

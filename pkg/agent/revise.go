@@ -86,7 +86,8 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	return nil
 }
 
-// is says that a revision wants of the host what this set does: another release wrote it, which says more of a task, or less.
+// is says that a revision wants of the host what this set does: another release wrote it, which
+// says more of a task, or less.
 func (c *custody) is(rev ledger.Revision) bool {
 	var ours, its []string
 	for i := range c.records {

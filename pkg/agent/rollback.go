@@ -24,13 +24,16 @@ type History struct {
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
 	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
 	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
-	// Watched is the generation that is undone until then if its hook costs the node its network; no time: none is.
+	// Watched is the generation that is undone until then if its hook costs the node its network;
+	// no time: none is.
 	Watched      int64     `json:"watched,omitempty"`
 	WatchedUntil time.Time `json:"watchedUntil,omitzero"`
-	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has proved yet.
+	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has
+	// proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
 	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
-	// Deeds are what was done to which configuration the node follows, oldest first: it made no revision.
+	// Deeds are what was done to which configuration the node follows, oldest first: it made no
+	// revision.
 	Deeds []ledger.Deed `json:"deeds,omitempty"`
 	// Applied is the configuration that is applied; nil: none is known.
 	Applied *report.Generation `json:"applied,omitempty"`
@@ -77,9 +80,10 @@ func (p Pass) History() (*History, error) {
 	return h, nil
 }
 
-// Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one before the current. The pin comes last: a pass that is aborted, or
-// killed, leaves the node as free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a paused node it is a [PausedError] without
-// [Pass.EndPause].
+// Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one
+// before the current. The pin comes last: a pass that is aborted, or killed, leaves the node as
+// free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a
+// paused node it is a [PausedError] without [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		paused := p.paused(h)
@@ -118,14 +122,15 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	}))
 }
 
-// aborted says that a pass was not made, or not to its end: more went wrong than single tasks. Whoever asked for it has asked for nothing.
+// aborted says that a pass was not made, or not to its end: more went wrong than single tasks.
+// Whoever asked for it has asked for nothing.
 func aborted(err error) bool {
 	var refused *checkpoint.RefusedError
 	return BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
 }
 
-// mayLeave refuses a revision with another network than the node has, where that is disruptive and nobody allowed it: the pin would hold the
-// node at what it does not become.
+// mayLeave refuses a revision with another network than the node has, where that is disruptive and
+// nobody allowed it: the pin would hold the node at what it does not become.
 func (p Pass) mayLeave(ctx context.Context, target *Desired, h *host.Host, led *ledger.Ledger) error {
 	g, _, err := target.Graph(h.Facts(), model.Discovered{}, p.Assets)
 	if err != nil {
@@ -172,7 +177,8 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
 }
 
-// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how it was: "held at revision 3 by root", "paused until …"; "" if neither.
+// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how
+// it was: "held at revision 3 by root", "paused until …"; "" if neither.
 func (p Pass) Resume(ctx context.Context) (was string, err error) {
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		var how []string

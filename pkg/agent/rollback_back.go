@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A prune gives back the file that was at a path before the agent came: it was somebody's, and what the
-// documents had in its place is nobody's any more. What else was there before stays as the agent made it:
-// nobody says that it was right before. A rollback says so. A node that is held at a revision gives
-// back, as a reset would, what the revision did not have and a later one took.
+// A prune gives back the file that was at a path before the agent came: it was somebody's, and what
+// the documents had in its place is nobody's any more. What else was there before stays as the
+// agent made it: nobody says that it was right before. A rollback says so. A node that is held at a
+// revision gives back, as a reset would, what the revision did not have and a later one took.
 
 // restoration makes the task that brings back what was at a key before the agent came.
 func restoration(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Restoration, error) {
@@ -56,8 +56,8 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	})
 }
 
-// giveBack has a key brought back that a revision did not have, or a file that no document has any more. It says whether that is all that
-// becomes of the key. live is what the host has there.
+// giveBack has a key brought back that a revision did not have, or a file that no document has any
+// more. It says whether that is all that becomes of the key. live is what the host has there.
 func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledger.Entry, k tasks.Keeper,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
@@ -132,8 +132,8 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 	return ""
 }
 
-// token says of a secret file that Kubernetes' own programs read it: what is in it is rotated. Other
-// files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
+// token says of a secret file that Kubernetes' own programs read it: what is in it is rotated.
+// Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
 func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
 
 // renew puts what was rotated since into the set of a revision: certificates as the node has them

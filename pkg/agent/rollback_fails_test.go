@@ -119,7 +119,8 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 	})
 }
 
-// A pass is aborted by what is more than a task's own failure. The line that keeps it: rollback.go, aborted.
+// A pass is aborted by what is more than a task's own failure. The line that keeps it: rollback.go,
+// aborted.
 func TestAborted(t *testing.T) {
 	task := func(err error) error { return &RunError{Err: fmt.Errorf("file:/etc/a: %w", err), Failed: 1} }
 	for err, want := range map[error]bool{

@@ -132,7 +132,8 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	return nil
 }
 
-// ahead is what the removals of a switch find when their turn comes: what the old network left is gone.
+// ahead is what the removals of a switch find when their turn comes: what the old network left is
+// gone.
 func (r *run) ahead() (facts []host.Fact) {
 	if r.sw.begins() {
 		for _, c := range r.changes.byKey {
@@ -142,7 +143,8 @@ func (r *run) ahead() (facts []host.Fact) {
 	return facts
 }
 
-// owedLate are the effects that are owed and that no wanted task asks for: those of removals that were interrupted.
+// owedLate are the effects that are owed and that no wanted task asks for: those of removals that
+// were interrupted.
 func (r *run) owedLate() map[string][]string {
 	out := map[string][]string{}
 	for effect, by := range r.led.Owed() {
@@ -174,7 +176,8 @@ func (r *run) report(changed report.State) *report.Plan {
 	return p
 }
 
-// soonest is the first of a time, if there is one, and of the times at which what waits is judged anew.
+// soonest is the first of a time, if there is one, and of the times at which what waits is judged
+// anew.
 func soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
 	for i := range rep.Results {
 		var wait *graph.WaitError
@@ -296,7 +299,8 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 	return err
 }
 
-// settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint, whole with the pass.
+// settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
+// whole with the pass.
 func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
 	p.Hooks.enter("settle")
 	late := r.sw.unfinished(r.rep, r.removed(h))

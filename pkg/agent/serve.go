@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought to its end, whether or not somebody still
-// listens. A command that wants the newest documents has a look made first, and its turn comes again when that has ended.
+// serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought
+// to its end, whether or not somebody still listens. A command that wants the newest documents has
+// a look made first, and its turn comes again when that has ended.
 func (l *life) serve(ctx context.Context, w wake) {
 	job := w.job
 	once := job.Command == control.Once || job.Command == control.OnceConfirmed
@@ -107,8 +108,8 @@ func (l *life) passOf(job *control.Job) Pass {
 	return pass
 }
 
-// readied is that pass, and has the store read as the command wants it, until [life.restore]: while no look is under way, and only then, may
-// this change.
+// readied is that pass, and has the store read as the command wants it, until [life.restore]: while
+// no look is under way, and only then, may this change.
 func (l *life) readied(job *control.Job) Pass {
 	pass := l.passOf(job)
 	if job == nil {
@@ -123,8 +124,8 @@ func (l *life) readied(job *control.Job) Pass {
 	return pass
 }
 
-// restore has the store read as before a look, which has ended. What a pass believes again that was verified for once, it does when
-// that has ended, too: its stamps are those of the disk.
+// restore has the store read as before a look, which has ended. What a pass believes again that was
+// verified for once, it does when that has ended, too: its stamps are those of the disk.
 func (l *life) restore(now *looking) {
 	if now.job != nil && now.job.AcceptOlder && now.pass.Trust != nil {
 		now.pass.Trust.Older = false
@@ -141,7 +142,8 @@ func (l *life) believe(after Pass) {
 	}
 }
 
-// serveOnce makes a pass with the newest documents. What it needs and is still being fetched is waited for: then its turn comes again.
+// serveOnce makes a pass with the newest documents. What it needs and is still being fetched is
+// waited for: then its turn comes again.
 func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	job := w.job
 	if !w.got.lost {
@@ -191,7 +193,8 @@ func (l *life) fetched(ctx context.Context) (wake, bool) {
 	return wake{cause: "something was fetched", known: true}, l.knows(ctx)
 }
 
-// remember gives the store the memory of a pass. Without it the store is read as a whole: slower, and as right.
+// remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
+// and as right.
 func (l *life) remember(pass *Pass) {
 	if err := pass.Remember(l.Store); err != nil {
 		l.Pass.Log.Warn("the store is read without memory", zap.Error(err))

@@ -44,8 +44,9 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 	}, ran
 }
 
-// A daemon's turns for others are like its own: they repair, hold, let go, and are told to the service manager; the last one ends it.
-// The lines that keep it: serve.go, each case; daemon.go, tell.
+// A daemon's turns for others are like its own: they repair, hold, let go, and are told to the
+// service manager; the last one ends it. The lines that keep it: serve.go, each case; daemon.go,
+// tell.
 func TestTurnsForOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Target = control.Target{Store: "/srv/a", Node: "node-1"}
@@ -104,7 +105,8 @@ func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*sta
 	return r.Store.Fetch(ctx, last)
 }
 
-// --verify beside the daemon believes nothing of store and host, for that one pass. The line that keeps it: serve.go, serveOnce (remember).
+// --verify beside the daemon believes nothing of store and host, for that one pass. The line that
+// keeps it: serve.go, serveOnce (remember).
 func TestVerifyBesideTheDaemon(t *testing.T) {
 	b := newBox(t)
 	store := &remembering{Store: b.daemon.Store}

@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Whether the container runtime and kubelet work is looked at beside the loop: a runtime that hangs answers late or never, and no repair waits for it.
-// Nothing of them is changed here. Status, condition, metrics and Events say it where they do not work.
+// Whether the container runtime and kubelet work is looked at beside the loop: a runtime that hangs
+// answers late or never, and no repair waits for it. Nothing of them is changed here. Status,
+// condition, metrics and Events say it where they do not work.
 
 // Times of these looks.
 const (
@@ -72,7 +73,8 @@ func (s *services) of(f *host.Facts) {
 	s.aim = aim
 }
 
-// ahead is how long it is until the next look: very long where there is nothing to look at, or one is under way.
+// ahead is how long it is until the next look: very long where there is nothing to look at, or one
+// is under way.
 func (s *services) ahead() time.Duration {
 	if s.now != nil || s.aim == (aimed{}) {
 		return time.Hour
@@ -166,7 +168,8 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 	return out
 }
 
-// take judges what a look found of a service, and says whether another look is to come soon. One bad look may be a restart that somebody asked for: two say that it does not work.
+// take judges what a look found of a service, and says whether another look is to come soon. One
+// bad look may be a restart that somebody asked for: two say that it does not work.
 func (s *service) take(g *sighting, now time.Time) (soon bool) {
 	switch {
 	case g.err != nil, g.state.Job: // nobody knows, or somebody starts or stops it now

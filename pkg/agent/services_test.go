@@ -11,9 +11,10 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Two looks that find something wrong say that a service does not work, one does not; a unit that nobody starts, that ran to its end or that is being started is none to judge; a
-// loop of restarts is one also where every look meets it running.
-// The lines that keep it: services.go, take and wrong.
+// Two looks that find something wrong say that a service does not work, one does not; a unit that
+// nobody starts, that ran to its end or that is being started is none to judge; a loop of restarts
+// is one also where every look meets it running. The lines that keep it: services.go, take and
+// wrong.
 func TestWhetherServicesWork(t *testing.T) {
 	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
 	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
@@ -69,7 +70,8 @@ func TestWhetherServicesWork(t *testing.T) {
 	}
 }
 
-// What runs pods and does not work makes a node critical, whatever its keys say, but that something worse is known; and a node that has not looked yet is none.
+// What runs pods and does not work makes a node critical, whatever its keys say, but that something
+// worse is known; and a node that has not looked yet is none.
 func TestServicesMakeANodeCritical(t *testing.T) {
 	down := []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet", Text: "kubelet.service is stopped"}}
 	for state, want := range map[report.NodeState]string{

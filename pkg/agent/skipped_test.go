@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A conf that was right and is gone makes the node critical, also where nobody tries to write it, since the
-// directory that it needs cannot be made. The lines that keep it: drift.go, lost and findMissing.
+// A conf that was right and is gone makes the node critical, also where nobody tries to write it,
+// since the directory that it needs cannot be made. The lines that keep it: drift.go, lost and
+// findMissing.
 func TestAConfThatIsSkippedIsMissed(t *testing.T) {
 	b := newBox(t)
 	heard := &listener{}

@@ -58,7 +58,8 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
 		}
 	}
-	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what each key would have become is not why.
+	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what
+	// each key would have become is not why.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0
 	why := cmp.Or(next.Last.Error, next.Configuration.Error)
 	if next.Last.Error == "" && l.away && out.plan != nil {
@@ -101,7 +102,8 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 // silentAfter is how many intervals make a store that was not read a silent one.
 const silentAfter = 3
 
-// silentSince is since when the store was not read; zero while that is not long, or where what it has is the reason.
+// silentSince is since when the store was not read; zero while that is not long, or where what it
+// has is the reason.
 func (l *life) silentSince(was report.Configuration) time.Time {
 	since := was.Checked
 	if since.IsZero() {
@@ -113,7 +115,8 @@ func (l *life) silentSince(was report.Configuration) time.Time {
 	return since
 }
 
-// certificates are those of the node as they are now. What cannot be read is said by `agent certs`, and by the pass that needs it.
+// certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
+// and by the pass that needs it.
 func (l *life) certificates() []report.Certificate {
 	list, err := l.Pass.Certs(l.Select.Node, time.Now())
 	if err != nil {

@@ -59,7 +59,8 @@ var keyStates = map[report.State]report.KeyState{
 	report.NotHere: report.KeyNotHere, report.Contested: report.KeyContested, report.Drifted: report.KeyDrifted,
 }
 
-// keysOf are the keys of a pass that are not plainly right. One that stands as it did before has done so since then.
+// keysOf are the keys of a pass that are not plainly right. One that stands as it did before has
+// done so since then.
 func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.KeyStatus {
 	since := map[string]report.KeyStatus{}
 	for _, k := range before {

@@ -13,8 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The start of a unit of the documents is queued and not waited for by its task: the unit may be ordered after the agent. Whether it came up is looked at when all
-// else of the pass is done. One that did not is a failure of its task, with what systemd and the journal say of it.
+// The start of a unit of the documents is queued and not waited for by its task: the unit may be
+// ordered after the agent. Whether it came up is looked at when all else of the pass is done. One
+// that did not is a failure of its task, with what systemd and the journal say of it.
 
 // StartError is a unit that did not come up.
 type StartError struct {
@@ -68,8 +69,8 @@ func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	return graph.Permanent(e)
 }
 
-// stays is the error of a unit that was started again and again, and is left alone for now: nil where it is not the unit's own doing. unproved says that none
-// of the starts was seen to end well.
+// stays is the error of a unit that was started again and again, and is left alone for now: nil
+// where it is not the unit's own doing. unproved says that none of the starts was seen to end well.
 func stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error {
 	if err := failedStart(ctx, v, t); err != nil {
 		return err
@@ -81,7 +82,8 @@ func stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error 
 	return graph.Permanent(&StartError{Unit: u.Name, Why: "it does not come up"})
 }
 
-// judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has started it again by itself: once may be bad luck.
+// judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has
+// started it again by itself: once may be bad luck.
 func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64) verdict {
 	again := now.Active == "activating" && now.Sub == "auto-restart"
 	switch {
@@ -108,8 +110,9 @@ type bide struct {
 	behind bool // for what is queued too: that does not wait for us
 }
 
-// bide: a person, or a boot script, who asks for a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as long as kubelet
-// waits; afterwards repair is not kept waiting. What is queued is waited for unless it may wait for the agent, which is starting.
+// bide: a person, or a boot script, who asks for a pass is told how it ended. The daemon's own
+// passes wait for what kubelet is to wait for, as long as kubelet waits; afterwards repair is not
+// kept waiting. What is queued is waited for unless it may wait for the agent, which is starting.
 func (p Pass) bide(ctx context.Context, h *host.Host) bide {
 	b := bide{all: !p.daemon, none: p.daemon && p.keeps, behind: true}
 	for _, name := range []string{Unit, h.OwnUnit(ctx)} {
@@ -136,8 +139,9 @@ func (r *run) started() (list []*graph.Result[tasks.Task]) {
 	return list
 }
 
-// starting says that one of them is not up yet, for a checkpoint: what a hook does on its way may cost the node, and is to be seen by the probes.
-// Before READY nothing is waited for that kubelet does not wait for, or that may wait for the agent. nil: nothing starts.
+// starting says that one of them is not up yet, for a checkpoint: what a hook does on its way may
+// cost the node, and is to be seen by the probes. Before READY nothing is waited for that kubelet
+// does not wait for, or that may wait for the agent. nil: nothing starts.
 func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.Context) bool {
 	list := r.started()
 	if len(list) == 0 {
@@ -156,7 +160,8 @@ func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.C
 	}
 }
 
-// awaitStarts looks at the units that were started, and tells of each what became of it; false: there are none.
+// awaitStarts looks at the units that were started, and tells of each what became of it; false:
+// there are none.
 func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 	list := r.started()
 	how, begun := bide{}, time.Now()
@@ -180,7 +185,8 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 	return len(list) > 0
 }
 
-// awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError] when it failed. What takes longer than it may is stopped.
+// awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError]
+// when it failed. What takes longer than it may is stopped.
 func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time.Time, waits, behind bool) error {
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, kind, v, err := lookAtStart(ctx, h, u.Name)

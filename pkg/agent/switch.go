@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// switching is a node that has one network and is wanted to have another. Nil: it has the one that is wanted. See docs/adr/0010.
+// switching is a node that has one network and is wanted to have another. Nil: it has the one that
+// is wanted. See docs/adr/0010.
 type switching struct {
 	network.Switch
 	had     ledger.Network
@@ -43,7 +44,8 @@ func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; `agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
 }
 
-// leave says how the node leaves its network for the one that is wanted; g is what d wants. It reads the host and changes nothing.
+// leave says how the node leaves its network for the one that is wanted; g is what d wants. It
+// reads the host and changes nothing.
 func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*switching, error) {
 	if p.Host.Sandbox { // everything there is thrown away
 		return nil, nil

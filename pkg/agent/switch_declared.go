@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// A declared network (spec.networking.custom) is gone from the documents when the node is to leave it. What must be known of it then is in the ledger
-// from its first converged pass on, and in the revisions.
+// A declared network (spec.networking.custom) is gone from the documents when the node is to leave
+// it. What must be known of it then is in the ledger from its first converged pass on, and in the
+// revisions.
 
 // declared is that part.
 type declared struct {
@@ -22,7 +23,8 @@ type declared struct {
 	Residue cleanup.Residue `json:"leftovers"`
 }
 
-// declared is what only these documents know of their network, as JSON; "" where it is one of those that are known.
+// declared is what only these documents know of their network, as JSON; "" where it is one of those
+// that are known.
 func (d *Desired) declared() string {
 	if d.held != nil {
 		return d.held.declared
@@ -49,7 +51,8 @@ func declaredOf(n ledger.Network) (out declared, err error) {
 	return out, nil
 }
 
-// sameNetwork tells that two networks are one. Declared ones are told apart by their names where both have one, else by their confs.
+// sameNetwork tells that two networks are one. Declared ones are told apart by their names where
+// both have one, else by their confs.
 func sameNetwork(a, b ledger.Network) bool {
 	if a.Name != b.Name {
 		return false

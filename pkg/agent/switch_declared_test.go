@@ -62,7 +62,8 @@ spec:
 `, name, more))
 }
 
-// From one declared network to another the marks of the first are found, though no document names them any more; and back with a rollback.
+// From one declared network to another the marks of the first are found, though no document names
+// them any more; and back with a rollback.
 func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 	b := newBox(t)
 	b.declare(t, "weft", "")

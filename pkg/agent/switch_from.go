@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// hadNetwork is the network that the ledger knows the node by, and which part of it says so. Ledgers of before that was noted have it in the revision.
+// hadNetwork is the network that the ledger knows the node by, and which part of it says so.
+// Ledgers of before that was noted have it in the revision.
 func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, error) {
 	had, number := led.Head().Network, led.Head().Current
 	if had.Name != "" || number == 0 {
@@ -40,8 +41,9 @@ func (d *Desired) has(before ledger.Network) ledger.Network {
 // multus tells that the documents have multus stand before the network.
 func (d *Desired) multus() bool { return d.Node.Networking.Multus != nil }
 
-// foreignNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in force and whose pods live. One that
-// nobody uses any more is in nobody's way: `agent networks --found` tells of it.
+// foreignNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in
+// force and whose pods live. One that nobody uses any more is in nobody's way: `agent networks
+// --found` tells of it.
 func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
 	dir := confsOf(v)
 	files, err := v.ReadDir(dir)

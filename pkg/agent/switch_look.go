@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reach is where the leftovers of From are looked for, and what of them stays because somebody else wants it: the next network, and who may still use
-// what the ledger retains.
+// reach is where the leftovers of From are looked for, and what of them stays because somebody else
+// wants it: the next network, and who may still use what the ledger retains.
 func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
 	var out cleanup.Scope
 	for _, text := range strings.Split(had.PodCIDRs, ",") {

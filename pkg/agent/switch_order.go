@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A switch is tasks and edges of the pass that wants the next network. What that network needs besides the kernel's objects and the conf
-// (plugins, modules, sysctls, files) comes early, before anything is disturbed; then
+// A switch is tasks and edges of the pass that wants the next network. What that network needs
+// besides the kernel's objects and the conf (plugins, modules, sysctls, files) comes early, before
+// anything is disturbed; then
 //
 //	pause kubelet → evict the pods → clean the kernel → links, routes, tables, the conf of the next network → clean the disk
 //
@@ -24,7 +25,8 @@ import (
 // begins says that the pass makes the switch.
 func (s *switching) begins() bool { return s != nil && s.held == nil && !s.Stays }
 
-// without are facts of the host as the next network finds it: the old one's links are gone by then, and say nothing of its MTU.
+// without are facts of the host as the next network finds it: the old one's links are gone by then,
+// and say nothing of its MTU.
 func (s *switching) without(f *host.Facts) *host.Facts {
 	out := *f
 	out.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l host.LinkFact) bool {
@@ -87,8 +89,8 @@ func (s *switching) order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph
 	return out, nil
 }
 
-// comesLate are the tasks, by first key, that cannot be made while the old network is there: what the kernel has of a network, the
-// conf, restarts, and all that needs them.
+// comesLate are the tasks, by first key, that cannot be made while the old network is there: what
+// the kernel has of a network, the conf, restarts, and all that needs them.
 func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
 	for _, t := range g.Order() { // what a task needs comes before it
@@ -112,8 +114,9 @@ func (s *switching) tail() []tasks.Task {
 	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
 }
 
-// needed says that a switch cannot do without a removal: pods, their runtime or a program that acts on it would go by what is left.
-// Nobody goes by other files of the former documents, such as a directory or a plugin.
+// needed says that a switch cannot do without a removal: pods, their runtime or a program that acts
+// on it would go by what is left. Nobody goes by other files of the former documents, such as a
+// directory or a plugin.
 func needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
@@ -145,8 +148,9 @@ func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits
 	return nil, false
 }
 
-// made is a run without what a switch does not make: the conf in force, which the network that comes may bring itself. One of somebody else that is broken
-// is in force once ours is gone, and until that one is there.
+// made is a run without what a switch does not make: the conf in force, which the network that
+// comes may bring itself. One of somebody else that is broken is in force once ours is gone, and
+// until that one is there.
 func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
 	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
 		return res.Node.Owns()[0].Kind() == tasks.KindConf
@@ -184,8 +188,8 @@ func (s *switching) broken(err error) error {
 	return fmt.Errorf("%w: %w", errUnfinished, err)
 }
 
-// arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo takes it back with the rest, and a
-// run that is killed after it does not switch again.
+// arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo
+// takes it back with the rest, and a run that is killed after it does not switch again.
 func (s *switching) arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	head := led.Head()
 	head.Network = s.wanted.has(head.Network)

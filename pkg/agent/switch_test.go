@@ -22,7 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are those of a directory.
+// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are
+// those of a directory.
 type runningNode struct {
 	host.View
 	pods    []cri.Pod
@@ -160,7 +161,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// The order is that of the graph: pause, evict, kernel, the next network, its conf, the old files; and what is early is before all of it.
+// The order is that of the graph: pause, evict, kernel, the next network, its conf, the old files;
+// and what is early is before all of it.
 func TestOrderOfASwitch(t *testing.T) {
 	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
 		d := wants(t, spec)
@@ -256,7 +258,8 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	}
 }
 
-// The conf of multus, first by name, goes with the network that it stood before, and its daemon must be gone; unless it stands before the next one too.
+// The conf of multus, first by name, goes with the network that it stood before, and its daemon
+// must be gone; unless it stands before the next one too.
 func TestMultusGoesWithItsNetwork(t *testing.T) {
 	files := map[string]string{"/etc/cni/net.d/00-multus.conf": "{}", "/etc/cni/net.d/05-netwright-bridge.conflist": "{}"}
 	daemon := cri.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
@@ -333,8 +336,9 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A file that nothing of the network goes by may be left for later: kubelet starts, and the switch is made.
-// The lines that keep it: switch_order.go, needed; prune_order.go, lay; run.go, begin and settle (removed).
+// A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
+// is made. The lines that keep it: switch_order.go, needed; prune_order.go, lay; run.go, begin and
+// settle (removed).
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
 	for name, c := range map[string]struct {

@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata from what the code does now")
 
-// What a person and a program read above the plan of a switch: from, to, safe or disruptive and why, what goes, what pods notice, in which order.
+// What a person and a program read above the plan of a switch: from, to, safe or disruptive and
+// why, what goes, what pods notice, in which order.
 func TestHeadingOfASwitch(t *testing.T) {
 	pods := []cri.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
 	left := []tasks.Found{{Key: "link:cni0", What: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", What: "file"}}

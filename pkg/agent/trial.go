@@ -20,11 +20,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A change that asks for the restart of a unit that runs is on trial until the unit runs from it. If the unit does not come up, the files that asked for
-// the restart are brought back to what they were, the unit is started again, and the change is held back until the documents or the unit change.
+// A change that asks for the restart of a unit that runs is on trial until the unit runs from it.
+// If the unit does not come up, the files that asked for the restart are brought back to what they
+// were, the unit is started again, and the change is held back until the documents or the unit
+// change.
 //
-// A unit that was down before the change is not on trial: that it is down after it says nothing. Nor is a reload, which leaves the unit
-// running with what it had; and those of the network are under a checkpoint.
+// A unit that was down before the change is not on trial: that it is down after it says nothing.
+// Nor is a reload, which leaves the unit running with what it had; and those of the network are
+// under a checkpoint.
 
 // trials are those of a pass.
 type trials struct {
@@ -36,8 +39,10 @@ type trials struct {
 	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
 }
 
-// Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and before READY, when kubelet waits for the agent, less. What is
-// not known by then, the next pass finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the agent.
+// Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and
+// before READY, when kubelet waits for the agent, less. What is not known by then, the next pass
+// finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the
+// agent.
 const (
 	patience      = 95 * time.Second
 	patienceEarly = 10 * time.Second
@@ -56,7 +61,8 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 	return out
 }
 
-// open puts the units on trial that the pass is about to restart, with the files that ask for it as they are.
+// open puts the units on trial that the pass is about to restart, with the files that ask for it as
+// they are.
 func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Undone) error {
 	all := askers(r.graph)
 	was := slices.Clone(ts.list)
@@ -111,7 +117,8 @@ func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 	}
 }
 
-// before keeps of a trial that is not over what was there before it: that is what the unit last ran from.
+// before keeps of a trial that is not over what was there before it: that is what the unit last ran
+// from.
 func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
 	if t.State != ledger.TrialOpen {
 		return files
@@ -125,7 +132,8 @@ func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
 	return out
 }
 
-// trials are those of earlier passes. A pass that an event asked for waits for no unit: while it did, whatever else somebody changes would stay so.
+// trials are those of earlier passes. A pass that an event asked for waits for no unit: while it
+// did, whatever else somebody changes would stay so.
 func (p Pass) trials(r ledger.Reader) *trials {
 	ts := loadTrials(r, p.Log)
 	ts.brief = p.Known
@@ -142,7 +150,8 @@ func loadTrials(r ledger.Reader, log *zap.Logger) *trials {
 	return ts
 }
 
-// onTrial says that a unit is not known yet to run from what it was given, or from what it was given back.
+// onTrial says that a unit is not known yet to run from what it was given, or from what it was
+// given back.
 func (p Pass) onTrial() bool {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
@@ -152,7 +161,8 @@ func (p Pass) onTrial() bool {
 	return slices.ContainsFunc(loadTrials(files, nil).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
 }
 
-// takeBack ends the trials that this pass opened, for its change was undone. Those of earlier passes go on: their files are what they were.
+// takeBack ends the trials that this pass opened, for its change was undone. Those of earlier
+// passes go on: their files are what they were.
 func (ts *trials) takeBack(ctx context.Context, h *host.Host) error {
 	if !ts.opened {
 		return nil

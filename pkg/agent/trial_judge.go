@@ -31,7 +31,8 @@ const (
 // steady is how long a unit without a readiness signal must run to count as up, in microseconds.
 const steady = 2_000_000
 
-// judgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for the agent: a job that waits then is about to run.
+// judgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for
+// the agent: a job that waits then is about to run.
 func judgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64, ready bool) verdict {
 	fresh := now.Invocation != before
 	switch {
@@ -59,7 +60,8 @@ func judgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64
 	return isUp
 }
 
-// await judges a unit when it is known whether it is up, or patience is over; a brief one looks once.
+// await judges a unit when it is known whether it is up, or patience is over; a brief one looks
+// once.
 func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, systemd.UnitState, error) {
 	self, err := h.Unit(ctx, Unit)
 	if err != nil {
@@ -88,8 +90,9 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 	}
 }
 
-// settle judges all units that are on trial, and takes back what a unit did not come up with. It returns the tasks whose change is gone, with the reason.
-// It may be killed and called again at any point.
+// settle judges all units that are on trial, and takes back what a unit did not come up with. It
+// returns the tasks whose change is gone, with the reason. It may be killed and called again at any
+// point.
 func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
 	failed := map[graph.Key]error{}
 	for i := 0; i < len(ts.list); i++ {
@@ -172,7 +175,8 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	return false, ledger.NoteUndone(ctx, h, made)
 }
 
-// bringBack brings the files back, lets all who read them read them again, and starts the unit. Killed anywhere it is called again, and does none of that twice.
+// bringBack brings the files back, lets all who read them read them again, and starts the unit.
+// Killed anywhere it is called again, and does none of that twice.
 func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
@@ -210,7 +214,8 @@ func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 	return led.SaveOwed(ctx, h)
 }
 
-// try writes down that an effect of the undo is about to be done, or says that a run that was killed did it.
+// try writes down that an effect of the undo is about to be done, or says that a run that was
+// killed did it.
 func (ts *trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
 	key := e.Owns()[0]
 	if mark, tried := t.Tried[key]; tried {
@@ -233,7 +238,8 @@ const (
 	trialPauseMax = time.Hour
 )
 
-// held says which tasks are held back on a view, by their first key: their change brought a unit down, and neither they nor the unit changed since.
+// held says which tasks are held back on a view, by their first key: their change brought a unit
+// down, and neither they nor the unit changed since.
 func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	if len(ts.list) == 0 {
@@ -269,7 +275,8 @@ func unitPrint(f host.Files, t ledger.Trial) string {
 	return host.UnitPrint(f, t.Unit, reads...)
 }
 
-// UnitDownError is a change that is not made, or was taken back, since its unit did not come up with it.
+// UnitDownError is a change that is not made, or was taken back, since its unit did not come up
+// with it.
 type UnitDownError struct{ ledger.Trial }
 
 func (e *UnitDownError) Error() string {

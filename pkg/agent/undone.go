@@ -13,8 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// memory is what the ledger said before a change that may be undone. It lies in the checkpoint's journal, so that whoever undoes can make the ledger
-// true again: of what was undone nothing is ours that was not before.
+// memory is what the ledger said before a change that may be undone. It lies in the checkpoint's
+// journal, so that whoever undoes can make the ledger true again: of what was undone nothing is
+// ours that was not before.
 type memory struct {
 	By, Network string
 	Tasks       int
@@ -31,7 +32,8 @@ type remembered struct {
 	Was *ledger.Entry `json:",omitempty"`
 }
 
-// remember takes down what the ledger says of all that intend will write. What an undo leaves where it is, it leaves in the ledger too: members of archives.
+// remember takes down what the ledger says of all that intend will write. What an undo leaves where
+// it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
@@ -58,8 +60,9 @@ func (r *run) remember(by string) (json.RawMessage, error) {
 // undone says that an undo takes a task's change back.
 func undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }
 
-// recorder makes the ledger say what is true after an undo. led is the one that the caller goes on with, nil where it has none. The ledger
-// is only made poorer by what its own memory says: a damaged memory leaves it as it is, and what is pending is looked at by the next pass.
+// recorder makes the ledger say what is true after an undo. led is the one that the caller goes on
+// with, nil where it has none. The ledger is only made poorer by what its own memory says: a
+// damaged memory leaves it as it is, and what is pending is looked at by the next pass.
 func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMessage, checkpoint.Verdict) error {
 	return func(ctx context.Context, h *host.Host, raw json.RawMessage, v checkpoint.Verdict) error {
 		led := led
@@ -115,7 +118,8 @@ func (m memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 	return led.SaveOwed(ctx, h)
 }
 
-// stillOurs says that something which the change made is there after the undo: a directory that others use by now.
+// stillOurs says that something which the change made is there after the undo: a directory that
+// others use by now.
 func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if e.Mode == ledger.Found {
 		return false
@@ -132,7 +136,8 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return err == nil && live != ""
 }
 
-// forgive takes back what the undone changes owed: the undo did their effects, over what it brought back.
+// forgive takes back what the undone changes owed: the undo did their effects, over what it brought
+// back.
 func (m memory) forgive(led *ledger.Ledger, mine map[string]bool) {
 	for effect, by := range led.Owed() {
 		for _, key := range by {

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// takeBack makes a pass on a root and takes it back, as a checkpoint does: back is what the host is left with.
+// takeBack makes a pass on a root and takes it back, as a checkpoint does: back is what the host is
+// left with.
 func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
@@ -75,8 +76,8 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 	return out, led.Head(), led.Owed()
 }
 
-// What was undone is nobody's: the ledger says what it said before, and whoever makes the same later keeps it.
-// The lines that keep it: undone.go, restore (Put, Drop, Settled) and forgive.
+// What was undone is nobody's: the ledger says what it said before, and whoever makes the same
+// later keeps it. The lines that keep it: undone.go, restore (Put, Drop, Settled) and forgive.
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -129,8 +130,8 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	}
 }
 
-// What an undo could not take away stays ours, or nobody would ever remove it: a directory that others use by now.
-// The line that keeps it: undone.go, stillOurs.
+// What an undo could not take away stays ours, or nobody would ever remove it: a directory that
+// others use by now. The line that keeps it: undone.go, stillOurs.
 func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -150,8 +151,9 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	}
 }
 
-// A link that networkd makes by a file of the change is the change's, however the builders hand the file over; one that is there already is not.
-// The line that keeps it: guard.go, netdevs; pkg/tasks/cutoff.go, Netdev.
+// A link that networkd makes by a file of the change is the change's, however the builders hand the
+// file over; one that is there already is not. The line that keeps it: guard.go, netdevs;
+// pkg/tasks/cutoff.go, Netdev.
 func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
 	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")
@@ -176,8 +178,8 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	}
 }
 
-// A reset that was undone leaves the ledger as it was: what is ours, which network the node has, and that it is in step.
-// The line that keeps it: reset_halves.go, remember.
+// A reset that was undone leaves the ledger as it was: what is ours, which network the node has,
+// and that it is in step. The line that keeps it: reset_halves.go, remember.
 func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root, ctx := t.TempDir(), t.Context()

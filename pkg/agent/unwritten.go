@@ -12,10 +12,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What cannot be written down first, or not be taken back, is not begun: a full disk, a journal that
-// cannot be written, a checkpoint that cannot be taken. What only comes back to what the ledger says was
-// right needs no new note: the ledger knows whose it is and what was there before. It is made all the
-// same, so that no fault of the state's disk holds up what pods and kubelet stand on.
+// What cannot be written down first, or not be taken back, is not begun: a full disk, a journal
+// that cannot be written, a checkpoint that cannot be taken. What only comes back to what the
+// ledger says was right needs no new note: the ledger knows whose it is and what was there before.
+// It is made all the same, so that no fault of the state's disk holds up what pods and kubelet
+// stand on.
 
 // write writes down what the pass is about to change, before the first change.
 func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
@@ -56,8 +57,8 @@ func (r *run) bringBackOnly(why error) {
 	}
 }
 
-// UnwrittenError is a pass that only brought back what was right, since what it was to change could not
-// be written down, or not be taken back.
+// UnwrittenError is a pass that only brought back what was right, since what it was to change could
+// not be written down, or not be taken back.
 type UnwrittenError struct{ Err error }
 
 func (e *UnwrittenError) Error() string {
@@ -66,8 +67,8 @@ func (e *UnwrittenError) Error() string {
 
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
-// writable looks whether the ledger can be written again. A pass that changes nothing writes nothing,
-// and would say that all is well.
+// writable looks whether the ledger can be written again. A pass that changes nothing writes
+// nothing, and would say that all is well.
 func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
 	if !p.unwritten {
 		return nil
@@ -78,8 +79,8 @@ func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
 	return nil
 }
 
-// mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody ended
-// it, or confirms all or nothing of it, or a change awaits its confirmation.
+// mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody
+// ended it, or confirms all or nothing of it, or a change awaits its confirmation.
 func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
 	var awaits *AwaitsError
 	return ctx.Err() != nil || p.ConfirmWithin > 0 || errors.As(err, &awaits)

@@ -24,9 +24,10 @@ func sealed(t *testing.T, root string, on bool) {
 	}
 }
 
-// Where nothing can be written down, nothing new is begun and nothing goes, and what was right comes back: also what a boot took away, so that kubelet does not
-// wait. READY is told only of what is made.
-// The lines that keep it: unwritten.go, bringBackOnly; run.go, carryOut; outcome.go, prepared.
+// Where nothing can be written down, nothing new is begun and nothing goes, and what was right
+// comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
+// is made. The lines that keep it: unwritten.go, bringBackOnly; run.go, carryOut; outcome.go,
+// prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
 	boot := func(id string) { put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }

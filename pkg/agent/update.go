@@ -16,14 +16,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A changed configuration is taken when spec.update of itself says so (docs/adr/0016-update.md). Until then the pass works towards the one that was taken
-// last, with its documents: what drifts is repaired, certificates are renewed, and nothing of the new one is applied.
+// A changed configuration is taken when spec.update of itself says so (docs/adr/0016-update.md).
+// Until then the pass works towards the one that was taken last, with its documents: what drifts is
+// repaired, certificates are renewed, and nothing of the new one is applied.
 
 // theAgent is who lets a configuration go that its documents let go.
 const theAgent = "spec.update"
 
-// taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets d go is on the disk before its first change: a run
-// that is killed then goes on with it, whatever the clock says by then.
+// taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets
+// d go is on the disk before its first change: a run that is killed then goes on with it, whatever
+// the clock says by then.
 func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*Desired, error) {
 	if why := p.renamed(d, h, led); why != nil {
 		return p.underFormerName(ctx, d, why, h, led)
@@ -76,12 +78,14 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	return out, err
 }
 
-// unnoted is why a configuration waits of which cannot be written down that it is taken, or waits: for want of room. What is in force is kept right meanwhile.
+// unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
+// for want of room. What is in force is kept right meanwhile.
 func unnoted(u *ledger.Update, err error) *report.Waiting {
 	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + oneLine(err)}
 }
 
-// waitAgain takes back that a person let a configuration go, since his pass ended with an error: what it did not do is not done later without him.
+// waitAgain takes back that a person let a configuration go, since his pass ended with an error:
+// what it did not do is not done later without him.
 func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	switch now, err := ledger.ReadUpdate(h); {
 	case err != nil || now == nil || was != nil && *now == *was:
@@ -92,7 +96,8 @@ func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	return ledger.DropUpdate(h) // that needs no room; since when it waits is seen anew
 }
 
-// seen is what the disk says of a configuration that is not taken yet, and what it means for d: that a person let an earlier one go says nothing of this one.
+// seen is what the disk says of a configuration that is not taken yet, and what it means for d:
+// that a person let an earlier one go says nothing of this one.
 func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
 	u, err := ledger.ReadUpdate(r)
 	if err != nil && p.Log != nil {
@@ -108,7 +113,8 @@ func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
 	return was, now
 }
 
-// changes says that d is another configuration than the node has taken last, which is returned; nil: nothing waits.
+// changes says that d is another configuration than the node has taken last, which is returned;
+// nil: nothing waits.
 func (p Pass) changes(d *Desired, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
 	if d == nil || d.held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere {
 		return nil
@@ -120,10 +126,12 @@ func (p Pass) changes(d *Desired, r ledger.Reader, led *ledger.Ledger) *ledger.L
 	return good
 }
 
-// baked says that what the ledger knows was put into an image, and that this machine never was up with it: nobody on it is in the way of anything.
+// baked says that what the ledger knows was put into an image, and that this machine never was up
+// with it: nobody on it is in the way of anything.
 func baked(led *ledger.Ledger) bool { return led.Head().Current > 0 && led.Head().Boot == "" }
 
-// booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd knows no run of such a unit.
+// booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
+// knows no run of such a unit.
 func booting(ctx context.Context, v host.View) bool {
 	unit := v.Facts().Kubelet.Unit
 	if unit == "" {
@@ -160,7 +168,8 @@ func (r *run) weigh(u *ledger.Update, now time.Time) *report.Waiting {
 	return nil
 }
 
-// intended is the class of what a plan changes on purpose. What it brings back would be brought back without it too.
+// intended is the class of what a plan changes on purpose. What it brings back would be brought
+// back without it too.
 func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
@@ -198,7 +207,8 @@ func (p Pass) inForce(ctx context.Context, d *Desired, good *ledger.LastGood, w 
 	return out, nil
 }
 
-// barred says why a class of change is not taken before a person says so, or publishes something else; "" if it is.
+// barred says why a class of change is not taken before a person says so, or publishes something
+// else; "" if it is.
 func barred(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
 	case u.Freeze:

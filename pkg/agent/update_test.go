@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// fleetNode is a box whose documents say of updates what update says, and what a file of the boot loader and one of the network hold.
+// fleetNode is a box whose documents say of updates what update says, and what a file of the boot
+// loader and one of the network hold.
 func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
 	b = newBox(t)
 	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
@@ -47,8 +48,9 @@ func (b *box) waits(t *testing.T) *ledger.Update {
 	return u
 }
 
-// What is above spec.update.auto waits, and says so once; meanwhile the configuration that was taken is kept right, whole. A restart of the agent is no
-// way to take it. A person's word is. The lines that keep it: update.go, taking and inForce.
+// What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
+// taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
+// lines that keep it: update.go, taking and inForce.
 func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
@@ -106,9 +108,9 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	})
 }
 
-// A configuration of which cannot be written down that it is taken holds nothing up: what is in force
-// is kept right, READY is said, and a person's word for it is an error without a later effect.
-// The lines that keep it: update.go, taking and unnoted.
+// A configuration of which cannot be written down that it is taken holds nothing up: what is in
+// force is kept right, READY is said, and a person's word for it is an error without a later
+// effect. The lines that keep it: update.go, taking and unnoted.
 func TestWhatCannotBeNotedWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -209,8 +211,8 @@ func TestSplay(t *testing.T) {
 	}
 }
 
-// What was let go is brought to its end, whatever would hold it back by now: a run that was killed in the middle leaves nothing half, and does not go
-// back. Of another generation that says nothing.
+// What was let go is brought to its end, whatever would hold it back by now: a run that was killed
+// in the middle leaves nothing half, and does not go back. Of another generation that says nothing.
 func TestWhatWasLetGoGoesOn(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live}", "one")
@@ -309,8 +311,8 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-// What only the API brings is not held back with the documents that wait: it goes by those in force.
-// The lines that keep it: update.go, taking and inForce.
+// What only the API brings is not held back with the documents that wait: it goes by those in
+// force. The lines that keep it: update.go, taking and inForce.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
@@ -348,8 +350,9 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	}
 }
 
-// A generation that was undone holds itself back, and not the one in force: what drifts is repaired, and what a boot took away comes back. Each pass is an error all the same.
-// The lines that keep it: update.go, taking; pass.go, convergeLocked.
+// A generation that was undone holds itself back, and not the one in force: what drifts is
+// repaired, and what a boot took away comes back. Each pass is an error all the same. The lines
+// that keep it: update.go, taking; pass.go, convergeLocked.
 func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -378,8 +381,8 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	})
 }
 
-// So it is where the generation in force was undone later, with a hook that ran anew: what is not proved is refused, and nothing else.
-// The line that keeps it: guard.go, refuseUnproved.
+// So it is where the generation in force was undone later, with a hook that ran anew: what is not
+// proved is refused, and nothing else. The line that keeps it: guard.go, refuseUnproved.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	const hook = "/etc/systemd/system/x.service"
@@ -407,7 +410,8 @@ func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	})
 }
 
-// The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and never beyond a window.
+// The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and
+// never beyond a window.
 func TestTheFleetIsSpread(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	u := config.Update{Splay: config.Duration(time.Hour), Window: []config.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}

@@ -10,8 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// when is the moment from which a node takes a change that nothing but time has held back since free, and what is waited for. The nodes of a fleet are
-// spread by their names over the splay, from when the change was free or the window began; never beyond the window, for else the last would not have theirs.
+// when is the moment from which a node takes a change that nothing but time has held back since
+// free, and what is waited for. The nodes of a fleet are spread by their names over the splay, from
+// when the change was free or the window began; never beyond the window, for else the last would
+// not have theirs.
 func when(u config.Update, node string, free, now time.Time) (time.Time, string) {
 	begin, span := free, time.Duration(u.Splay)
 	from, until := u.Next(now)
@@ -30,8 +32,9 @@ func when(u config.Update, node string, free, now time.Time) (time.Time, string)
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// place is a node's among a hundred for one change: other changes have other first nodes. print names what the change makes of the node, and not the
-// generation: raising the percent is one more generation, and who has taken the change shall stay among those that may.
+// place is a node's among a hundred for one change: other changes have other first nodes. print
+// names what the change makes of the node, and not the generation: raising the percent is one more
+// generation, and who has taken the change shall stay among those that may.
 func place(node, print string) int { return int(fraction(node+"\x00"+print) * 100) }
 
 // fraction is a number from 0 up to 1, without it, that a text has.

@@ -18,7 +18,8 @@ import (
 // watchSplay spreads over a fleet what a change wakes: all watch the same object.
 const watchSplay = 2 * time.Second
 
-// watch tells on the channel what has something new, the store or the Nodes of the API, until ctx ends. It is only for as long as the daemon waits.
+// watch tells on the channel what has something new, the store or the Nodes of the API, until ctx
+// ends. It is only for as long as the daemon waits.
 func (l *life) watch(ctx context.Context) <-chan string {
 	changed := make(chan string, 2)
 	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
@@ -54,7 +55,8 @@ func (l *life) follow(ctx context.Context, what string, await func(context.Conte
 	}
 }
 
-// awaitsNode says that a plan waits for what a Node is about to say, which kubelet and the controller manager bring within seconds.
+// awaitsNode says that a plan waits for what a Node is about to say, which kubelet and the
+// controller manager bring within seconds.
 func awaitsNode(p *report.Plan) bool {
 	if p == nil {
 		return false

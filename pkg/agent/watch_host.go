@@ -23,7 +23,8 @@ const (
 	pollEvery    = 4 * time.Second      // what nothing tells of is looked at this often
 )
 
-// hostWatch is what the daemon hears of its host between passes, and looks at because it cannot hear it. A nil one is deaf and looks at nothing.
+// hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
+// hear it. A nil one is deaf and looks at nothing.
 type hostWatch struct {
 	watcher *host.Watcher
 	log     *zap.Logger
@@ -49,8 +50,9 @@ func newHostWatch(d Daemon) *hostWatch {
 	}
 }
 
-// hear makes a pass tell what it works towards, and lets one that goes by what is known take the facts for known, too. From then on, before the pass
-// looks, what changes is heard: nothing lies between.
+// hear makes a pass tell what it works towards, and lets one that goes by what is known take the
+// facts for known, too. From then on, before the pass looks, what changes is heard: nothing lies
+// between.
 func (w *hostWatch) hear(pass *Pass) {
 	if w == nil {
 		return
@@ -65,7 +67,8 @@ func (w *hostWatch) hear(pass *Pass) {
 	}
 }
 
-// interest is what the tasks own, and the services that have a say in the host's network: that one of them begins to run asks for other tasks.
+// interest is what the tasks own, and the services that have a say in the host's network: that one
+// of them begins to run asks for other tasks.
 func (w *hostWatch) interest() host.Interest {
 	i := tasks.InterestOf(w.list)
 	if w.facts != nil {
@@ -133,7 +136,8 @@ func (w *hostWatch) forget() {
 	}
 }
 
-// ahead is how long it is until what nothing tells of is to be looked at: very long where there is nothing.
+// ahead is how long it is until what nothing tells of is to be looked at: very long where there is
+// nothing.
 func (w *hostWatch) ahead() time.Duration {
 	if w == nil || len(w.list) == 0 {
 		return time.Hour
@@ -141,8 +145,9 @@ func (w *hostWatch) ahead() time.Duration {
 	return max(time.Until(w.poll), 0)
 }
 
-// look plans what nothing tells of, and says whether any of it is not as it should be, and was at the last look or has been made right since: what a
-// pass leaves as it is, is no news. What cannot be planned is left to the next pass, which says why.
+// look plans what nothing tells of, and says whether any of it is not as it should be, and was at
+// the last look or has been made right since: what a pass leaves as it is, is no news. What cannot
+// be planned is left to the next pass, which says why.
 func (w *hostWatch) look(ctx context.Context) (news bool) {
 	if w == nil {
 		return false

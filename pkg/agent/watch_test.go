@@ -38,7 +38,8 @@ func (s *tellingStore) Fetch(ctx context.Context, last statestore.Revision) (*st
 	return s.Store.Fetch(ctx, last)
 }
 
-// A change wakes the daemon, a watch that breaks is taken up again, one that is forbidden is not, and none is held while the store cannot be read.
+// A change wakes the daemon, a watch that breaks is taken up again, one that is forbidden is not,
+// and none is held while the store cannot be read.
 func TestTheStoreIsWatched(t *testing.T) {
 	b := newBox(t)
 	s := &tellingStore{Store: b.daemon.Store}

@@ -16,8 +16,8 @@ import (
 // maxSought bounds how many keys one pass looks for the writers of.
 const maxSought = 16
 
-// nameWriters looks who else writes the keys that this pass repaired not for the first time. It costs a look at all processes, which a quarrel
-// has a few times, until its key is given up.
+// nameWriters looks who else writes the keys that this pass repaired not for the first time. It
+// costs a look at all processes, which a quarrel has a few times, until its key is given up.
 func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	if d == nil {
 		return
@@ -80,7 +80,8 @@ func supposed(key graph.Key, h *host.Host) string {
 	return ""
 }
 
-// ofKubeProxy are the sysctls that kube-proxy sets (pkg/proxy/ipvs, cmd/kube-proxy/app/conntrack.go, https://github.com/kubernetes/kubernetes).
+// ofKubeProxy are the sysctls that kube-proxy sets (pkg/proxy/ipvs,
+// cmd/kube-proxy/app/conntrack.go, https://github.com/kubernetes/kubernetes).
 var ofKubeProxy = []string{
 	"net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_tcp_timeout_established", "net.netfilter.nf_conntrack_tcp_timeout_close_wait",
 	"net.ipv4.conf.all.route_localnet", "net.ipv4.vs.conntrack", "net.ipv4.vs.conn_reuse_mode", "net.ipv4.vs.expire_nodest_conn", "net.ipv4.vs.expire_quiescent_template",

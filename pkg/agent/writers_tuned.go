@@ -7,15 +7,16 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// tunedDirs are where profiles of tuned are, those of people first; below /usr/lib/tuned since 2.23 one directory deeper.
-// https://github.com/redhat-performance/tuned/blob/master/tuned/consts.py
+// tunedDirs are where profiles of tuned are, those of people first; below /usr/lib/tuned since 2.23
+// one directory deeper. https://github.com/redhat-performance/tuned/blob/master/tuned/consts.py
 var tunedDirs = []string{"/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"}
 
 // tunedProfiles bounds the profiles that are read: each may include others.
 const tunedProfiles = 16
 
-// tunedSets is the file of the active profile of tuned, or of one that it includes, that sets a sysctl; "" if none does. tuned writes its sysctls again whenever
-// it is started or its profile changes, after sysctl.d.
+// tunedSets is the file of the active profile of tuned, or of one that it includes, that sets a
+// sysctl; "" if none does. tuned writes its sysctls again whenever it is started or its profile
+// changes, after sysctl.d.
 func tunedSets(r ledger.Reader, key string) string {
 	active, err := r.ReadFile("/etc/tuned/active_profile")
 	if err != nil {

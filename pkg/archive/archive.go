@@ -63,8 +63,8 @@ func Read(ctx context.Context, src io.Reader, want Wanted, to Sink) error {
 	return p.verdict(want, err)
 }
 
-// Inspect reads an archive as [Read] does, and keeps nothing of it: for who has no host to unpack it on. What is packed by xz is held against
-// its hash alone, because to inflate it takes a file.
+// Inspect reads an archive as [Read] does, and keeps nothing of it: for who has no host to unpack
+// it on. What is packed by xz is held against its hash alone, because to inflate it takes a file.
 func Inspect(ctx context.Context, src io.Reader, want Wanted) error {
 	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()

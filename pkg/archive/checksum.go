@@ -8,8 +8,9 @@ import (
 	"hash"
 )
 
-// Checksum is what an archive hashes to as it is fetched, as its publisher gives it: the hexadecimal digits of a sha256 or of a sha512. How many there are
-// says which. The zero value is the checksum of nothing.
+// Checksum is what an archive hashes to as it is fetched, as its publisher gives it: the
+// hexadecimal digits of a sha256 or of a sha512. How many there are says which. The zero value is
+// the checksum of nothing.
 type Checksum string
 
 // ParseChecksum reads 64 hexadecimal digits as a sha256, and 128 as a sha512.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Proxy is an HTTP proxy that a machine has to use: while it becomes a node, and its agent from then on. A cloud's metadata is never asked through it.
+// Proxy is an HTTP proxy that a machine has to use: while it becomes a node, and its agent from
+// then on. A cloud's metadata is never asked through it.
 type Proxy struct {
 	URL    string // such as http://proxy.example.com:3128
 	Except string // hosts, domains and networks that are reached without it, with commas between
@@ -15,7 +16,8 @@ type Proxy struct {
 // direct are never reached through a proxy: the machine itself, and clouds' metadata.
 const direct = "localhost,127.0.0.1,::1,169.254.169.254,fd00:ec2::254"
 
-// settings are the lines of the script: for the programs that it runs, and a file for the agent's unit. Without a proxy that file goes.
+// settings are the lines of the script: for the programs that it runs, and a file for the agent's
+// unit. Without a proxy that file goes.
 func (p Proxy) settings() string {
 	if p.URL == "" {
 		return "proxy_conf=\n"

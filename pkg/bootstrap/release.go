@@ -9,8 +9,8 @@ import (
 // Place stands for the architecture in the URL of a mirror.
 const Place = "{arch}"
 
-// MirrorsOf writes the mirrors of each architecture out. One whose URL does not name the place of the architecture has only one program, so
-// it does for one architecture alone.
+// MirrorsOf writes the mirrors of each architecture out. One whose URL does not name the place of
+// the architecture has only one program, so it does for one architecture alone.
 func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, u := range urls {
@@ -27,8 +27,8 @@ func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 	return out, nil
 }
 
-// Sums finds the sha256 of each architecture's program in what sha256sum printed of a release: by the name that the URLs end in.
-// An architecture that is not in it has none.
+// Sums finds the sha256 of each architecture's program in what sha256sum printed of a release: by
+// the name that the URLs end in. An architecture that is not in it has none.
 func Sums(name string, content []byte, urls []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, arch := range Architectures {

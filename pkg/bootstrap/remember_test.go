@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// What goes on at the next boot is on the disk before it gets its name, and has its name before it is wanted: a power cut leaves no empty unit, which
-// systemd takes as a masked one, and no unit without its script.
+// What goes on at the next boot is on the disk before it gets its name, and has its name before it
+// is wanted: a power cut leaves no empty unit, which systemd takes as a masked one, and no unit
+// without its script.
 func TestRememberedBeforeItIsWanted(t *testing.T) {
 	text, err := example().Shell()
 	if err != nil {

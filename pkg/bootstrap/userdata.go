@@ -1,4 +1,5 @@
-// Package bootstrap writes what a fresh machine runs to become a node: user-data for cloud-init. It is pure.
+// Package bootstrap writes what a fresh machine runs to become a node: user-data for cloud-init. It
+// is pure.
 package bootstrap
 
 import (
@@ -16,10 +17,12 @@ import (
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const MaxSize = 16 << 10
 
-// Architectures are those that Kubernetes' nodes on clouds have, in GOARCH's words; the script knows them by uname.
+// Architectures are those that Kubernetes' nodes on clouds have, in GOARCH's words; the script
+// knows them by uname.
 var Architectures = []string{"amd64", "arm64"}
 
-// UserData is what a machine has to be told. All of it can be read by whatever on the machine reaches the cloud's metadata: no secrets.
+// UserData is what a machine has to be told. All of it can be read by whatever on the machine
+// reaches the cloud's metadata: no secrets.
 type UserData struct {
 	// Mirrors has the URLs of the agent by architecture, in the order in which they are tried.
 	Mirrors map[string][]string
@@ -37,7 +40,8 @@ var script string
 // settings is the line of the script that they stand in the place of.
 const settings = "# SETTINGS\n"
 
-// Shell is the script for /bin/sh, which cloud-init runs once on each instance. It may be run at every boot.
+// Shell is the script for /bin/sh, which cloud-init runs once on each instance. It may be run at
+// every boot.
 func (u UserData) Shell() (string, error) {
 	text, err := u.script()
 	if err != nil {
@@ -46,7 +50,8 @@ func (u UserData) Shell() (string, error) {
 	return bounded(text)
 }
 
-// CloudConfig is the same script as cloud-config, for whoever has more to say in it. The script stays on the node.
+// CloudConfig is the same script as cloud-config, for whoever has more to say in it. The script
+// stays on the node.
 func (u UserData) CloudConfig() (string, error) {
 	text, err := u.script()
 	if err != nil {
@@ -142,7 +147,8 @@ func (u UserData) check() error {
 	return nil
 }
 
-// checkMirror refuses what is no URL of a mirror. A password or a signature would be read by whatever reaches the metadata, and stand in process lists.
+// checkMirror refuses what is no URL of a mirror. A password or a signature would be read by
+// whatever reaches the metadata, and stand in process lists.
 func checkMirror(mirror string) error {
 	const want = "expected http:// or https:// and neither a password nor a query, since others can read user-data: https://mirror.example.com/netwright-linux-amd64"
 	parsed, err := url.Parse(mirror)

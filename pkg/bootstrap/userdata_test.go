@@ -24,7 +24,8 @@ func example() UserData {
 	}
 }
 
-// The most that a fleet says still fits: eight mirrors with long names for each architecture, four trusted keys, every other field.
+// The most that a fleet says still fits: eight mirrors with long names for each architecture, four
+// trusted keys, every other field.
 func TestWorstCaseFits(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("store: s3://" + strings.Repeat("b", 63) + strings.Repeat("/prefix", 20) + "\ncluster: " + strings.Repeat("c", 63) + ".example.com\nnodeGroup: " + strings.Repeat("g", 63) +

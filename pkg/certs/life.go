@@ -9,7 +9,8 @@ import (
 // State is where in its life a certificate is.
 type State string
 
-// The states, from good to bad. Ending and Urgent ask for a person: what renews itself is renewed long before.
+// The states, from good to bad. Ending and Urgent ask for a person: what renews itself is renewed
+// long before.
 const (
 	Valid   State = "valid"
 	Due     State = "due"    // the time of its renewal has come
@@ -28,7 +29,8 @@ const (
 // Life is the time of one certificate.
 type Life struct {
 	NotBefore, NotAfter time.Time
-	// RenewAt is when it is renewed without anybody's help; zero: never, somebody must issue another.
+	// RenewAt is when it is renewed without anybody's help; zero: never, somebody must issue
+	// another.
 	RenewAt time.Time
 }
 
@@ -57,15 +59,18 @@ func (l Life) StateAt(now time.Time) State {
 	return Valid
 }
 
-// The latest and the earliest of renewals are a fifteenth of the life apart, around two thirds of it: 24 days of a year.
+// The latest and the earliest of renewals are a fifteenth of the life apart, around two thirds of
+// it: 24 days of a year.
 const (
 	renewAt     = 2.0 / 3
 	renewSpread = 1.0 / 15
 )
 
-// RenewAt is when a certificate is renewed: at two thirds of its life, a little earlier or later by what seed says, so that a fleet does
-// not renew in step, and one node always at the same time. A seed is the node's name and the certificate's. The life is counted from when it was
-// issued, if that is within it: signers date certificates back, Kubernetes' by five minutes, of one that lives ten.
+// RenewAt is when a certificate is renewed: at two thirds of its life, a little earlier or later by
+// what seed says, so that a fleet does not renew in step, and one node always at the same time. A
+// seed is the node's name and the certificate's. The life is counted from when it was issued, if
+// that is within it: signers date certificates back, Kubernetes' by five minutes, of one that lives
+// ten.
 func RenewAt(c *x509.Certificate, issued time.Time, seed string) time.Time {
 	from := c.NotBefore
 	if issued.After(from) && issued.Before(c.NotAfter) {

@@ -67,7 +67,8 @@ func NewKey(kind string) (key crypto.Signer, err error) {
 	return key, nil
 }
 
-// CSR is the request in PKCS #10 form, PEM: it proves that whoever asks has the key, and shows nothing of it.
+// CSR is the request in PKCS #10 form, PEM: it proves that whoever asks has the key, and shows
+// nothing of it.
 func (r Request) CSR(key crypto.Signer) ([]byte, error) {
 	names, addresses := r.sans()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: r.subject(), DNSNames: names, IPAddresses: addresses}, key)

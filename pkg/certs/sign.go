@@ -19,7 +19,8 @@ type Authority struct {
 	key  crypto.Signer
 }
 
-// ErrNotYet says that the clock is before the CA's first moment: either is wrong, and time may tell.
+// ErrNotYet says that the clock is before the CA's first moment: either is wrong, and time may
+// tell.
 var ErrNotYet = errors.New("the clock is before the CA's first moment")
 
 // ParseAuthority reads a CA, the first of the certificates, and its key.
@@ -44,10 +45,12 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	return a, nil
 }
 
-// backdate is how far before now a certificate begins, for servers whose clock is behind; of one that lives shortly, a tenth of that.
+// backdate is how far before now a certificate begins, for servers whose clock is behind; of one
+// that lives shortly, a tenth of that.
 const backdate = 5 * time.Minute
 
-// Sign issues a certificate for a public key. It ends no later than the CA. It may be called again: each has a number of its own.
+// Sign issues a certificate for a public key. It ends no later than the CA. It may be called again:
+// each has a number of its own.
 func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x509.Certificate, error) {
 	switch {
 	case now.Before(a.Cert.NotBefore):

@@ -25,16 +25,19 @@ type Settings struct {
 	Window time.Duration // 0: [DefaultWindow]
 	Store  Probe         // "": none
 	Means  Means
-	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has those asked that the API knows. nil: nobody is. With the
-	// user's own probes it is not called.
+	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
+	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
 	Inbound Knocks
-	// Record tells whoever keeps the books of a change that was undone and judged, while the checkpoint is still there: an error keeps
-	// it, for another attempt. What it does may be done again. memory is [Change.Memory]. nil: nobody does.
+	// Record tells whoever keeps the books of a change that was undone and judged, while the
+	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
+	// again. memory is [Change.Memory]. nil: nobody does.
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
-	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has it.
+	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has
+	// it.
 	Lock func(context.Context) (unlock func(), err error)
-	// KeepsCopy leaves the copy of this program where it is when a change was good, for the next one of this process: a daemon repairs soon what it repaired once, and
-	// the copy takes longer than everything else.
+	// KeepsCopy leaves the copy of this program where it is when a change was good, for the next
+	// one of this process: a daemon repairs soon what it repaired once, and the copy takes longer
+	// than everything else.
 	KeepsCopy bool
 	Log       *zap.Logger
 }
@@ -43,18 +46,23 @@ type Settings struct {
 type Change struct {
 	Generation int64
 	Digest     string // "": of no generation, and no verdict is kept
-	// Keys are all that may change: not only what may cut the node off, since half a generation is none.
+	// Keys are all that may change: not only what may cut the node off, since half a generation is
+	// none.
 	Keys []graph.Key
 	// Tasks look after the keys, by key. Keys of kinds that bring themselves back need theirs.
 	Tasks map[graph.Key]tasks.Task
-	// Memory is for [Settings.Record], which another process may call: what was known of the keys before.
+	// Memory is for [Settings.Record], which another process may call: what was known of the keys
+	// before.
 	Memory json.RawMessage
-	// Watch is for how long the gateway and the store are watched once the change was good, if it starts or stops programs. 0: not at all.
+	// Watch is for how long the gateway and the store are watched once the change was good, if it
+	// starts or stops programs. 0: not at all.
 	Watch time.Duration
-	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails by them may be followed by another one.
+	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails
+	// by them may be followed by another one.
 	AtBoot []Await
 	Reboot bool
-	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards too.
+	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards
+	// too.
 	OwnPods bool
 	// Right is the boot in which the books say that all was right last: see [Books.Right].
 	Right string
@@ -76,8 +84,8 @@ type Checkpoint struct {
 	made     io.Closer // held for as long as this process makes the change; nil: nobody hears of its end
 }
 
-// How many windows each part may take: the change, once it began to be able
-// to cut the node off; and the timer on top, in which the agent itself probes, undoes and probes again.
+// How many windows each part may take: the change, once it began to be able to cut the node off;
+// and the timer on top, in which the agent itself probes, undoes and probes again.
 const (
 	changeWindows = 4
 	timerWindows  = changeWindows + 3
@@ -86,8 +94,9 @@ const (
 // Limit is how long the change may take once the checkpoint is armed.
 func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Window }
 
-// Take keeps in memory how everything is that a change names. It writes nothing, but that large files get another name; [Checkpoint.Drop] takes it away. Where
-// an earlier change is watched, this one is watched for what is left of that time.
+// Take keeps in memory how everything is that a change names. It writes nothing, but that large
+// files get another name; [Checkpoint.Drop] takes it away. Where an earlier change is watched, this
+// one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
 		s.Window = DefaultWindow
@@ -164,7 +173,8 @@ func (c *Checkpoint) Arm(ctx context.Context) error {
 	return nil
 }
 
-// mayArm refuses while a change that is watched seems to cost the node its network: that is taken back first. What nobody answers now no probe would miss.
+// mayArm refuses while a change that is watched seems to cost the node its network: that is taken
+// back first. What nobody answers now no probe would miss.
 func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return nil
@@ -227,7 +237,8 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
-// leaves ends the time in which the change is undone if this process is gone. The timer is stopped by then.
+// leaves ends the time in which the change is undone if this process is gone. The timer is stopped
+// by then.
 func (c *Checkpoint) leaves() {
 	if c.made != nil {
 		_ = c.made.Close() // nothing was written
@@ -300,8 +311,8 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	return h.Remove(scaffoldFile)
 }
 
-// sweep takes away what a run left that was killed before its journal was
-// there, or after it was gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
+// sweep takes away what a run left that was killed before its journal was there, or after it was
+// gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
 func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
 	if _, err := h.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil

@@ -150,8 +150,8 @@ func (s *surroundings) lost(ctx context.Context, h *host.Host, was *host.NetStat
 }
 
 // restoreUnits unmasks, enables and starts again what was enabled or ran. What came is left: it may
-// be anybody's. own are the units of the change, which are brought back already. At a boot, which starts
-// what is enabled, only what was not is started.
+// be anybody's. own are the units of the change, which are brought back already. At a boot, which
+// starts what is enabled, only what was not is started.
 func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Unit, booted bool) (left []string) {
 	if s == nil || len(s.Units) == 0 {
 		return nil

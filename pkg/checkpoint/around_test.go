@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What was enabled or ran comes back; what came is left. The line that keeps it: around.go, unitsBack.
+// What was enabled or ran comes back; what came is left. The line that keeps it: around.go,
+// unitsBack.
 func TestUnitsBack(t *testing.T) {
 	was := map[string]systemd.UnitBrief{
 		"stays.service": {Active: true, File: "enabled"}, "stopped.service": {Active: true, File: "static"}, "disabled.timer": {File: "enabled"},
@@ -43,9 +44,9 @@ func hook(t *testing.T) Change {
 	return Change{Generation: 7, Digest: "d7", Keys: unit.Owns(), Tasks: map[graph.Key]tasks.Task{unit.Owns()[0]: unit}}
 }
 
-// What a program did to the network that no key names is taken back, by the process and by another one
-// from the journal; a change without a program keeps nothing of it. The lines that keep it: around.go;
-// pkg/tasks/kind_ask.go, RunsPrograms.
+// What a program did to the network that no key names is taken back, by the process and by another
+// one from the journal; a change without a program keeps nothing of it. The lines that keep it:
+// around.go; pkg/tasks/kind_ask.go, RunsPrograms.
 func TestWhatAProgramDidIsTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// attempt tries what answered before the change, and what the change brought: next hops and name servers that the node did not have before were not there
-// to be asked then. Where the probes are the user's own, only these are asked: nobody knows then what else has to answer.
+// attempt tries what answered before the change, and what the change brought: next hops and name
+// servers that the node did not have before were not there to be asked then. Where the probes are
+// the user's own, only these are asked: nobody knows then what else has to answer.
 func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
 	if j.Stated {
 		return attempt(ctx, h, m, j.Probes)
@@ -26,8 +27,9 @@ func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
 	return append(failed, j.newServers(ctx, h, m)...)
 }
 
-// newHops are the next hops of default routes that the node did not have before, of the families of which a neighbour answered then. Each must
-// resolve: the kernel sends the world's packets there, or its share of them. On links that resolve nobody the probe passes (NUD_NOARP).
+// newHops are the next hops of default routes that the node did not have before, of the families of
+// which a neighbour answered then. Each must resolve: the kernel sends the world's packets there,
+// or its share of them. On links that resolve nobody the probe passes (NUD_NOARP).
 func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err error) {
 	var families []int // bits of an address
 	for _, p := range j.Probes {
@@ -50,8 +52,9 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 	return hops, nil
 }
 
-// newServers are failures if name servers answered before, none of these is named any more, and none of those that are named now answers. One that is
-// dead beside one that answers is no failure: the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
+// newServers are failures if name servers answered before, none of these is named any more, and
+// none of those that are named now answers. One that is dead beside one that answers is no failure:
+// the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
 func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failures {
 	answered := func(p Probe) bool { return strings.HasPrefix(string(p), dnsProbe+":") }
 	if !slices.ContainsFunc(j.Probes, answered) {
@@ -75,8 +78,8 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 	return failed
 }
 
-// withKubelet says that a name server is of the cluster, or of the link alone as its cache on each node is, and that kubelet, which starts what answers there, does
-// not run yet.
+// withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
+// node is, and that kubelet, which starts what answers there, does not run yet.
 func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
 	kubelet, server := h.Facts().Kubelet, p.target()
 	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
@@ -86,7 +89,8 @@ func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
 	return err != nil || u.Active != "active"
 }
 
-// warn says which name servers do not answer after the change that did not fail before it: since another one answers, or kubelet does not run yet, that is no failure.
+// warn says which name servers do not answer after the change that did not fail before it: since
+// another one answers, or kubelet does not run yet, that is no failure.
 func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []string) {
 	if j.Stated {
 		return nil

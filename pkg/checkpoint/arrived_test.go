@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Of the name servers that a change brought one must answer, but before kubelet those that come up with it; one that is dead beside another is a warning.
-// The lines that keep it: arrived.go, attempt (Stated), newServers, withKubelet and warn.
+// Of the name servers that a change brought one must answer, but before kubelet those that come up
+// with it; one that is dead beside another is a warning. The lines that keep it: arrived.go,
+// attempt (Stated), newServers, withKubelet and warn.
 func TestNameServersThatAChangeBrought(t *testing.T) {
 	if !netns.Alone(t, "/etc") {
 		return

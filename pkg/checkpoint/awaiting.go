@@ -49,8 +49,9 @@ type Awaiting struct {
 	Files      []File        `json:"files,omitempty"`
 	Units      []Unit        `json:"units,omitempty"`
 	Around     packed        `json:"around,omitempty"` // the sysctls of the network, as Reach
-	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the boot
-	// in which all of it was brought back, or was about to be, and Rebooted the one that was ended then.
+	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the
+	// boot in which all of it was brought back, or was about to be, and Rebooted the one that was
+	// ended then.
 	Judged   string `json:"judged,omitempty"`
 	Why      string `json:"why,omitempty"`
 	Restored string `json:"restored,omitempty"`

@@ -373,8 +373,8 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	}
 }
 
-// A boot after which TCP carries no byte is not well, though everybody is there. The line that keeps
-// it: reach.go, amiss (TCP).
+// A boot after which TCP carries no byte is not well, though everybody is there. The line that
+// keeps it: reach.go, amiss (TCP).
 func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

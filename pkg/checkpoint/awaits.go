@@ -41,8 +41,8 @@ const unconfirmedTimer = TimerName + "-unconfirmed"
 // of a neither Up, At nor WatchUS counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
-// awaitConfirmation leaves the checkpoint as it is, for whoever confirms the change. The undo's time begins
-// anew.
+// awaitConfirmation leaves the checkpoint as it is, for whoever confirms the change. The undo's
+// time begins anew.
 func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	j, h, a := c.journal, c.host, c.awaits
 	a.Up, a.At = host.Uptime(), time.Now().UTC().Truncate(time.Second)
@@ -80,8 +80,8 @@ func Unconfirmed(r Reader) (*Journal, error) {
 var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent history` lists what was undone")
 
 // Confirm keeps a change that awaits it, and returns its journal. The caller has the lock of a
-// pass. The change is kept once the journal is gone; what stands around it the next pass takes away,
-// should this one be killed or fail. Such an error comes with the journal.
+// pass. The change is kept once the journal is gone; what stands around it the next pass takes
+// away, should this one be killed or fail. Such an error comes with the journal.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	j, err := Unconfirmed(h)
 	if err != nil {

@@ -18,7 +18,8 @@ const (
 	bootLink     = wantsDir + "/" + bootUnit
 )
 
-// Around are the directories that a checkpoint puts something into and takes it out of, besides its own.
+// Around are the directories that a checkpoint puts something into and takes it out of, besides its
+// own.
 var Around = []string{path.Dir(bootUnitFile), wantsDir}
 
 // shipped is where packages and images put units.
@@ -26,8 +27,8 @@ var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit
 
 // scaffold is what a checkpoint puts on the host besides its own directory.
 type scaffold struct {
-	// BootUnit says that the unit for the next boot was not shipped with the
-	// host: the agent wrote it and takes it away again. BootLink likewise, for what makes the boot want it.
+	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
+	// it and takes it away again. BootLink likewise, for what makes the boot want it.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
 	// Kept are files in the checkpoint's own directory: see [File.Kept].
@@ -70,7 +71,8 @@ func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
-// bootText is the unit for a host that brought none. Where no program is installed either, there is only the copy.
+// bootText is the unit for a host that brought none. Where no program is installed either, there is
+// only the copy.
 func bootText(h *host.Host) string {
 	if _, err := h.Lstat(installed); !errors.Is(err, host.ErrNotExist) {
 		return systemd.Undo

@@ -13,8 +13,9 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Files that are large together, on this file system and on another, make no large journal, and all come back.
-// The lines that keep it: capture.go, captureFile (contents) and keep; journal.go, write.
+// Files that are large together, on this file system and on another, make no large journal, and all
+// come back. The lines that keep it: capture.go, captureFile (contents) and keep; journal.go,
+// write.
 func TestManyFilesAreTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -70,8 +71,9 @@ func TestTooMuchIsRefused(t *testing.T) {
 	unchanged(t, was)
 }
 
-// A journal that somebody damaged while its change was under way is not needed by the process that made it. To others it says what to do, whatever it became.
-// The lines that keep it: undo.go, Settle; journal.go, DamagedError.
+// A journal that somebody damaged while its change was under way is not needed by the process that
+// made it. To others it says what to do, whatever it became. The lines that keep it: undo.go,
+// Settle; journal.go, DamagedError.
 func TestADamagedJournal(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -17,8 +17,8 @@ import (
 // imds is where clouds tell an instance of itself; AWS, GCE, Azure and OpenStack alike.
 const imds = Probe(tcpProbe + ":169.254.169.254:80")
 
-// clouds are the vendors, as the firmware names them, whose machines have a metadata service: elsewhere nobody would answer, and a cold
-// boot would wait for that.
+// clouds are the vendors, as the firmware names them, whose machines have a metadata service:
+// elsewhere nobody would answer, and a cold boot would wait for that.
 var clouds = []string{"Amazon EC2", "Xen", "Google", "Microsoft Corporation", "OpenStack Foundation", "DigitalOcean", "Hetzner", "Alibaba Cloud"}
 
 const vendorFile = "/sys/class/dmi/id/sys_vendor"
@@ -26,12 +26,13 @@ const vendorFile = "/sys/class/dmi/id/sys_vendor"
 // kubeconfigs are where kubelet's is: kOps, kubeadm, EKS.
 var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubelet.conf"}
 
-// candidates are the probes that are worth trying where the user names none:
-// the default routes and their next hops, the name servers, the API server and the instance's metadata.
+// candidates are the probes that are worth trying where the user names none: the default routes and
+// their next hops, the name servers, the API server and the instance's metadata.
 //
-// Of a route with several next hops (ECMP) each is probed as a single gateway is, and each that answered before must answer after the change: the kernel goes on sending
-// its share of the flows to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off from half of the world.
-// https://docs.kernel.org/networking/ip-sysctl.html
+// Of a route with several next hops (ECMP) each is probed as a single gateway is, and each that
+// answered before must answer after the change: the kernel goes on sending its share of the flows
+// to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off
+// from half of the world. https://docs.kernel.org/networking/ip-sysctl.html
 func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 	routes, err := h.DefaultRoutes(ctx)
 	if err != nil {
@@ -75,8 +76,9 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 	return out, nil
 }
 
-// resolvers are the name servers that the node asks. systemd-resolved answers on 127.0.0.53 from its cache when the network is long gone, so those are
-// asked that it asks itself (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
+// resolvers are the name servers that the node asks. systemd-resolved answers on 127.0.0.53 from
+// its cache when the network is long gone, so those are asked that it asks itself
+// (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
 func resolvers(r Reader) []string {
 	conf, err := r.ReadFile("/etc/resolv.conf")
 	if err != nil {
@@ -105,7 +107,8 @@ func nameservers(conf []byte) (out []string) {
 	return out
 }
 
-// apiServer is the address of the first cluster of a kubeconfig, "" if it has none. A node's has one.
+// apiServer is the address of the first cluster of a kubeconfig, "" if it has none. A node's has
+// one.
 func apiServer(conf []byte) string {
 	lines := bufio.NewScanner(bytes.NewReader(conf))
 	for lines.Scan() {

@@ -38,7 +38,8 @@ func twoGateways(t *testing.T) (h *host.Host, gateways [2]*netns.NS) {
 	return h, gateways
 }
 
-// Every next hop of a default route is probed; one that is lost by a change fails it, and one that was dead before does not.
+// Every next hop of a default route is probed; one that is lost by a change fails it, and one that
+// was dead before does not.
 func TestEveryNextHopIsProbed(t *testing.T) {
 	h, gateways := twoGateways(t)
 	all, err := candidates(t.Context(), h)
@@ -74,8 +75,9 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 	}
 }
 
-// The API server that kubelet speaks to is asked for a connection, for an answer to anybody, and for one to the node.
-// The lines that keep it: candidates.go, candidates (kubeconfigs) and apiServer.
+// The API server that kubelet speaks to is asked for a connection, for an answer to anybody, and
+// for one to the node. The lines that keep it: candidates.go, candidates (kubeconfigs) and
+// apiServer.
 func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

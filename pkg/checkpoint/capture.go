@@ -102,7 +102,8 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	return nil
 }
 
-// The bounds of what an undo holds. What is above is refused before anything is changed, or, of contents, kept as files.
+// The bounds of what an undo holds. What is above is refused before anything is changed, or, of
+// contents, kept as files.
 const (
 	maxContents = 4 << 20 // bytes of all files whose content is in the journal
 	maxKeys     = 100_000 // that one change names
@@ -195,9 +196,9 @@ func (j *Journal) captureUnit(ctx context.Context, h *host.Host, name string) er
 	return err
 }
 
-// confKeys lists the keys that every link has. Writing one of them, or
-// ip_forward, makes the kernel write others
-// (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and "default" come first, as they reach the links.
+// confKeys lists the keys that every link has. Writing one of them, or ip_forward, makes the kernel
+// write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
+// "default" come first, as they reach the links.
 func confKeys(h *host.Host) (keys []string) {
 	keys = append(keys, "net.ipv4.ip_forward")
 	for _, family := range []string{"ipv4", "ipv6"} {

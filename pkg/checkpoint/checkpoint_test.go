@@ -58,7 +58,8 @@ func TestPendingRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Journals of released versions stay readable, whole: journal-N.json was written by the first agent of version N. Never write it anew.
+// Journals of released versions stay readable, whole: journal-N.json was written by the first agent
+// of version N. Never write it anew.
 func TestReleasedJournalsAreRead(t *testing.T) {
 	text, err := os.ReadFile("testdata/journal-1.json")
 	if err != nil {

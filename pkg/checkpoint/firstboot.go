@@ -142,10 +142,10 @@ func (a *Awaiting) reboot(
 	return err
 }
 
-// passedOver says that all was right in a boot after that of the change, maybe in this one, and that
-// the record stands still. So the agent of that boot, one of an earlier release, knew no record: this
-// one judges before it makes anything right. The node went on with the files, and how it was reached
-// before them is of long ago.
+// passedOver says that all was right in a boot after that of the change, maybe in this one, and
+// that the record stands still. So the agent of that boot, one of an earlier release, knew no
+// record: this one judges before it makes anything right. The node went on with the files, and how
+// it was reached before them is of long ago.
 func (a *Awaiting) passedOver(books Books) bool {
 	right := books.Right()
 	return right != "" && right != a.Right && right != a.Boot
@@ -170,8 +170,8 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	return b
 }
 
-// end has it remembered what the boot has shown, and then ends the record. A boot that was well and cannot be noted is judged again by the
-// next pass: nothing waits for room on a disk.
+// end has it remembered what the boot has shown, and then ends the record. A boot that was well and
+// cannot be noted is judged again by the next pass: nothing waits for room on a disk.
 func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books Books, o Outcome) error {
 	found := a.found(h, o)
 	log.Info("the first boot with changed files is judged",
@@ -187,8 +187,9 @@ func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books
 	return err
 }
 
-// restore brings back all that awaited the boot, where it is not back, and makes the links' managers
-// act on it in the boot that had it, also where a part of it does not come back. It may be called again.
+// restore brings back all that awaited the boot, where it is not back, and makes the links'
+// managers act on it in the boot that had it, also where a part of it does not come back. It may be
+// called again.
 func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, books Books) error {
 	files, err := a.originals(h)
 	j := Journal{Boot: a.Boot, Files: files, Units: a.Units}
@@ -211,11 +212,11 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 	return nil
 }
 
-// act brings the sysctls of the network back, which files set at the boot, and has the links' managers
-// act on the files that came back. One that runs begins anew: nothing that it has set is worth keeping,
-// some files it reads at its start only, and its own unit may have been among them. One that had a
-// link, and which the boot could not start, is started. What it is still not done with then, it is
-// told to set up. An address that it set at the boot goes before: it would stay.
+// act brings the sysctls of the network back, which files set at the boot, and has the links'
+// managers act on the files that came back. One that runs begins anew: nothing that it has set is
+// worth keeping, some files it reads at its start only, and its own unit may have been among them.
+// One that had a link, and which the boot could not start, is started. What it is still not done
+// with then, it is told to set up. An address that it set at the boot goes before: it would stay.
 func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, errNoAnswer)
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// An API server that refuses answers; one whose bytes do not come does not, though it accepts connections.
+// An API server that refuses answers; one whose bytes do not come does not, though it accepts
+// connections.
 func TestAWholeAnswerCounts(t *testing.T) {
 	refuses := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)

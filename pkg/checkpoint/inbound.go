@@ -24,8 +24,8 @@ import (
 
 // Knocks has peers knock on TCP ports of this node, and returns which of them each one reaches, as
 // "tcp4:22", by the names of those who answered before the context ended or done said that it is
-// enough. Without names it finds peers. It may be called again. An error says what is to be mended so
-// that peers can be asked.
+// enough. Without names it finds peers. It may be called again. An error says what is to be mended
+// so that peers can be asked.
 type Knocks func(
 	ctx context.Context, ports []uint16, peers []string, done func(said map[string][]string) bool,
 ) (map[string][]string, error)
@@ -45,8 +45,8 @@ func (f failures) inbound() bool {
 	return slices.ContainsFunc(f, func(one failure) bool { return one.probe.kind() == inboundProbe })
 }
 
-// findReached has peers knock before the change. It goes on beside the other probes; what it returns
-// waits for the answers.
+// findReached has peers knock before the change. It goes on beside the other probes; what it
+// returns waits for the answers.
 func (j *Journal) findReached(ctx context.Context, r kernel, s Settings) (wait func()) {
 	ports := listening(r)
 	if s.Inbound == nil || len(ports) == 0 {
@@ -139,8 +139,8 @@ func (j *Journal) holdReached(
 	}
 }
 
-// stillOpen are those that peers reached before and on which somebody listens now, and the numbers of
-// these ports: that a program has ended says nothing of the way to it.
+// stillOpen are those that peers reached before and on which somebody listens now, and the numbers
+// of these ports: that a program has ended says nothing of the way to it.
 func (j *Journal) stillOpen(listening []uint16) (want []string, ports []uint16) {
 	for _, port := range slices.Sorted(maps.Keys(j.Inbound)) {
 		_, text, _ := strings.Cut(port, ":")

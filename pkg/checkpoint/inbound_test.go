@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// sockets as the kernel of a little-endian machine prints them: those that listen on every address, on
-// loopback, with a port that the kernel gives out, and one that is connected.
+// sockets as the kernel of a little-endian machine prints them: those that listen on every address,
+// on loopback, with a port that the kernel gives out, and one that is connected.
 var sockets = sysctls{files{
 	"/proc/net/tcp": `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
@@ -123,7 +123,8 @@ func TestProofOfPeers(t *testing.T) {
 	}
 }
 
-// Peers that answer are waited for no longer than it takes, and those that do not hold nobody up for long.
+// Peers that answer are waited for no longer than it takes, and those that do not hold nobody up
+// for long.
 func TestPeersAreAskedBeforeAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := func(ctx context.Context, _ []uint16, _ []string, _ func(map[string][]string) bool) (map[string][]string, error) {
@@ -155,8 +156,9 @@ func TestPeersAreAskedBeforeAChange(t *testing.T) {
 	})
 }
 
-// A port that peers miss undoes the change, and the generation is bad if they reach it again then. Who says nothing undoes nothing.
-// The lines that keep it: undo.go, Settle (keepsReached) and undo (reachedAgain); arm.go, ask (findReached).
+// A port that peers miss undoes the change, and the generation is bad if they reach it again then.
+// Who says nothing undoes nothing. The lines that keep it: undo.go, Settle (keepsReached) and undo
+// (reachedAgain); arm.go, ask (findReached).
 func TestPeersJudgeAChange(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -45,9 +45,11 @@ type Journal struct {
 	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
 	// Watched says that the change was good, and is undone for what a hook did later: see [Watch].
 	Watched bool `json:"watched,omitempty"`
-	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in microseconds; 0: none was.
+	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in
+	// microseconds; 0: none was.
 	WatchUS uint64 `json:"watchUS,omitempty"`
-	// Stated says that the probes are the user's own: nobody knows what else has to answer after the change.
+	// Stated says that the probes are the user's own: nobody knows what else has to answer after
+	// the change.
 	Stated bool `json:"stated,omitempty"`
 
 	scaffold
@@ -88,7 +90,8 @@ type Unit struct{ Name, Active, File string }
 
 const journalVersion = 1
 
-// DamagedError says that an undo is due and cannot be read, and what to do. It is written at once and whole, and read back: somebody else did something to it.
+// DamagedError says that an undo is due and cannot be read, and what to do. It is written at once
+// and whole, and read back: somebody else did something to it.
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string {
@@ -119,8 +122,9 @@ func Pending(r Reader) (*Journal, error) {
 	return j, nil
 }
 
-// fits says whether the undo, written down, is one that can be read back. Contents of files are bounded where they are captured; what is left are
-// routes and the like, in their hundreds of thousands.
+// fits says whether the undo, written down, is one that can be read back. Contents of files are
+// bounded where they are captured; what is left are routes and the like, in their hundreds of
+// thousands.
 func (j *Journal) fits() error {
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -137,7 +141,8 @@ func (j *Journal) fits() error {
 		len(data)>>20, len(j.Files), routes, len(j.Sysctls), host.MaxReadFile>>20)
 }
 
-// write writes the journal and reads it back, with all that it names: what cannot be taken back is not begun.
+// write writes the journal and reads it back, with all that it names: what cannot be taken back is
+// not begun.
 func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	if err := j.fits(); err != nil {
 		return err

@@ -31,8 +31,10 @@ func onRoot(t *testing.T) (*host.Host, string) {
 	return h, root
 }
 
-// Bad is only what the probes say after the undo; a store alone, and what is lost some time after the change, say it the second time; the next hop of a route never does. An undo that is done again is the same try.
-// The lines that keep it: verdict.go, judge (v.Bad, same); arm.go, Take (Taken).
+// Bad is only what the probes say after the undo; a store alone, and what is lost some time after
+// the change, say it the second time; the next hop of a route never does. An undo that is done
+// again is the same try. The lines that keep it: verdict.go, judge (v.Bad, same); arm.go, Take
+// (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
 	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
@@ -73,8 +75,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What holds a generation back reads the same at each pass, or the daemon would log it at each; a pause ends, and a ban does not.
-// The line that keeps it: verdict.go, Error (no time that runs).
+// What holds a generation back reads the same at each pass, or the daemon would log it at each; a
+// pause ends, and a ban does not. The line that keeps it: verdict.go, Error (no time that runs).
 func TestHeldReadsTheSame(t *testing.T) {
 	h, _ := onRoot(t)
 	j := &Journal{Digest: "d", Generation: 3}
@@ -98,8 +100,9 @@ func TestHeldReadsTheSame(t *testing.T) {
 	}
 }
 
-// Whoever had the lock may have undone the change and died in the middle of the next one: what is undone is what is there when the lock is had.
-// The line that keeps it: undo.go, Undo (Pending after Lock).
+// Whoever had the lock may have undone the change and died in the middle of the next one: what is
+// undone is what is there when the lock is had. The line that keeps it: undo.go, Undo (Pending
+// after Lock).
 func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	h, root := onRoot(t)
 	write := func(path, text string) {
@@ -156,7 +159,8 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	}
 }
 
-// What cannot be recorded keeps the checkpoint, for another attempt. The line that keeps it: undo.go, undo (err == nil before disarm).
+// What cannot be recorded keeps the checkpoint, for another attempt. The line that keeps it:
+// undo.go, undo (err == nil before disarm).
 func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	h, root := onRoot(t)
 	data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: "d", Generation: 1})
@@ -188,8 +192,8 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	}
 }
 
-// The end of the window cuts no attempt short, or a store's outage would drag along what is only slow.
-// The line that keeps it: probe.go, hold (attempt with the caller's context).
+// The end of the window cuts no attempt short, or a store's outage would drag along what is only
+// slow. The line that keeps it: probe.go, hold (attempt with the caller's context).
 func TestTheWindowCutsNoProbeShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		means := Means{

@@ -23,8 +23,8 @@ func managed(f *host.Facts, own []host.Link) (out []Probe) {
 	return out
 }
 
-// askManager passes if a link's manager is done with it, or leaves it alone as [leftAlone] allows, or
-// the link is gone: a change may take it away.
+// askManager passes if a link's manager is done with it, or leaves it alone as [leftAlone] allows,
+// or the link is gone: a change may take it away.
 func askManager(ctx context.Context, h *host.Host, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
 	setup, err := h.LinkSetup(ctx, manager, link)

@@ -47,9 +47,9 @@ func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err e
 	return s, err
 }
 
-// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours those
-// that do, as one probe. A group is left out if one of it must answer anyway. Of the next hops those
-// that answer are kept for [ledBefore].
+// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
+// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
+// hops those that answer are kept for [ledBefore].
 func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, groups [][]Probe, hops []Probe) {
 	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
@@ -90,8 +90,8 @@ func (s neighbourhood) groups() (out [][]Probe) {
 }
 
 // on are those to be asked on a link, best first: who answered just now, who did once, the next hop
-// of a route that nobody has used yet; a next hop before others; an address of everywhere before one
-// of the link.
+// of a route that nobody has used yet; a next hop before others; an address of everywhere before
+// one of the link.
 func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	rank := map[netip.Addr]int{}
 	for _, r := range s.routes {
@@ -122,8 +122,9 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	return out[:min(len(out), mostAsked)]
 }
 
-// known are the addresses that others know the node by: on links that a default route leads through,
-// those that no server gave. An address of one host beside that of a network may move between nodes.
+// known are the addresses that others know the node by: on links that a default route leads
+// through, those that no server gave. An address of one host beside that of a network may move
+// between nodes.
 func (s neighbourhood) known() (out []Probe) {
 	for _, a := range s.addresses {
 		uplink := slices.ContainsFunc(s.routes, func(r host.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
@@ -137,9 +138,9 @@ func (s neighbourhood) known() (out []Probe) {
 	return out
 }
 
-// own are the links of the node's own network: devices and what is made of them, bridges with such a
-// port, and what a default route leads through. On those of pods nobody has to stay. Point to point
-// nobody is resolved.
+// own are the links of the node's own network: devices and what is made of them, bridges with such
+// a port, and what a default route leads through. On those of pods nobody has to stay. Point to
+// point nobody is resolved.
 func (s neighbourhood) own() (out []host.Link) {
 	mine := map[string]bool{}
 	for _, r := range s.routes {

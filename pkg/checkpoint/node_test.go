@@ -20,7 +20,8 @@ import (
 // inNode is set for this test program when it runs inside of a node.
 const inNode = "NETWRIGHT_TEST_IN_NODE"
 
-// TestMain lets this test program be what a checkpoint's copy is: one that is asked whether it could undo.
+// TestMain lets this test program be what a checkpoint's copy is: one that is asked whether it
+// could undo.
 func TestMain(m *testing.M) {
 	if !slices.Equal(os.Args[1:], []string{"undo", "--check"}) {
 		os.Exit(m.Run())
@@ -52,8 +53,9 @@ for u in stopped enabled masked-on unmasked masked-off static made dropped; do
 systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/systemd/system /etc/systemd/system/multi-user.target.wants | grep -o " nw-$u.*" || true; done; ls /etc/systemd/system/*.d/x.conf || true`
 )
 
-// Units are after an undo what they were before the change: masked, enabled and running or not, with their drop-ins. The timer stands while the change is not
-// confirmed, and goes with it. The lines that keep it: restore_units.go, restoreUnits; arm.go, arm and dismantle (timer).
+// Units are after an undo what they were before the change: masked, enabled and running or not,
+// with their drop-ins. The timer stands while the change is not confirmed, and goes with it. The
+// lines that keep it: restore_units.go, restoreUnits; arm.go, arm and dismantle (timer).
 func TestUndoOfUnits(t *testing.T) {
 	if os.Getenv(inNode) == "" {
 		self, err := os.Executable()

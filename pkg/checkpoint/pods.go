@@ -11,9 +11,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
-// The network of the pods is the node's work too. No pod is started for a change: those that run are
-// asked, by an echo from the node, the way that kubelet reaches them. Pods end for reasons of their
-// own, which the runtime knows: of those that answered before, each that runs still must answer.
+// The network of the pods is the node's work too. No pod is started for a change: those that run
+// are asked, by an echo from the node, the way that kubelet reaches them. Pods end for reasons of
+// their own, which the runtime knows: of those that answered before, each that runs still must
+// answer.
 
 // How many pods are asked in a family.
 const (
@@ -60,8 +61,8 @@ func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 
 func echo(addr netip.Addr) Probe { return Probe(pingProbe + ":" + addr.String()) }
 
-// runs says that something of the pod is there to be reached: of one that is ended the containers end
-// first, then its network goes.
+// runs says that something of the pod is there to be reached: of one that is ended the containers
+// end first, then its network goes.
 func runs(p cri.Pod) bool { return p.Ready && len(p.Running) > 0 }
 
 // askPods passes if all answer of which the runtime says that they run.
@@ -91,7 +92,8 @@ func silentPods(ctx context.Context, h *host.Host, m Means, what string) (silent
 	return silent
 }
 
-// firstRunning is an error that names a pod which runs and has one of these addresses, nil if none does.
+// firstRunning is an error that names a pod which runs and has one of these addresses, nil if none
+// does.
 func firstRunning(pods []cri.Pod, silent []netip.Addr) error {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {

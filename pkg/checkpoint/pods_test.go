@@ -19,9 +19,9 @@ func pod(name string, addresses ...string) cri.Pod {
 	return p
 }
 
-// Asked is who runs and has an address of its own, in each family; and of those who are silent after the
-// change, it tells against it who runs still.
-// The lines that keep it: pods.go, podEchoes, runs and firstRunning.
+// Asked is who runs and has an address of its own, in each family; and of those who are silent
+// after the change, it tells against it who runs still. The lines that keep it: pods.go, podEchoes,
+// runs and firstRunning.
 func TestWhichPodsAreAsked(t *testing.T) {
 	ended, ending := pod("ended", "10.244.1.3"), pod("ending", "10.244.1.4")
 	ended.Ready, ending.Running = false, nil
@@ -50,9 +50,9 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// Where no runtime says which pods run, a silent one is no proof that the change is good; and pods of
-// which none is left prove nothing.
-// The lines that keep it: pods.go, askPods (nobody says) and leaveEnded.
+// Where no runtime says which pods run, a silent one is no proof that the change is good; and pods
+// of which none is left prove nothing. The lines that keep it: pods.go, askPods (nobody says) and
+// leaveEnded.
 func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 	h, _ := onRoot(t)
 	there := map[string]bool{"10.244.1.2": true}

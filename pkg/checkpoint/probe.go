@@ -57,16 +57,19 @@ const (
 	inboundProbe   = "inbound"
 )
 
-// Means are what probes need that others have: the store, and ICMP. A probe without its means does not pass, and so is not asked for later either.
+// Means are what probes need that others have: the store, and ICMP. A probe without its means does
+// not pass, and so is not asked for later either.
 type Means struct {
 	Store func(ctx context.Context, location, cluster string) error
-	// API reads an answer of the API server over a new connection: 64 KiB of it if there is as much.
+	// API reads an answer of the API server over a new connection: 64 KiB of it if there is as
+	// much.
 	API  func(ctx context.Context, kubeconfig string) error
 	Ping func(ctx context.Context, to netip.Addr) error
 	// Full sends an echo in a packet of so many bytes, which nobody may break up.
 	Full func(ctx context.Context, to netip.Addr, size int) error
-	// Traffic adds two pods, sends packets between them, the node and an outside, and takes them away.
-	// It says of each check by name why it failed, nil if it passed. The error is of making it.
+	// Traffic adds two pods, sends packets between them, the node and an outside, and takes them
+	// away. It says of each check by name why it failed, nil if it passed. The error is of making
+	// it.
 	Traffic func(ctx context.Context, h *host.Host) (checks map[string]error, err error)
 }
 
@@ -164,7 +167,8 @@ func askAddress(ctx context.Context, h *host.Host, address string) error {
 	return nil
 }
 
-// askRoute passes if there is a default route. Where it is gone the gateway answers as before, and nobody sends it anything.
+// askRoute passes if there is a default route. Where it is gone the gateway answers as before, and
+// nobody sends it anything.
 func askRoute(ctx context.Context, h *host.Host, dst string) error {
 	routes, err := h.DefaultRoutes(ctx)
 	if err == nil && !slices.ContainsFunc(routes, func(r host.Route) bool { return r.Dst.String() == dst }) {
@@ -173,8 +177,10 @@ func askRoute(ctx context.Context, h *host.Host, dst string) error {
 	return err
 }
 
-// askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever: nothing is told to the server, and what counts is that bytes
-// come through. A handshake alone succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full packets are lost.
+// askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever:
+// nothing is told to the server, and what counts is that bytes come through. A handshake alone
+// succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full
+// packets are lost.
 func askHTTPS(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
 	if err != nil {

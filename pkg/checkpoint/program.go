@@ -11,10 +11,12 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// copied is the copy that this process made last, and checked: what it is a copy of stays the same as long as the process lives.
+// copied is the copy that this process made last, and checked: what it is a copy of stays the same
+// as long as the process lives.
 var copied copyMade
 
-// copyMade is a file as it was after it was checked. Whoever writes into it, or puts another in its place, makes it another.
+// copyMade is a file as it was after it was checked. Whoever writes into it, or puts another in its
+// place, makes it another.
 type copyMade struct {
 	mu   sync.Mutex
 	info host.FileInfo

@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// The copy of the program is made once in the life of a process, and again where somebody did anything to it. The line that keeps it: program.go, here.
+// The copy of the program is made once in the life of a process, and again where somebody did
+// anything to it. The line that keeps it: program.go, here.
 func TestTheCopyIsMadeOnce(t *testing.T) {
 	needs.Root(t) // it belongs to root
 	root := t.TempDir()

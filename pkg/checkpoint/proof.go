@@ -9,13 +9,13 @@ import (
 // Proof is what a change that stayed was proved by, and by what it was not.
 type Proof struct {
 	Probes []string // names of those that passed before the change, and so had to pass after it
-	// Unproved are kinds of proofs that were not made: kinds of probes of which none passed before the
-	// change, though there was something to ask, and those of [Unmade].
+	// Unproved are kinds of proofs that were not made: kinds of probes of which none passed before
+	// the change, though there was something to ask, and those of [Unmade].
 	Unproved []string
 }
 
-// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that peers reach
-// the node, and its pods.
+// Unmade are the kinds of proofs that are missed also where there is nobody to ask: that peers
+// reach the node, and its pods.
 func Unmade() []string { return []string{inboundProbe, podsProbe} }
 
 // ProofKinds are the kinds of probes, each once, in their order.

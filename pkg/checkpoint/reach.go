@@ -23,11 +23,13 @@ type Reach struct {
 	// gateway that is silent while one of these answers has an outage of its own.
 	Hops  []Probe `json:"hops,omitempty"`
 	Local []Probe `json:"local,omitempty"`
-	// Echo are the echoes that some of these answered, and Managed say who had set the node's links up.
+	// Echo are the echoes that some of these answered, and Managed say who had set the node's links
+	// up.
 	Echo    []Probe `json:"echo,omitempty"`
 	Managed []Probe `json:"managed,omitempty"`
 	// TCP says that the node's own TCP carried bytes. Files of sysctls may end that at a boot
-	// (net.ipv4.tcp_rmem), and it is the one thing beyond ARP and echoes that nobody else is asked for.
+	// (net.ipv4.tcp_rmem), and it is the one thing beyond ARP and echoes that nobody else is asked
+	// for.
 	TCP bool `json:"tcp,omitempty"`
 }
 
@@ -154,8 +156,8 @@ func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failure
 	return append(failed, r.mute(ctx, h, m)...)
 }
 
-// askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets of
-// now: who listens already keeps the buffers that it had.
+// askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets
+// of now: who listens already keeps the buffers that it had.
 func askTCP(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
 	defer cancel()
@@ -194,8 +196,8 @@ func (r Reach) hadLink(manager string) bool {
 	})
 }
 
-// clear takes addresses off the links that have a manager, which sets them again where they are wanted:
-// all that are not known, but those that a server gave.
+// clear takes addresses off the links that have a manager, which sets them again where they are
+// wanted: all that are not known, but those that a server gave.
 func (r Reach) clear(ctx context.Context, h *host.Host) error {
 	addresses, err := h.Addresses(ctx, "")
 	errs := []error{err}
@@ -209,9 +211,9 @@ func (r Reach) clear(ctx context.Context, h *host.Host) error {
 	return errors.Join(errs...)
 }
 
-// is says that an address is the one that is wanted, on whichever link: a link may have another name
-// since the boot, and a network's DaemonSet may take an address to a bridge later. In the place of
-// one that a server gave, another of its family will do that packets leave by.
+// is says that an address is the one that is wanted, on whichever link: a link may have another
+// name since the boot, and a network's DaemonSet may take an address to a bridge later. In the
+// place of one that a server gave, another of its family will do that packets leave by.
 func (r ReachAddress) is(a host.Address, routes []host.Route) bool {
 	if !r.Dynamic {
 		return a.Prefix.Addr() == r.Prefix.Addr()
@@ -256,8 +258,8 @@ func (r Reach) silent(ctx context.Context, h *host.Host, routes []host.Route) (f
 	return failed
 }
 
-// mute are the echoes that nobody answers any more, of a family and a size that were answered before,
-// while somebody there answers ARP or NDP: no packet gets through.
+// mute are the echoes that nobody answers any more, of a family and a size that were answered
+// before, while somebody there answers ARP or NDP: no packet gets through.
 func (r Reach) mute(ctx context.Context, h *host.Host, m Means) (failed failures) {
 	for _, kind := range []string{pingProbe, fullProbe} {
 		for _, bits := range []int{32, 128} {

@@ -13,9 +13,11 @@ import (
 // rehearseLimit is for a program of 40 MB that comes from a slow disk and reads one file.
 const rehearseLimit = 30 * time.Second
 
-// rehearse says which program undoes when this process is gone: the copy, or the installed one where the copy cannot be run, as on a /var that is mounted
-// noexec. It has systemd run `undo --check` as the timer will run the undo: the program starts, and reads the journal that is armed. Where neither does, no
-// change may be made. Without systemd only this process undoes, and there is nothing to rehearse.
+// rehearse says which program undoes when this process is gone: the copy, or the installed one
+// where the copy cannot be run, as on a /var that is mounted noexec. It has systemd run `undo
+// --check` as the timer will run the undo: the program starts, and reads the journal that is armed.
+// Where neither does, no change may be made. Without systemd only this process undoes, and there is
+// nothing to rehearse.
 func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
 	for _, program := range []string{binaryFile, installed} {

@@ -28,7 +28,8 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		return errors.Join(errs...)
 	}
 	if late := j.steady(); late > 0 {
-		// Units of the network act on the files that came back, and set sysctls and routes to what these say, when systemd has long called them reloaded.
+		// Units of the network act on the files that came back, and set sysctls and routes to what
+		// these say, when systemd has long called them reloaded.
 		_, _ = j.restoreKernel(ctx, h, around) // it is done again
 		select {
 		case <-ctx.Done():
@@ -43,7 +44,8 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and rules. left is what programs did and nobody could take back.
+// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
+// rules. left is what programs did and nobody could take back.
 func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surroundings) (left []string, err error) {
 	var errs []error
 	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
@@ -87,9 +89,9 @@ func again(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
-// restoreFiles puts what was there back in one batch, and removes what was
-// not, in reverse order: a directory after what is in it. What somebody has put into the way is left as it is, and
-// said: to try again would hold the node up for as long as they like.
+// restoreFiles puts what was there back in one batch, and removes what was not, in reverse order: a
+// directory after what is in it. What somebody has put into the way is left as it is, and said: to
+// try again would hold the node up for as long as they like.
 func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 	var errs []error
 	note := func(name string, err error) {

@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A pod that puts a link into the place of a directory that an undo brings back gets neither the host's directory nor a file in it, and
-// does not keep the undo from its end. The lines that keep it: restore.go, restore and restoreFiles (note).
+// A pod that puts a link into the place of a directory that an undo brings back gets neither the
+// host's directory nor a file in it, and does not keep the undo from its end. The lines that keep
+// it: restore.go, restore and restoreFiles (note).
 func TestUndoFollowsNoLink(t *testing.T) {
 	needs.Root(t)
 	root := t.TempDir()

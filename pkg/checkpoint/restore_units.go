@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// restoreUnits makes systemd and the units read the files that came back, enables, masks, starts and stops as it was. At a boot nothing is restarted, and only what
-// the boot started or left by the links of the change is stopped or started. Where no systemd runs there is nothing to do.
+// restoreUnits makes systemd and the units read the files that came back, enables, masks, starts
+// and stops as it was. At a boot nothing is restarted, and only what the boot started or left by
+// the links of the change is stopped or started. Where no systemd runs there is nothing to do.
 func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) error {
 	var errs []error
 	try := func(err error) {
@@ -51,13 +52,15 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 	return errors.Join(errs...)
 }
 
-// actLimit is how long a unit of the network may take to read its files again. It goes on with that by itself.
+// actLimit is how long a unit of the network may take to read its files again. It goes on with that
+// by itself.
 const actLimit = 5 * time.Second
 
 var errActLate = fmt.Errorf("it did not read its files again within %s", actLimit)
 
-// act has a unit read its files again. One of the network is done with that before the kernel's state is brought back: it sets a link up anew
-// that leaves a bridge, and does so by the files that it knows. By those of the change systemd-networkd then gives the link up.
+// act has a unit read its files again. One of the network is done with that before the kernel's
+// state is brought back: it sets a link up anew that leaves a bridge, and does so by the files that
+// it knows. By those of the change systemd-networkd then gives the link up.
 func act(ctx context.Context, do func(ctx context.Context, unit string, wait bool) error, unit string) error {
 	if !tasks.NetworkUnit(unit) {
 		return do(ctx, unit, false)

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A unit that the change starts acts later than it is started, whoever it is of. What runs pods does
-// not set up the node's network. The line that keeps it: pkg/tasks/cutoff.go, ActsLate.
+// A unit that the change starts acts later than it is started, whoever it is of. What runs pods
+// does not set up the node's network. The line that keeps it: pkg/tasks/cutoff.go, ActsLate.
 func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		j    Journal
@@ -39,7 +39,8 @@ func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 }
 
 // What names are found by is changed when this process has forgotten what it said before; a window
-// that is shorter than that is as long. The lines that keep it: undo.go, naming and hold; arm.go, Take.
+// that is shorter than that is as long. The lines that keep it: undo.go, naming and hold; arm.go,
+// Take.
 func TestNamesAreForgottenFirst(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -70,8 +71,9 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 	}
 }
 
-// What a hook breaks on its way is seen: the probes must pass after it is up. Within the window, that is: a hook that takes longer holds nobody up, and is
-// watched. The line that keeps it: undo.go, hold.
+// What a hook breaks on its way is seen: the probes must pass after it is up. Within the window,
+// that is: a hook that takes longer holds nobody up, and is watched. The line that keeps it:
+// undo.go, hold.
 func TestWhatStartsIsWaitedFor(t *testing.T) {
 	const window, never = 30 * time.Second, time.Hour
 	for name, c := range map[string]struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// An echo of a running pod says nothing of what the node forwards. So where pods run, and those that the
-// agent adds can judge the network, two of these go through the proof of `agent verify --traffic`, before
-// the change and after it. On a node without pods none is added: it has nothing to lose, and they would
-// leave the network's first traces there.
+// An echo of a running pod says nothing of what the node forwards. So where pods run, and those
+// that the agent adds can judge the network, two of these go through the proof of `agent verify
+// --traffic`, before the change and after it. On a node without pods none is added: it has nothing
+// to lose, and they would leave the network's first traces there.
 
 // trafficLimit is how long one proof may take; two pods come and go within it.
 const trafficLimit = 15 * time.Second
@@ -63,8 +63,8 @@ func (j *Journal) tryTraffic(ctx context.Context, h *host.Host, m Means) (failed
 // trafficProbe names a check of the proof among the probes.
 func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our own, " + check) }
 
-// holdTraffic makes the proof after the change until it passes, or what is left of the window is over.
-// One that could not be made proves nothing, and takes nothing back.
+// holdTraffic makes the proof after the change until it passes, or what is left of the window is
+// over. One that could not be made proves nothing, and takes nothing back.
 func (c *Checkpoint) holdTraffic(ctx context.Context, left time.Duration) failures {
 	j := c.journal
 	failed := hold(ctx, func(ctx context.Context) failures {

@@ -9,9 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Two pods of the agent's own are added where pods run and they can judge; what passed of their proof
-// before must pass after. A proof that could not be made takes nothing back, and proves nothing.
-// The lines that keep it: traffic.go, askTraffic, tryTraffic and holdTraffic; proof.go, Proof.
+// Two pods of the agent's own are added where pods run and they can judge; what passed of their
+// proof before must pass after. A proof that could not be made takes nothing back, and proves
+// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and holdTraffic; proof.go,
+// Proof.
 func TestProofWithPodsOfOurOwn(t *testing.T) {
 	const running = Probe("pods:10.244.1.2")
 	broken := errors.New("no answer")

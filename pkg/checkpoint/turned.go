@@ -12,10 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A route that is no default route leads packets to somebody, too: those to another node's pods to that
-// node. A change that gives them another next hop, or a longer prefix, turns them elsewhere. So where the
-// next hop that they had answered before, the one that they have now must resolve. That says nothing of
-// the generation: a node may be away itself, or be about to get its address.
+// A route that is no default route leads packets to somebody, too: those to another node's pods to
+// that node. A change that gives them another next hop, or a longer prefix, turns them elsewhere.
+// So where the next hop that they had answered before, the one that they have now must resolve.
+// That says nothing of the generation: a node may be away itself, or be about to get its address.
 
 // mostHops is how many next hops are asked before a change, beside those of default routes.
 const mostHops = 64
@@ -99,12 +99,14 @@ func (b ledBefore) isNew(was []host.Route, r host.Route) bool {
 	}))
 }
 
-// ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks make.
+// ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks
+// make.
 func ofAChange(protocol int) bool {
 	return slices.Contains([]int{host.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC}, protocol)
 }
 
-// leads are the routes that lead to a range: those of the longest prefix around it, of the lowest metric.
+// leads are the routes that lead to a range: those of the longest prefix around it, of the lowest
+// metric.
 func leads(routes []host.Route, dst netip.Prefix) (best []host.Route) {
 	for _, r := range routes {
 		if r.Dst.Addr().BitLen() != dst.Addr().BitLen() || r.Dst.Bits() > dst.Bits() || !r.Dst.Contains(dst.Addr()) {

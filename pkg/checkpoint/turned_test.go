@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Which next hops must resolve after a change. The lines that keep it: turned.go, turned, isNew, leads
-// and ofAChange.
+// Which next hops must resolve after a change. The lines that keep it: turned.go, turned, isNew,
+// leads and ofAChange.
 func TestWhereAChangeTurnsPackets(t *testing.T) {
 	const ours, static, bird = host.RouteProtocol, 4, 12
 	route := func(dst, gateway string, protocol, metric int) host.Route {
@@ -66,7 +66,8 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 }
 
 // Who has a known node's packets after a change must resolve, if the one who had them answered. The
-// lines that keep it: arrived.go, attempt; arm.go, ask; neighbourhood.go, askNeighbours; turned.go, hops.
+// lines that keep it: arrived.go, attempt; arm.go, ask; neighbourhood.go, askNeighbours; turned.go,
+// hops.
 func TestTheNextHopOfAKnownNodeResolves(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

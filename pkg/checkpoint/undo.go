@@ -30,9 +30,10 @@ func (e *UndoneError) Error() string {
 	}
 }
 
-// Settle decides after the change: when all probes that passed before pass
-// again, the checkpoint is taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when run tells of a change that
-// did not end in time, it is undone now and the error is an [UndoneError].
+// Settle decides after the change: when all probes that passed before pass again, the checkpoint is
+// taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when
+// run tells of a change that did not end in time, it is undone now and the error is an
+// [UndoneError].
 func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
@@ -83,8 +84,9 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// WaitFor has [Checkpoint.Settle] see the probes pass after all has started that the change starts: starting says
-// that something still does. The window bounds that, too: what takes longer is left to the watch. Called before Settle.
+// WaitFor has [Checkpoint.Settle] see the probes pass after all has started that the change starts:
+// starting says that something still does. The window bounds that, too: what takes longer is left
+// to the watch. Called before Settle.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
 // errStarting stands for a probe that was not asked yet.
@@ -126,7 +128,8 @@ func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, 
 	return err
 }
 
-// leave ends the checkpoint, or has the node watched with it until then. program is "" for whoever does not know which runs.
+// leave ends the checkpoint, or has the node watched with it until then. program is "" for whoever
+// does not know which runs.
 func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) (watched bool, err error) {
 	w, err := j.watched(ctx, h, untilUS)
 	if err == nil && w != nil && program == "" {
@@ -143,10 +146,10 @@ func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, progr
 	return false, j.disarm(ctx, h)
 }
 
-// steady is how long the probes must pass without a break. Units act when we have long gone on: those
-// of the network on their files, those of hooks on whatever their programs do. Nobody knows how long
-// a hook takes; each node with a new one waits for this at its boot. What netlink and sysctls change
-// is changed at once.
+// steady is how long the probes must pass without a break. Units act when we have long gone on:
+// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
+// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
+// sysctls change is changed at once.
 func (j *Journal) steady() (steady time.Duration) {
 	var units []string
 	for _, effect := range j.Effects {
@@ -170,17 +173,19 @@ func (j *Journal) steady() (steady time.Duration) {
 // hookSteady is how long the probes must pass after a unit of a hook was started.
 const hookSteady = 3 * time.Second
 
-// Undo takes an unconfirmed change back: by the timer, at the next boot, or by
-// the next pass. Without a checkpoint there is nothing to do. It may be killed at any point and run again.
+// Undo takes an unconfirmed change back: by the timer, at the next boot, or by the next pass.
+// Without a checkpoint there is nothing to do. It may be killed at any point and run again.
 //
-// The process that made the change is ended first: stopped, it would go on with it when it wakes. One whose change awaits its confirmation
-// has ended with it, and may be a daemon: it is ended only if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
+// The process that made the change is ended first: stopped, it would go on with it when it wakes.
+// One whose change awaits its confirmation has ended with it, and may be a daemon: it is ended only
+// if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h)
 	return undo(ctx, h, s, j, err)
 }
 
-// UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and nothing is done.
+// UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and
+// nothing is done.
 func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
 	j, err := Pending(h)
 	if err == nil && j.mayBeConfirmed(h) {
@@ -211,7 +216,8 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 			return nil, err
 		}
 		defer unlock()
-		// Whoever had the lock may have undone it, and may have died in the middle of a change of its own since: what counts is what is there now.
+		// Whoever had the lock may have undone it, and may have died in the middle of a change of
+		// its own since: what counts is what is there now.
 		if j, err = Pending(h); j == nil || err != nil {
 			return nil, err
 		}
@@ -233,7 +239,8 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 	return &v, err
 }
 
-// lock takes the lock, from the process that made the change too, should that keep it: it waits for what cannot end, such as a hook without a network.
+// lock takes the lock, from the process that made the change too, should that keep it: it waits for
+// what cannot end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
 	if err == nil || j.Boot != bootID(h) {

@@ -67,7 +67,8 @@ func sh(t *testing.T, script string) string {
 	return string(out)
 }
 
-// look says how the node is, by others than us. What the kernel makes by itself, and a moment later, is left out.
+// look says how the node is, by others than us. What the kernel makes by itself, and a moment
+// later, is left out.
 func look(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{"files": sh(t, "cd /etc; find nw systemd -printf '%p %y %m %U:%G %l ' ! -type f -printf '\\n' -o -type f -exec md5sum {} ';' | grep -v '^nw/shared' | sort")}
@@ -98,7 +99,8 @@ func look(t *testing.T) map[string]string {
 	return out
 }
 
-// onNode is a host whose network and files are the test's own, with the node of the tests, and how that is.
+// onNode is a host whose network and files are the test's own, with the node of the tests, and how
+// that is.
 func onNode(t *testing.T) (*host.Host, map[string]string) {
 	t.Helper()
 	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{Init: "systemd"}})
@@ -124,7 +126,8 @@ func reaches(context.Context, netip.Addr) error {
 	return err
 }
 
-// settings are those of the tests: one probe that tells, one that never passed, and a store that is always there.
+// settings are those of the tests: one probe that tells, one that never passed, and a store that is
+// always there.
 func settings() Settings {
 	return Settings{
 		Probes: []Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: StoreProbe("/srv/store", "c"),
@@ -150,7 +153,8 @@ func armed(t *testing.T, h *host.Host, s Settings) *Checkpoint {
 	return c
 }
 
-// unchanged holds that everything is as it was, and that nothing of the checkpoint is left but the verdict and, where it is kept, the copy.
+// unchanged holds that everything is as it was, and that nothing of the checkpoint is left but the
+// verdict and, where it is kept, the copy.
 func unchanged(t *testing.T, was map[string]string, left ...string) {
 	t.Helper()
 	if diff := cmp.Diff(was, look(t)); diff != "" {
@@ -162,8 +166,10 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 	}
 }
 
-// Whatever a change did, its undo brings back: by the process that made it, by another, again after it was killed in the middle; and it does so where
-// somebody did half of it by hand. The lines that keep it: capture.go, capture and captureFile; restore.go, all of it; arm.go, dismantle; bootunit.go.
+// Whatever a change did, its undo brings back: by the process that made it, by another, again after
+// it was killed in the middle; and it does so where somebody did half of it by hand. The lines that
+// keep it: capture.go, capture and captureFile; restore.go, all of it; arm.go, dismantle;
+// bootunit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -215,8 +221,9 @@ func TestUndoBringsAllBack(t *testing.T) {
 	}
 }
 
-// After a reboot the kernel is of the new boot: only files come back, and nobody is asked whether it was the change.
-// The lines that keep it: restore.go, restore (Boot); undo.go, Undo and undo (Boot).
+// After a reboot the kernel is of the new boot: only files come back, and nobody is asked whether
+// it was the change. The lines that keep it: restore.go, restore (Boot); undo.go, Undo and undo
+// (Boot).
 func TestUndoAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -241,8 +248,9 @@ func TestUndoAfterABoot(t *testing.T) {
 	unchanged(t, now, VerdictFile)
 }
 
-// A change after which the probes pass stays, and nothing else of the checkpoint does; one that did not come to its end is undone though they pass, and bans nothing.
-// The lines that keep it: undo.go, Settle; arm.go, arm, Drop and dismantle.
+// A change after which the probes pass stays, and nothing else of the checkpoint does; one that did
+// not come to its end is undone though they pass, and bans nothing. The lines that keep it:
+// undo.go, Settle; arm.go, arm, Drop and dismantle.
 func TestSettle(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -20,10 +20,12 @@ type Verdict struct {
 	Tries      int       `json:"tries"`            // how often it was applied and undone
 	At         time.Time `json:"at"`
 	Left       []string  `json:"left,omitempty"` // what a program had done and could not be taken back
-	// Process made the change, and Taken is when: an undo that was killed and is done again is the same try. A daemon makes many.
+	// Process made the change, and Taken is when: an undo that was killed and is done again is the
+	// same try. A daemon makes many.
 	Process host.Process  `json:"process"`
 	Taken   time.Duration `json:"taken,omitempty"`
-	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as nobody asks for it again.
+	// Unconfirmed says that nothing failed, and that nobody confirmed it: it is bad as long as
+	// nobody asks for it again.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Awaits is what it awaited then; for who keeps the books.
 	Awaits *Awaits `json:"-"`
@@ -39,7 +41,8 @@ func (v Verdict) remains() string {
 	return ". Not brought back: " + strings.Join(v.Left, ", ")
 }
 
-// agentEnded is why a change was undone whose agent ended before it had looked, and after which nothing is amiss.
+// agentEnded is why a change was undone whose agent ended before it had looked, and after which
+// nothing is amiss.
 const agentEnded = "the agent ended before the change was confirmed"
 
 // Back-off of a generation of which nothing is known: doubled at each try.
@@ -48,8 +51,9 @@ const (
 	maxPause   = time.Hour
 )
 
-// retry is when a generation of which nothing is known is tried again: at once if only the agent ended, and nothing failed. A kill says
-// nothing of the change, and whoever starts the agent again does not wait for it; the second time it may have been the change.
+// retry is when a generation of which nothing is known is tried again: at once if only the agent
+// ended, and nothing failed. A kill says nothing of the change, and whoever starts the agent again
+// does not wait for it; the second time it may have been the change.
 func (v Verdict) retry() time.Time {
 	if v.Why == agentEnded && v.Tries <= 1 {
 		return v.At
@@ -57,7 +61,8 @@ func (v Verdict) retry() time.Time {
 	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
 
-// HeldError says that a generation is not applied, and what to do. It says the same as long as the same verdict holds: who logs news only, logs it once.
+// HeldError says that a generation is not applied, and what to do. It says the same as long as the
+// same verdict holds: who logs news only, logs it once.
 type HeldError struct{ Verdict }
 
 func (e *HeldError) Error() string {
@@ -102,9 +107,9 @@ func lastVerdict(r Reader) *Verdict {
 // judge writes the verdict of an undone change. failed are the probes that
 // failed after the change, nil if nobody looked; recovered says that they pass after the undo.
 //
-// A store that failed alone may have had its own outage and come back just
-// then, and so may the network some time after the change: that bans a generation only the second time.
-// A node to which only a route of the change leads may be off for days, and bans none.
+// A store that failed alone may have had its own outage and come back just then, and so may the
+// network some time after the change: that bans a generation only the second time. A node to which
+// only a route of the change leads may be off for days, and bans none.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process, Taken: j.Taken}
 	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {

@@ -16,11 +16,12 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// A hook that came up may break the network a minute later. So a good change that started or stopped
-// one is watched for a while, by a process of its own: a transient service, which needs neither the
-// agent nor its documents, and ends with the machine. What the undo needs is kept that long. The watch ends with its time and with
-// the next boot. A change that comes into it under a checkpoint is watched in its place, for what is left of the time: how the
-// node was before the last change is what should come back.
+// A hook that came up may break the network a minute later. So a good change that started or
+// stopped one is watched for a while, by a process of its own: a transient service, which needs
+// neither the agent nor its documents, and ends with the machine. What the undo needs is kept that
+// long. The watch ends with its time and with the next boot. A change that comes into it under a
+// checkpoint is watched in its place, for what is left of the time: how the node was before the
+// last change is what should come back.
 
 // WatchFile says that a good change is watched.
 const WatchFile = Dir + "/watch.json"
@@ -45,7 +46,8 @@ type watch struct {
 	Journal  *Journal      `json:"journal"`
 }
 
-// watchUntil is until when the change is watched if it is good: as long as its documents say from now on, or as an earlier one was to be.
+// watchUntil is until when the change is watched if it is good: as long as its documents say from
+// now on, or as an earlier one was to be.
 func (c *Checkpoint) watchUntil() uint64 {
 	until := c.journal.WatchUS
 	if c.journal.programs {
@@ -88,7 +90,8 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 	return w, nil
 }
 
-// begin has the change watched: from here on it is not undone by whoever finds a journal. A boot ends the watch: its unit goes.
+// begin has the change watched: from here on it is not undone by whoever finds a journal. A boot
+// ends the watch: its unit goes.
 func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := endWatch(ctx, h); err != nil {
 		return err
@@ -154,7 +157,8 @@ func (w *watch) over(r Reader) bool {
 	return w.Journal.Boot != bootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
-// EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one failed open. The caller has the lock.
+// EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one
+// failed open. The caller has the lock.
 func EndWatch(ctx context.Context, h *host.Host) error {
 	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
@@ -183,7 +187,8 @@ func endWatch(ctx context.Context, h *host.Host) error {
 }
 
 // Watch watches until the watch is over, or undoes its change when it costs the node its gateway
-// and its store. It is what the transient service runs, and may be killed at any point and run again.
+// and its store. It is what the transient service runs, and may be killed at any point and run
+// again.
 func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	if j, err := Pending(h); err == nil && j != nil && j.Watched {
 		_, err := Undo(ctx, h, s) // killed in the middle of it
@@ -216,8 +221,8 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	}
 }
 
-// lost are the probes that failed if the gateway and the store are both lost, none else: a store alone
-// may have an outage, and a gateway need not answer all the time.
+// lost are the probes that failed if the gateway and the store are both lost, none else: a store
+// alone may have an outage, and a gateway need not answer all the time.
 func (w *watch) lost(ctx context.Context, h *host.Host, m Means) failures {
 	gateways := attempt(ctx, h, m, w.Gateways)
 	if len(gateways) == 0 || w.Store == "" {
@@ -295,7 +300,8 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	return standing(h).dismantle(ctx, h)
 }
 
-// stands says that the watch is still the one that is on, and that nothing else is due to be undone.
+// stands says that the watch is still the one that is on, and that nothing else is due to be
+// undone.
 func (w *watch) stands(h *host.Host) bool {
 	now := watching(h)
 	j, err := Pending(h)

@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// watchedHook is a good change with a hook, and with more keys, that is watched for a time, as from a process that ended since.
+// watchedHook is a good change with a hook, and with more keys, that is watched for a time, as from
+// a process that ended since.
 func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, more ...graph.Key) *watch {
 	t.Helper()
 	change := hook(t)
@@ -46,9 +47,9 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	return w
 }
 
-// A good change is undone if its hook costs the node the gateway and the store later: also by a process
-// that comes after one that was killed in the middle of it. A store alone, and a gateway alone, are no
-// reason. The lines that keep it: watch.go, Watch, lost, undo and end.
+// A good change is undone if its hook costs the node the gateway and the store later: also by a
+// process that comes after one that was killed in the middle of it. A store alone, and a gateway
+// alone, are no reason. The lines that keep it: watch.go, Watch, lost, undo and end.
 func TestWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -183,9 +184,10 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// A change that comes into a watch is watched in its place, for what is left of the time, whether it stays or is undone: what the hook does later is taken
-// back. One that is not made leaves the watch alone, and none is made while the node seems to be lost.
-// The lines that keep it: arm.go, Take, Drop and mayArm; undo.go, leave; watch.go, watchUntil.
+// A change that comes into a watch is watched in its place, for what is left of the time, whether
+// it stays or is undone: what the hook does later is taken back. One that is not made leaves the
+// watch alone, and none is made while the node seems to be lost. The lines that keep it: arm.go,
+// Take, Drop and mayArm; undo.go, leave; watch.go, watchUntil.
 func TestAChangeComesIntoAWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

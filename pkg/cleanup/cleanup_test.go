@@ -39,7 +39,8 @@ func plan(t *testing.T, task tasks.Task, v host.View) *tasks.Change {
 	return c
 }
 
-// converge plans, applies twice and plans again, which must find nothing. It returns the first plan.
+// converge plans, applies twice and plans again, which must find nothing. It returns the first
+// plan.
 func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 	t.Helper()
 	c := plan(t, task, h)
@@ -57,7 +58,8 @@ func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 	return c
 }
 
-// left is what a made-up network leaves, and beside it what is one letter off or somebody else's, in the words of the tools.
+// left is what a made-up network leaves, and beside it what is one letter off or somebody else's,
+// in the words of the tools.
 var left = []string{
 	// the machine
 	"ip link add up0 type veth peer name up1", "ip addr add 192.0.2.2/24 dev up0", "ip link set up0 up", "ip link set up1 up",

@@ -9,15 +9,17 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave. Both name a network by the name in its conf, and
-// networks share names: k8s-pod-network, cbr0. https://github.com/containernetworking/cni/blob/main/libcni/api.go (cachedInfo)
+// Where libcni keeps what an ADD was given and answered, and host-local the addresses that it gave.
+// Both name a network by the name in its conf, and networks share names: k8s-pod-network, cbr0.
+// https://github.com/containernetworking/cni/blob/main/libcni/api.go (cachedInfo)
 const (
 	cniResults  = "/var/lib/cni/results"
 	cniNetworks = "/var/lib/cni/networks"
 )
 
-// othersCache says that a path below these was made by the plugin of another network: by the type in the conf that is kept with it, and of an
-// address by what is kept of the container that has it. Without a type there, or where the network's own types are not known, the name has to do.
+// othersCache says that a path below these was made by the plugin of another network: by the type
+// in the conf that is kept with it, and of an address by what is kept of the container that has it.
+// Without a type there, or where the network's own types are not known, the name has to do.
 func (l Residue) othersCache(v host.View, name string) (bool, error) {
 	if len(l.Types) == 0 {
 		return false, nil
@@ -31,7 +33,8 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 	return false, nil
 }
 
-// othersAddresses looks at each address of a directory of host-local: its file has the container in the first line.
+// othersAddresses looks at each address of a directory of host-local: its file has the container in
+// the first line.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.ReadDir(dir)
 	if absent(err) {

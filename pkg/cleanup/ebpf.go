@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress cil_from_netdev-eth0.
+// KindProgram is the kind of a key of an attached program: ebpf:tc eth0 ingress
+// cil_from_netdev-eth0.
 const KindProgram = "ebpf"
 
 func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {

@@ -79,10 +79,12 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	return append(ports, others...), nil // a bridge after its ports
 }
 
-// kernelsOwn are links that a module makes in every namespace, and that nobody can remove (net/ipv4/ip_tunnel.c, ip_tunnel_init_net).
+// kernelsOwn are links that a module makes in every namespace, and that nobody can remove
+// (net/ipv4/ip_tunnel.c, ip_tunnel_init_net).
 var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 
-// emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it is up.
+// emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it
+// is up.
 func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {

@@ -26,7 +26,8 @@ func absent(err error) bool {
 	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern is taken as it is: it need not be there.
+// Expand lists the paths that a pattern (path.Match) names, part by part. A part that is no pattern
+// is taken as it is: it need not be there.
 func Expand(v host.View, pattern string) ([]string, error) {
 	found := []string{"/"}
 	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
@@ -54,7 +55,8 @@ func Expand(v host.View, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any, comments too.
+// match is [path.Match] where a slash is a character like others: names of Weave's ipsets have any,
+// comments too.
 func match(pattern, name string) bool {
 	plain := strings.NewReplacer("/", "\x00")
 	is, err := path.Match(plain.Replace(pattern), plain.Replace(name))
@@ -81,7 +83,8 @@ func nowhere(err error) bool {
 	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
 }
 
-// matches says that a name is one of the patterns. A pattern that is not well formed matches nothing; a test of package network holds all.
+// matches says that a name is one of the patterns. A pattern that is not well formed matches
+// nothing; a test of package network holds all.
 func matches(name string, patterns ...string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath ovs-system.
+// KindOVS is the kind of a key of Open vSwitch: ovs:bridge br-int, ovs:key ovn-remote, ovs:datapath
+// ovs-system.
 const KindOVS = "ovs"
 
 func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {

@@ -95,7 +95,8 @@ func findTablesOf(t *testing.T, v host.View, l Residue) []string {
 	return slices.Compact(keys)
 }
 
-// A table's number proves nothing: each of these selectors finds the network's in a table that a second uplink uses too, and nothing of that.
+// A table's number proves nothing: each of these selectors finds the network's in a table that a
+// second uplink uses too, and nothing of that.
 func TestTablesAreAnybodys(t *testing.T) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
 	route := func(table int, dst, link, gateway string, protocol int) host.Route {
@@ -207,7 +208,8 @@ func published(containers ...string) []host.IPTChain {
 	return append(out, all)
 }
 
-// Portmap's chains are of all who publish ports: a container's goes by the name of its network, those of all with the last container.
+// Portmap's chains are of all who publish ports: a container's goes by the name of its network,
+// those of all with the last container.
 func TestPublishedPortsOfOthersStay(t *testing.T) {
 	cached := map[string]string{"/var/lib/cni/results/left-7-eth0": fmt.Sprintf(`{"config":%q}`, base64.StdEncoding.EncodeToString([]byte(`{"plugins":[{"type":"ptp"}]}`)))}
 	ofAll := []string{

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Kernel is what of it lives until the next boot, and the units that would make it again. Its lines stay, and still tell which tables are its own.
+// Kernel is what of it lives until the next boot, and the units that would make it again. Its lines
+// stay, and still tell which tables are its own.
 func (l Residue) Kernel() Residue {
 	l.Files, l.Lines, l.Names = nil, nil, l.Lines
 	return l
@@ -16,8 +17,8 @@ func (l Residue) OnDisk() Residue {
 	return Residue{Files: l.Files, Lines: l.Lines, Types: l.Types}
 }
 
-// In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network has in the usual directories is
-// looked for in these as well.
+// In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network
+// has in the usual directories is looked for in these as well.
 func (l Residue) In(confDir string, binDirs ...string) Residue {
 	files := l.Files[:len(l.Files):len(l.Files)]
 	for _, file := range l.Files {

@@ -24,10 +24,12 @@ type phase struct {
 	find func(context.Context, host.View, Residue, Scope) ([]item, error)
 }
 
-// phases in the order in which taking away works: what the host stands on is
-// restored first; programs go before what they steer packets around; rules go before the chains and sets that they use;
-// rules before their tables' routes, routes before their links, bridges of Open vSwitch before its devices; pins before files. Upstream's own tools do it in this order
-// where they do it (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of Kube-OVN).
+// phases in the order in which taking away works: what the host stands on is restored first;
+// programs go before what they steer packets around; rules go before the chains and sets that they
+// use; rules before their tables' routes, routes before their links, bridges of Open vSwitch before
+// its devices; pins before files. Upstream's own tools do it in this order where they do it
+// (cilium-dbg post-uninstall-cleanup, kube-router --cleanup-config, dist/images/uninstall.sh of
+// Kube-OVN).
 func phases() []phase {
 	return []phase{
 		{"units", findUnits},

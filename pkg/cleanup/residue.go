@@ -31,7 +31,8 @@ type Residue struct {
 	Files   []string         `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
 	// Names are lines that prove whose a table is, as those of Lines do, and that do not go.
 	Names []LineSelector `json:"-"`
-	// Types are those of its plugins: what others' plugins cached under a name that they share with it is theirs.
+	// Types are those of its plugins: what others' plugins cached under a name that they share with
+	// it is theirs.
 	Types []string `json:"types,omitempty"`
 	// LocalRule says that it moves the rule for local addresses from priority 0.
 	LocalRule bool `json:"localRule,omitempty"`
@@ -41,7 +42,8 @@ type Residue struct {
 
 // Scope is what selectors are matched against besides the host.
 type Scope struct {
-	// PodCIDRs are where the pods of the network that goes had their addresses, on all nodes; for selectors of pods.
+	// PodCIDRs are where the pods of the network that goes had their addresses, on all nodes; for
+	// selectors of pods.
 	PodCIDRs []netip.Prefix
 	// Keep are keys that somebody else wants now: the next network's files, cbr0.
 	Keep []graph.Key
@@ -49,16 +51,17 @@ type Scope struct {
 
 func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }
 
-// ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its devices too.
+// ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its
+// devices too.
 type ProgramSelector struct {
 	Hook string `json:"hook"` // [residue.HookTC] …
 	Name string `json:"name"` // pattern; the kernel keeps 15 characters of a name, tc all
 }
 
-// ChainSelector names iptables chains, or rules in chains of others. With Chain
-// alone it means the chains of that name, with all that is in them and every
-// rule that leads there; with anything else set, rules in chains of that name
-// ("" any) for which all that is set holds. Portmap's chains are of many networks: no selector means one, see [Residue.Portmap].
+// ChainSelector names iptables chains, or rules in chains of others. With Chain alone it means the
+// chains of that name, with all that is in them and every rule that leads there; with anything else
+// set, rules in chains of that name ("" any) for which all that is set holds. Portmap's chains are
+// of many networks: no selector means one, see [Residue.Portmap].
 type ChainSelector struct {
 	Table   string `json:"table,omitempty"`   // "" any
 	Chain   string `json:"chain,omitempty"`   // pattern
@@ -81,7 +84,8 @@ type IPVSSelector struct {
 type LinkSelector struct {
 	Name string `json:"name"`           // pattern
 	Kind string `json:"kind,omitempty"` // veth, vxlan, bridge …; "" any virtual one
-	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are everybody's.
+	// Master is the bridge that it is a port of; "" any or none. Names such as veth* are
+	// everybody's.
 	Master string `json:"master,omitempty"`
 	MAC    string `json:"mac,omitempty"`   // pattern, "00:53:*"
 	Alias  string `json:"alias,omitempty"` // pattern of what `ip link` shows as its alias
@@ -89,8 +93,9 @@ type LinkSelector struct {
 	Pods bool `json:"pods,omitempty"`
 }
 
-// RouteSelector names routes. All that is set must hold. Default routes of the
-// main table, the kernel's own and those of DHCP are never meant. A table alone selects nothing: see [RouteSelector.Bare].
+// RouteSelector names routes. All that is set must hold. Default routes of the main table, the
+// kernel's own and those of DHCP are never meant. A table alone selects nothing: see
+// [RouteSelector.Bare].
 type RouteSelector struct {
 	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
 	Last     int    `json:"last,omitempty"`     // tables from Table to Last
@@ -101,14 +106,16 @@ type RouteSelector struct {
 	Type     string `json:"type,omitempty"`     // unicast, blackhole, unreachable, local
 }
 
-// TableSelector names nft tables. That of portmap is of many networks: no selector means it, see [Residue.Portmap].
+// TableSelector names nft tables. That of portmap is of many networks: no selector means it, see
+// [Residue.Portmap].
 type TableSelector struct {
 	Family string `json:"family"`
 	Name   string `json:"name"` // pattern
 }
 
-// OVSSelector names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take its bridges away; what is left in the kernel
-// goes when nothing of others is in the datapath: tunnel devices first, which keep their UDP port, then the datapath.
+// OVSSelector names what a network has in Open vSwitch. While ovs-vswitchd runs it is asked to take
+// its bridges away; what is left in the kernel goes when nothing of others is in the datapath:
+// tunnel devices first, which keep their UDP port, then the datapath.
 type OVSSelector struct {
 	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; "" is /run/openvswitch/db.sock
 	Bridges  []string `json:"bridges,omitempty"`  // patterns
@@ -118,7 +125,8 @@ type OVSSelector struct {
 	Datapath string   `json:"datapath,omitempty"` // ovs-system
 }
 
-// RuleSelector names policy rules. All that is set must hold. A table alone selects nothing: see [RuleSelector.Bare].
+// RuleSelector names policy rules. All that is set must hold. A table alone selects nothing: see
+// [RuleSelector.Bare].
 type RuleSelector struct {
 	Priority int    `json:"priority,omitempty"`
 	Mark     uint32 `json:"mark,omitempty"`
@@ -134,21 +142,24 @@ type RuleSelector struct {
 	Pods     bool   `json:"pods,omitempty"`     // from or to an address of the pods
 }
 
-// SysctlSelector names a value that a network wrote at run time, without a file. It goes back to what files of the host set, else to the kernel's own.
+// SysctlSelector names a value that a network wrote at run time, without a file. It goes back to
+// what files of the host set, else to the kernel's own.
 type SysctlSelector struct {
 	Key     string `json:"key"`
 	Wrote   string `json:"wrote"`
 	Default string `json:"default"`
 }
 
-// LineSelector names lines of a file of others, word by word: how much white space is between them does not count.
+// LineSelector names lines of a file of others, word by word: how much white space is between them
+// does not count.
 type LineSelector struct {
 	File string `json:"file"`
 	Line string `json:"line"`
 }
 
-// UplinkSelector names a link to which a network moved the machine's addresses and routes from a device: a bridge that has the device as
-// its port, or a link that stands in its place. They go back in one step, before the link goes.
+// UplinkSelector names a link to which a network moved the machine's addresses and routes from a
+// device: a bridge that has the device as its port, or a link that stands in its place. They go
+// back in one step, before the link goes.
 type UplinkSelector struct {
 	Link string `json:"link"`           // pattern
 	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
@@ -161,6 +172,7 @@ type XFRMSelector struct {
 	ReqID    int    `json:"reqID,omitempty"`
 	IfID     int    `json:"ifID,omitempty"`
 	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	// States says that the states to which its policies lead by their number (spi) and address go too.
+	// States says that the states to which its policies lead by their number (spi) and address go
+	// too.
 	States bool `json:"states,omitempty"`
 }

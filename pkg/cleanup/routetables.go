@@ -18,8 +18,8 @@ func OwnProtocol(protocol int) bool {
 	return protocol != 0 && !slices.Contains([]int{1, 2, 3, 4, 9, 16}, protocol)
 }
 
-// Bare says that a selector is a table's number and nothing that proves whose a route in it is: tables
-// are anybody's. It means no route.
+// Bare says that a selector is a table's number and nothing that proves whose a route in it is:
+// tables are anybody's. It means no route.
 func (m RouteSelector) Bare() bool { return m.weak() && !m.Pods }
 
 // weak says that whoever uses the table may have such a route: link, type and protocol do not tell.
@@ -90,7 +90,8 @@ var tableNames = []string{"/etc/iproute2/rt_tables", "/etc/iproute2/rt_tables.d/
 	"/usr/share/iproute2/rt_tables", "/usr/share/iproute2/rt_tables.d/*.conf",
 	"/usr/lib/iproute2/rt_tables", "/usr/lib/iproute2/rt_tables.d/*.conf"}
 
-// namedTables are the tables with a name: true where it is the network's, by its selectors of lines.
+// namedTables are the tables with a name: true where it is the network's, by its selectors of
+// lines.
 func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 	out := map[int]bool{}
 	for _, pattern := range tableNames {

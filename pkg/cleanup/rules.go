@@ -45,8 +45,9 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	return append(routes, out...), err
 }
 
-// routesOf finds the routes of tables of a range that only the network's rules lead to: whose such a table is, nothing else tells. They go before
-// the rules, so that after an interruption these still tell.
+// routesOf finds the routes of tables of a range that only the network's rules lead to: whose such
+// a table is, nothing else tells. They go before the rules, so that after an interruption these
+// still tell.
 func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	if len(tables) == 0 {
 		return nil, nil

@@ -62,8 +62,9 @@ func (l Residue) takes(name, kind string) bool {
 	return slices.ContainsFunc(l.Moved, func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
 }
 
-// bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's (br-ex is OpenStack's too), is the network's: one of its
-// own bridges, or patched to one; without a database, in one datapath with one.
+// bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's
+// (br-ex is OpenStack's too), is the network's: one of its own bridges, or patched to one; without
+// a database, in one datapath with one.
 func (l Residue) bridgeIsTheirs(name string, db residue.OVS, datapaths []residue.Datapath) bool {
 	own := func(bridge string) bool {
 		return slices.ContainsFunc(l.OVS, func(m OVSSelector) bool { return matches(bridge, m.Bridges...) })
@@ -92,8 +93,9 @@ func (l Residue) ovsSocket() string {
 	return ""
 }
 
-// movedFrom finds the device of the machine whose addresses a network moved to a link: the one device that is a port of it, or of the datapath that
-// it is in, or, of a link that stands in for a device, the device with its MAC. "" if there is none, or more than one.
+// movedFrom finds the device of the machine whose addresses a network moved to a link: the one
+// device that is a port of it, or of the datapath that it is in, or, of a link that stands in for a
+// device, the device with its MAC. "" if there is none, or more than one.
 func movedFrom(link host.Link, links []host.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
 	var found []string
 	for _, l := range links {

@@ -24,7 +24,8 @@ func (m XFRMSelector) matches(x residue.XFRM) bool {
 
 func xfrmKey(x residue.XFRM) graph.Key { return graph.MakeKey(KindXFRM, x.String()) }
 
-// findXFRM finds policies and then states; all go by the first, which are to be told from those that stay.
+// findXFRM finds policies and then states; all go by the first, which are to be told from those
+// that stay.
 func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.XFRM) == 0 {
 		return nil, nil

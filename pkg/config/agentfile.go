@@ -12,39 +12,47 @@ import (
 // AgentFilePath is where the agent looks for its own file unless told otherwise (--conf).
 const AgentFilePath = "/etc/netwright/agent.yaml"
 
-// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be missing: flags can say the same.
+// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
+// missing: flags can say the same.
 type AgentFile struct {
 	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
 	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
 	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
 	Node      string `json:"node,omitempty"`      // the node's name in Kubernetes; without it the host's name
-	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the machine's own
+	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the
+	// machine's own
 	StoreCA        string   `json:"storeCA,omitempty"`
 	StoreCert      string   `json:"storeCert,omitempty"`      // a PEM file with the client certificate that an https store is shown
 	StoreKey       string   `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
 	StoreTokenFile string   `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
 	Pin            string   `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
 	TrustedKeys    []string `json:"trustedKeys,omitempty"`    // public keys of minisign, one of which must have signed the manifest
-	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to the store, or stands before it, rules the node
+	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to
+	// the store, or stands before it, rules the node
 	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
-	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own Node a node learns by kubelet's
+	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own
+	// Node a node learns by kubelet's
 	Kubeconfig string        `json:"kubeconfig,omitempty"`
 	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store and the host
-	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443; without them those that are found
+	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443;
+	// without them those that are found
 	Probes      []string      `json:"probes,omitempty"`
 	ProbeWindow time.Duration `json:"probeWindow,omitempty"` // the time after such a change in which the probes must pass
 	Metrics     string        `json:"metrics,omitempty"`     // where the daemon serves metrics, or off
-	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no condition and no Events
+	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no
+	// condition and no Events
 	NodeStatus string `json:"nodeStatus,omitempty"`
-	// StatusGroup: the group whose members may read the status (agent status) besides root; without it nobody else may
+	// StatusGroup: the group whose members may read the status (agent status) besides root; without
+	// it nobody else may
 	StatusGroup string `json:"statusGroup,omitempty"`
-	// StatusObject: where the daemon puts the status as status/<node>.json below the cluster: true is the store itself, else a directory or URL; without
-	// it nowhere
+	// StatusObject: where the daemon puts the status as status/<node>.json below the cluster: true
+	// is the store itself, else a directory or URL; without it nowhere
 	StatusObject string `json:"statusObject,omitempty"`
 
 	// Peers: nodes that knock on each other's ports without the Kubernetes API
 	Peers Peers `json:"peers,omitzero"`
-	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the journal, else text
+	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the
+	// journal, else text
 	LogFormat string `json:"logFormat,omitempty"`
 
 	origins origins
@@ -63,7 +71,8 @@ const (
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and of ProbeWindow.
+// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
+// of ProbeWindow.
 const (
 	minInterval = 5 * time.Second
 	maxInterval = 24 * time.Hour
@@ -72,11 +81,12 @@ const (
 	maxProbeWindow = 10 * time.Minute
 )
 
-// Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say it.
+// Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
+// it.
 func (a *AgentFile) Origin(path string) Origin { return a.origins[path] }
 
-// DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty file is fine. With an error among the diagnostics
-// the result is nil.
+// DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty
+// file is fine. With an error among the diagnostics the result is nil.
 func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
 	a := &AgentFile{origins: make(origins)}
 	doc := newDocument(src)
@@ -118,13 +128,15 @@ func (d *decoder) agentFile(a *AgentFile) []field {
 	}
 }
 
-// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the second.
+// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the
+// second.
 const (
 	Off = "off"
 	On  = "on"
 )
 
-// ValidMetrics says what is expected where metrics cannot be served at s, in agent.yaml or on the command line; "" where they can.
+// ValidMetrics says what is expected where metrics cannot be served at s, in agent.yaml or on the
+// command line; "" where they can.
 func ValidMetrics(s string) string {
 	host, port, err := net.SplitHostPort(s)
 	n, portErr := strconv.ParseUint(port, 10, 16)
@@ -142,7 +154,8 @@ func ValidNodeStatus(s string) string {
 	return "on or off"
 }
 
-// validStore accepts an absolute directory or a URL; which schemes there are is the state store's to know.
+// validStore accepts an absolute directory or a URL; which schemes there are is the state store's
+// to know.
 func validStore(s string) string {
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if strings.HasPrefix(s, "/") && printable(s) || isURL && scheme != "" && rest != "" && printable(s) && !strings.ContainsAny(s, " @") {
@@ -165,7 +178,8 @@ func (d *decoder) statusObject(to *string) set {
 	}
 }
 
-// validGroup accepts a group's name, or its number. https://man7.org/linux/man-pages/man8/groupadd.8.html
+// validGroup accepts a group's name, or its number.
+// https://man7.org/linux/man-pages/man8/groupadd.8.html
 func validGroup(s string) string {
 	if s != "" && len(s) <= 32 && strings.Trim(s, groupCharacters) == "" && s[0] != '-' {
 		return ""
@@ -200,7 +214,8 @@ func validLogFormat(s string) string {
 	return "text or json"
 }
 
-// validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key. https://jedisct1.github.io/minisign/#public-key-format
+// validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key.
+// https://jedisct1.github.io/minisign/#public-key-format
 func validKey(s string) string {
 	raw, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(raw) != 42 || string(raw[:2]) != "Ed" {

@@ -5,14 +5,18 @@ import (
 	"net/netip"
 )
 
-// Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them by.
+// Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them
+// by.
 type Peers struct {
-	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in base64
+	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in
+	// base64
 	KeyFile string `json:"keyFile,omitempty"`
 	Port    int    `json:"port,omitempty"` // the UDP port on which those answer who answer anybody
-	// Ask: addresses of nodes that are asked to knock, before a change that may cut the node off and after it
+	// Ask: addresses of nodes that are asked to knock, before a change that may cut the node off
+	// and after it
 	Ask []netip.Addr `json:"ask,omitempty"`
-	// Answer: ranges with the addresses of nodes that are answered; without any the daemon does not listen
+	// Answer: ranges with the addresses of nodes that are answered; without any the daemon does not
+	// listen
 	Answer []netip.Prefix `json:"answer,omitempty"`
 }
 
@@ -22,7 +26,8 @@ const DefaultPeersPort = 19871
 // MaxAsked is how many peers a node asks at most.
 const MaxAsked = 8
 
-// peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are none.
+// peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
+// none.
 func (d *decoder) peers(p *Peers) set {
 	return func(v *value, at string) {
 		p.Port = DefaultPeersPort

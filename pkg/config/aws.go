@@ -2,12 +2,14 @@ package config
 
 import "github.com/netwright/netwright/pkg/problem"
 
-// AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each needs a permission, and nothing is asked without a word here.
+// AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each
+// needs a permission, and nothing is asked without a word here.
 type AWS struct {
-	// SourceDestCheck: Disable turns EC2's source/destination check off on the primary interface, as pods of kubenet and bridge need; DoNothing (as
-	// without a word) leaves it
+	// SourceDestCheck: Disable turns EC2's source/destination check off on the primary interface,
+	// as pods of kubenet and bridge need; DoNothing (as without a word) leaves it
 	SourceDestCheck string `json:"sourceDestCheck,omitempty"`
-	// CountRoutes: holds the routes in the table of the node's subnet against the quota, where each node takes one: kubenet
+	// CountRoutes: holds the routes in the table of the node's subnet against the quota, where each
+	// node takes one: kubenet
 	CountRoutes bool `json:"countRoutes,omitempty"`
 }
 

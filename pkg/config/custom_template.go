@@ -27,8 +27,8 @@ var ConfVariables = []struct{ Name, Sample string }{
 	{"ServiceCIDR", "10.1.0.0/16"},
 }
 
-// Expand puts values into a template: ${Name} becomes value("Name"), and nothing else changes. An error says which name nobody
-// knows, or is the value's own.
+// Expand puts values into a template: ${Name} becomes value("Name"), and nothing else changes. An
+// error says which name nobody knows, or is the value's own.
 func (c CustomConf) Expand(value func(name string) (string, error)) (string, error) {
 	var out strings.Builder
 	rest := c.Template
@@ -66,7 +66,8 @@ func (c CustomConf) sample() (string, error) {
 	})
 }
 
-// chainOf reads the plugin types of a conf, as runtimes read it. https://www.cni.dev/docs/spec/#section-1-network-configuration-format
+// chainOf reads the plugin types of a conf, as runtimes read it.
+// https://www.cni.dev/docs/spec/#section-1-network-configuration-format
 func chainOf(file, text string) ([]string, error) {
 	var conf struct {
 		CNIVersion, Name, Type string

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// decoder reads one document's tree into Go values. Each level of the merge is one decoder over the same target: what a document does not
-// say stays as the documents before it left it.
+// decoder reads one document's tree into Go values. Each level of the merge is one decoder over the
+// same target: what a document does not say stays as the documents before it left it.
 type decoder struct {
 	doc     *document
 	origins origins
@@ -21,10 +21,12 @@ type decoder struct {
 	told    *[]Field     // set: mappings tell their fields and read nothing
 }
 
-// set takes a value of the document; path is the field's full path. It reports what is wrong itself.
+// set takes a value of the document; path is the field's full path. It reports what is wrong
+// itself.
 type set func(v *value, path string)
 
-// field is one name that a mapping may hold. Explicit lists of them stand where others use reflection.
+// field is one name that a mapping may hold. Explicit lists of them stand where others use
+// reflection.
 type field struct {
 	name     string
 	set      set
@@ -80,8 +82,8 @@ func toGive(path string) string {
 	return "give it one, or take the line out; an empty mapping is {}, an empty list []"
 }
 
-// newer warns of what agents of earlier releases refuse the whole document for. It is for who checks
-// documents: the node that reads them is none of those.
+// newer warns of what agents of earlier releases refuse the whole document for. It is for who
+// checks documents: the node that reads them is none of those.
 func (d *decoder) newer(p pos, path, what string) {
 	if d.checks {
 		d.doc.warnAt(p, Diagnostic{ID: problem.FieldNewer, Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,

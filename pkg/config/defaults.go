@@ -6,7 +6,9 @@ import (
 	"net/netip"
 )
 
-// What kOps fills in. https://github.com/kubernetes/kops/blob/master/pkg/model/components/networking.go and upup/pkg/fi/cloudup/defaults.go
+// What kOps fills in.
+// https://github.com/kubernetes/kops/blob/master/pkg/model/components/networking.go and
+// upup/pkg/fi/cloudup/defaults.go
 var (
 	kopsNonMasquerade   = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
@@ -61,8 +63,8 @@ func (n *Node) fillDefaults() {
 	n.fillCertificates()
 }
 
-// fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its first eighth for services. A cluster of
-// IPv6 only has no masquerade at all.
+// fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
+// first eighth for services. A cluster of IPv6 only has no masquerade at all.
 func (n *Node) fillRanges() {
 	sixOnly := func(c CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {

@@ -2,7 +2,8 @@ package config
 
 import "strings"
 
-// known are the certificates whose user is known, by the name of kOps' keypair: what they say, and where they are looked for.
+// known are the certificates whose user is known, by the name of kOps' keypair: what they say, and
+// where they are looked for.
 var known = map[string]struct{ commonName, kubeconfig string }{
 	"calico-client":      {commonName: kopsCalicoKeypair},
 	"etcd-client-cilium": {commonName: "cilium"},                                                            // nodeup/pkg/model/networking/cilium.go
@@ -15,7 +16,8 @@ const (
 	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 )
 
-// fillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a default from an earlier document.
+// fillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
+// default from an earlier document.
 func (n *Node) fillCertificates() {
 	for i := range n.Certificates {
 		c := &n.Certificates[i]
@@ -60,7 +62,8 @@ func (n *Node) fillRequest(c *Certificate, commonName string) {
 	otherwise(&c.CommonName, c.Name)
 }
 
-// expand puts in what the variables stand for, as far as it is known: a check of a node group knows no node.
+// expand puts in what the variables stand for, as far as it is known: a check of a node group knows
+// no node.
 func (n *Node) expand(s string) string {
 	if n.Name != "" {
 		s = strings.ReplaceAll(s, nodeVariable, n.Name)

@@ -17,7 +17,8 @@ const (
 	SeverityNote    Severity = "note"
 )
 
-// Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its JSON form is stable.
+// Diagnostic is one complaint about a document, complete enough to mend it without a manual. Its
+// JSON form is stable.
 type Diagnostic struct {
 	Severity Severity   `json:"severity"`
 	ID       problem.ID `json:"id"` // of the section that says more
@@ -93,8 +94,8 @@ func (ds Diagnostics) String() string {
 	return b.String()
 }
 
-// Err is nil when there is no error among the diagnostics; else an error whose text is all of them, of the kind of the first. Permanent: the same documents
-// fail again.
+// Err is nil when there is no error among the diagnostics; else an error whose text is all of them,
+// of the kind of the first. Permanent: the same documents fail again.
 func (ds Diagnostics) Err() error {
 	if !ds.HasErrors() {
 		return nil

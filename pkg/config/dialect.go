@@ -2,12 +2,14 @@ package config
 
 import "strings"
 
-// dialect is how documents of one apiVersion are written: which kinds there are, which fields go by another name, and how strict we are.
+// dialect is how documents of one apiVersion are written: which kinds there are, which fields go by
+// another name, and how strict we are.
 type dialect struct {
 	apiVersion string
 	kinds      map[string]string // kind as written → KindCluster, KindNodeGroup, KindNode
 	spelling   map[string]string // path as written → our name of its last part
-	// lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans. spec.networking stays strict.
+	// lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans.
+	// spec.networking stays strict.
 	lenient bool
 	// nested: the cluster's address ranges and topology are under spec.networking.
 	nested bool
@@ -32,7 +34,8 @@ const (
 	kopsGroup      = "kops.k8s.io/"
 )
 
-// kops is the API version that kOps has always served to users; the spellings are those of its releases 1.4 to 1.37.
+// kops is the API version that kOps has always served to users; the spellings are those of its
+// releases 1.4 to 1.37.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
 var kops = dialect{
 	apiVersion: kopsGroup + "v1alpha2",
@@ -47,8 +50,8 @@ var kops = dialect{
 	lenient: true,
 }
 
-// kopsThree is kOps' next version: the fields of the cluster's network are under spec.networking, names are ours, and the cloud is a mapping
-// of that name.
+// kopsThree is kOps' next version: the fields of the cluster's network are under spec.networking,
+// names are ours, and the cloud is a mapping of that name.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha3/networking.go
 var kopsThree = dialect{
 	apiVersion: kopsGroup + "v1alpha3",

@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Bounds of one document. No document of ours comes near them; they keep a broken or hostile one from eating the node: the YAML library
-// recurses once per key of a mapping and is quadratic in the blank lines that end a block.
+// Bounds of one document. No document of ours comes near them; they keep a broken or hostile one
+// from eating the node: the YAML library recurses once per key of a mapping and is quadratic in the
+// blank lines that end a block.
 const (
 	maxDocumentBytes = 4 << 20
 	maxDepth         = 32
@@ -44,7 +45,8 @@ func newDocument(s Source) *document {
 	return &document{path: s.Path, text: string(s.Data), dialect: &strict}
 }
 
-// prepare checks the bytes and normalises line ends. It reports whether the text can be given to the parser.
+// prepare checks the bytes and normalises line ends. It reports whether the text can be given to
+// the parser.
 func (d *document) prepare() bool {
 	if len(d.text) > maxDocumentBytes {
 		size := len(d.text)
@@ -219,7 +221,8 @@ func (d *document) excerpt(p pos) (line, caret string) {
 	return string(runes), strings.Repeat(" ", col-1) + "^"
 }
 
-// Excerpt is a line of a source as it may be shown, and the caret below it; both are empty where there is no such line.
+// Excerpt is a line of a source as it may be shown, and the caret below it; both are empty where
+// there is no such line.
 func Excerpt(s Source, line, column int) (text, caret string) {
 	d := newDocument(s)
 	d.mayBeEmpty = true

@@ -9,13 +9,14 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Drift says what becomes of a key that was right under this configuration, and that somebody else has changed since. It says nothing of
-// what the configuration itself changes.
+// Drift says what becomes of a key that was right under this configuration, and that somebody else
+// has changed since. It says nothing of what the configuration itself changes.
 type Drift struct {
-	// Default: the mode of every kind that has none of its own: repair brings a key back; report leaves it, and plan, status and metrics say so; ignore
-	// leaves it. Without a word: repair
+	// Default: the mode of every kind that has none of its own: repair brings a key back; report
+	// leaves it, and plan, status and metrics say so; ignore leaves it. Without a word: repair
 	Default string `json:"default,omitempty"`
-	// Kinds are the modes of kinds of keys, Keys those of single keys ("sysctl:net.ipv4.ip_forward").
+	// Kinds are the modes of kinds of keys, Keys those of single keys
+	// ("sysctl:net.ipv4.ip_forward").
 	Kinds map[string]string `json:"kinds,omitempty"`
 	Keys  map[string]string `json:"keys,omitempty"`
 
@@ -29,13 +30,15 @@ const (
 	Ignore = "ignore" // it stays, and only a plan says so
 )
 
-// Contested says when a key is given up that somebody else changes back again and again. Zero values are the agent's own.
+// Contested says when a key is given up that somebody else changes back again and again. Zero
+// values are the agent's own.
 type Contested struct {
 	After  int      `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
 	Within Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
-// Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where no document said anything.
+// Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where
+// no document said anything.
 func (n *Node) Mode(key string) (mode, path string) {
 	kind, _, _ := strings.Cut(key, ":")
 	for _, at := range []struct{ mode, path string }{
@@ -48,7 +51,8 @@ func (n *Node) Mode(key string) (mode, path string) {
 	return Repair, ""
 }
 
-// drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the cluster's for files as it is.
+// drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
+// cluster's for files as it is.
 func (d *decoder) drift(to *Drift) []field {
 	fields := []field{
 		{name: "default", set: d.mode(&to.Default)},

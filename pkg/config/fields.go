@@ -17,7 +17,8 @@ type Field struct {
 	Newer   bool   // agents of earlier releases refuse a document that has it
 }
 
-// NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has the name. The manual is made of it.
+// NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
+// the name. The manual is made of it.
 func NetworkFields(name string) []Field {
 	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return d.multus(allocate(&w.Multus)) }}
 	for _, c := range append(choices(), beside) {
@@ -80,7 +81,8 @@ func (d *decoder) takes(set set, path string) string {
 	return of + strings.TrimPrefix(takes, "a string: ")
 }
 
-// wants is what a setter complains that it expected; a mapping does not complain here, it tells its own fields.
+// wants is what a setter complains that it expected; a mapping does not complain here, it tells its
+// own fields.
 func (d *decoder) wants(set set, v *value, path string) string {
 	d.doc.diags = nil
 	told := len(*d.told)
@@ -117,8 +119,9 @@ func (n *Node) defaultOf(path string) string {
 // besideNetworks are the fields of spec.networking that belong to no single network.
 var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 
-// DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node), without those of single networks, which
-// [NetworkFields] has; nil for another kind. Kinds are as of [Load]. The manual is made of it.
+// DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
+// without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
+// of [Load]. The manual is made of it.
 func DocumentFields(kinds []string, kind string) []Field {
 	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
 	d := &decoder{doc: newDocument(Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}

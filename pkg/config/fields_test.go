@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults are those that are filled in.
+// TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
+// are those that are filled in.
 func TestNetworkFields(t *testing.T) {
 	for network, want := range map[string][]Field{
 		"flannel": {{"backend", "one of host-gw, udp, vxlan, wireguard", "", "", false}, {"iptablesResyncSeconds", "a whole number from 1 to 86400", "5", "", false}},

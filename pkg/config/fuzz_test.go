@@ -8,8 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// FuzzLoad: whatever the documents hold, Load returns; it gives a node or says why not; every place lies within its document; and what
-// it gives can be printed.
+// FuzzLoad: whatever the documents hold, Load returns; it gives a node or says why not; every place
+// lies within its document; and what it gives can be printed.
 func FuzzLoad(f *testing.F) {
 	const node = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n"
 	files, err := filepath.Glob("testdata/*/*.txtar")

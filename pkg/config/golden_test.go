@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 
-// golden is one case: documents, an optional selection in the comment ("select: GROUP NODE", - for none), and what must come of them.
+// golden is one case: documents, an optional selection in the comment ("select: GROUP NODE", - for
+// none), and what must come of them.
 type golden struct {
 	file    string
 	archive *txtar.Archive

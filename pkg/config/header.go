@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// kindOf says which kind of document a path must hold, and the name that its metadata must bear ("" for the cluster: any).
-// The empty kind: the path is not one of ours.
+// kindOf says which kind of document a path must hold, and the name that its metadata must bear (""
+// for the cluster: any). The empty kind: the path is not one of ours.
 func kindOf(file string) (kind, name string) {
 	if file == "cluster.yaml" {
 		return KindCluster, ""
@@ -30,7 +30,8 @@ func kindOf(file string) (kind, name string) {
 	return "", ""
 }
 
-// header checks apiVersion and kind, and sets the dialect that the rest of the document is read in. false: the rest means nothing.
+// header checks apiVersion and kind, and sets the dialect that the rest of the document is read in.
+// false: the rest means nothing.
 func (d *document) header(want string) bool {
 	if d.root == nil {
 		return false
@@ -139,7 +140,8 @@ func (d *decoder) document(name *string, fileName string, spec []field) {
 	}
 }
 
-// validName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123 subdomains).
+// validName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123
+// subdomains).
 func validName(s string) string {
 	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending with a letter or digit"
 	if s == "" || len(s) > 253 {

@@ -44,8 +44,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestBounds: documents that would eat the node are refused before they are parsed. Each of these takes the YAML library minutes, or all of
-// the stack, without the bound.
+// TestBounds: documents that would eat the node are refused before they are parsed. Each of these
+// takes the YAML library minutes, or all of the stack, without the bound.
 func TestBounds(t *testing.T) {
 	numbered := func(n int, format string) string {
 		var b strings.Builder

@@ -10,14 +10,15 @@ import (
 // https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/cluster.go
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go
 
-// KopsClusters are the cluster's documents, the one to read first. The first two have all defaults filled in, as they were when the cluster was last
-// updated; config is what the user writes.
+// KopsClusters are the cluster's documents, the one to read first. The first two have all defaults
+// filled in, as they were when the cluster was last updated; config is what the user writes.
 var KopsClusters = []string{"cluster-completed.spec", "cluster.spec", "config"} // from 1.22, to 1.21, all
 
 // KopsGroup is the name of a node group's document, as users write it.
 func KopsGroup(group string) string { return "instancegroup/" + group }
 
-// KopsNodeup is the name of a node group's document as nodeup reads it (from 1.22), in the directory of a role.
+// KopsNodeup is the name of a node group's document as nodeup reads it (from 1.22), in the
+// directory of a role.
 func KopsNodeup(dir, group string) string {
 	return path.Join("igconfig", dir, group, "nodeupconfig.yaml")
 }
@@ -72,7 +73,8 @@ func fromKops(file string) bool {
 	return kind != ""
 }
 
-// nodeupDirs are the names that kOps has given to the directory of a role, and "master" to that of the control plane up to 1.25.
+// nodeupDirs are the names that kOps has given to the directory of a role, and "master" to that of
+// the control plane up to 1.25.
 var nodeupDirs = map[string][]string{
 	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"}, RoleBastion: {"bastion"},
 }

@@ -11,8 +11,8 @@ import (
 // cniPlugins is what documents and networks call the reference plugins.
 const cniPlugins = "cni-plugins"
 
-// kopsPlugins are what a NodeupConfig says of the reference plugins: whether nodeup installs them, and what it downloads.
-// https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
+// kopsPlugins are what a NodeupConfig says of the reference plugins: whether nodeup installs them,
+// and what it downloads. https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
 type kopsPlugins struct {
 	install *bool
 	assets  *value
@@ -33,8 +33,9 @@ func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
 	}
 }
 
-// setKopsPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they may be the user's (CNI_VERSION_URL), and
-// the mirror's. An asset that a document of ours names comes first.
+// setKopsPlugins takes over which plugins kOps installs, by its own hash and from its own URLs:
+// they may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours
+// names comes first.
 func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
 	switch {
 	case slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == cniPlugins }):
@@ -68,9 +69,10 @@ func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
 	}
 }
 
-// pluginArchive is the plugins' entry among what nodeup downloads for one architecture; nil: there is none. kOps lists programs first, then
-// the archive of the plugins, whatever it is called, then the runtime's. Where it does not say that it installs them (to 1.25, or as it does
-// not), only their name tells.
+// pluginArchive is the plugins' entry among what nodeup downloads for one architecture; nil: there
+// is none. kOps lists programs first, then the archive of the plugins, whatever it is called, then
+// the runtime's. Where it does not say that it installs them (to 1.25, or as it does not), only
+// their name tells.
 func pluginArchive(list *value, installs bool) *value {
 	for _, entry := range list.items {
 		file := path.Base(strings.ToLower(entry.str()))

@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// leftToNodeup are fields of kOps that nodeup acts on and the agent does not, those that concern a node's network first. kOps fills none of them in
-// by itself. https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
+// leftToNodeup are fields of kOps that nodeup acts on and the agent does not, those that concern a
+// node's network first. kOps fills none of them in by itself.
+// https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
 var leftToNodeup = [...]string{
 	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
 	"kubeProxy.proxyMode", "kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsMinSyncPeriod", "kubeProxy.ipvsSyncPeriod",
@@ -18,7 +19,8 @@ var leftToNodeup = [...]string{
 	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU", "containerd.gvisor",
 }
 
-// leftOut says once what of kOps' documents concerns a node and is left to nodeup. It looks at what people write, not at what kOps made of that.
+// leftOut says once what of kOps' documents concerns a node and is left to nodeup. It looks at what
+// people write, not at what kOps made of that.
 func (l *loader) leftOut() {
 	cluster := l.cluster
 	if written := l.docs["config"]; written != nil && fromKops(l.cluster.path) {

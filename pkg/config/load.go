@@ -10,14 +10,16 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Load makes the configuration of the selected node: the documents decoded strictly, merged cluster → node group → node, filled with
-// defaults and validated. It complains about everything at once; with an error among the diagnostics the Node is nil, with warnings only it is
-// good to use. Errors are permanent: the same sources fail again.
+// Load makes the configuration of the selected node: the documents decoded strictly, merged cluster
+// → node group → node, filled with defaults and validated. It complains about everything at once;
+// with an error among the diagnostics the Node is nil, with warnings only it is good to use. Errors
+// are permanent: the same sources fail again.
 //
-// Only the documents that matter to this node are read: cluster.yaml, its node group, its own, and the other nodes' where the network
-// routes to them. [CheckAll] reads them all.
+// Only the documents that matter to this node are read: cluster.yaml, its node group, its own, and
+// the other nodes' where the network routes to them. [CheckAll] reads them all.
 //
-// Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source, sorted by name.
+// Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source,
+// sorted by name.
 func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics) {
 	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
@@ -28,8 +30,9 @@ func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*N
 	return n, diags
 }
 
-// CheckAll loads every node group and every node of a store, and gives all that there is to say about any document: what a CI job wants to
-// know before a merge. What a release newly refuses is an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
+// CheckAll loads every node group and every node of a store, and gives all that there is to say
+// about any document: what a CI job wants to know before a merge. What a release newly refuses is
+// an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
 func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics {
 	l := newLoader(kinds, sources, files)
 	l.checks = true
@@ -125,7 +128,8 @@ func (l *loader) group(name string) *document {
 	return l.docs["instancegroup/"+name]
 }
 
-// stray warns about a file that looks like a document in the wrong place; everything else in a store (pki, assets) is not ours to judge.
+// stray warns about a file that looks like a document in the wrong place; everything else in a
+// store (pki, assets) is not ours to judge.
 func (l *loader) stray(file string) {
 	base := strings.TrimSuffix(strings.TrimSuffix(file, ".yml"), ".yaml")
 	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") || strings.HasPrefix(file, "assets/") {
@@ -205,8 +209,8 @@ func (l *loader) load(sel Select) *Node {
 	return n
 }
 
-// groupOf finds the node's group, and its role, which must be known before lists that name roles are read. It is nil when no group is
-// selected; false when the selected one cannot be had.
+// groupOf finds the node's group, and its role, which must be known before lists that name roles
+// are read. It is nil when no group is selected; false when the selected one cannot be had.
 func (l *loader) groupOf(n *Node, own *document) (*document, bool) {
 	var said *value
 	if own != nil {

@@ -1,10 +1,10 @@
 package config
 
-// Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its own.
-// https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
+// Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its
+// own. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
 type Antrea struct {
-	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes (noEncap), routes within a segment (hybrid), or another
-	// network (networkPolicyOnly)
+	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes
+	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly)
 	TrafficEncapMode      string `json:"trafficEncapMode"`
 	TunnelType            string `json:"tunnelType"`                 // of encap and hybrid
 	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // what encrypts between nodes, in mode encap

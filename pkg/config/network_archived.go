@@ -1,10 +1,11 @@
 package config
 
-// Bare is a network without fields here: what it can be told is told to its own DaemonSet or controller.
+// Bare is a network without fields here: what it can be told is told to its own DaemonSet or
+// controller.
 type Bare struct{}
 
-// goneNetworks cannot be had any more: a document may name them, the model refuses them and says what to use instead, and nobody who looks for a
-// network is told of them.
+// goneNetworks cannot be had any more: a document may name them, the model refuses them and says
+// what to use instead, and nobody who looks for a network is told of them.
 var goneNetworks = [...]string{"classic", "jaguar"}
 
 // bare is the choice of a network without fields.
@@ -13,13 +14,16 @@ func bare(name string, at func(*Networking) **Bare) choice {
 		func(_ *decoder, w *Networking) []field { allocate(at(w)); return nil }}
 }
 
-// ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its configuration
+// ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its
+// configuration
 type ACI struct {
-	// MTU: of the pods' links (interface_mtu); not said: that of the infrastructure VLAN's link less 100
+	// MTU: of the pods' links (interface_mtu); not said: that of the infrastructure VLAN's link
+	// less 100
 	MTU int `json:"mtu,omitempty"`
 }
 
-// Contrail is Contrail, Tungsten Fabric, or OpenSDN. https://github.com/OpenSDN-io/tf-container-builder
+// Contrail is Contrail, Tungsten Fabric, or OpenSDN.
+// https://github.com/OpenSDN-io/tf-container-builder
 type Contrail struct {
 	Operator bool `json:"operator,omitempty"` // tf-operator deployed it; its conf is 10-tf-cni.conf then
 }

@@ -1,13 +1,16 @@
 package config
 
-// Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking (cni, cns/configuration)
+// Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking
+// (cni, cns/configuration)
 type Azure struct {
-	// Scenario: nodeSubnet: pods have addresses of the node's own interface, without a daemon; the others are those of the daemon CNS (its
-	// CNIConflistScenario)
+	// Scenario: nodeSubnet: pods have addresses of the node's own interface, without a daemon; the
+	// others are those of the daemon CNS (its CNIConflistScenario)
 	Scenario string `json:"scenario"`
-	// Mode: of the plugin on a node subnet: transparent (routes) or bridge (azure0, which takes the interface's addresses)
+	// Mode: of the plugin on a node subnet: transparent (routes) or bridge (azure0, which takes the
+	// interface's addresses)
 	Mode string `json:"mode"`
-	// IPsToRouteViaHost: addresses that pods reach by the node although they are on a link of their own, such as that of a node-local DNS
+	// IPsToRouteViaHost: addresses that pods reach by the node although they are on a link of their
+	// own, such as that of a node-local DNS
 	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
 }
 

@@ -2,8 +2,9 @@ package config
 
 import "fmt"
 
-// Canal is kOps' canal, policy by Calico over Flannel's network; and the backend, which kOps fixed to vxlan and upstream's manifest leaves to its
-// ConfigMap. The node acts on backend and mtu; the rest is for the DaemonSet, and only recorded here. "" and 0 mean: Calico's default.
+// Canal is kOps' canal, policy by Calico over Flannel's network; and the backend, which kOps fixed
+// to vxlan and upstream's manifest leaves to its ConfigMap. The node acts on backend and mtu; the
+// rest is for the DaemonSet, and only recorded here. "" and 0 mean: Calico's default.
 // https://github.com/kubernetes/kops/blob/v1.27.0/pkg/apis/kops/networking.go, CanalNetworkingSpec
 type Canal struct {
 	Backend                         string `json:"backend"`                                   // of flannel: what carries packets between nodes

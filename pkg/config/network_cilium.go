@@ -2,7 +2,8 @@ package config
 
 import "slices"
 
-// Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's; they are accepted and not looked at. "" means: kOps' or Cilium's default.
+// Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's;
+// they are accepted and not looked at. "" means: kOps' or Cilium's default.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
 type Cilium struct {
 	Version                string `json:"version,omitempty"`                // of Cilium, such as v1.16.4; what it needs of the kernel depends on it

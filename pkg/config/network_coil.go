@@ -2,7 +2,8 @@ package config
 
 import "strings"
 
-// Coil holds what of coild matters to the node; kOps never had it. https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
+// Coil holds what of coild matters to the node; kOps never had it.
+// https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
 type Coil struct {
 	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
 	Egress       bool `json:"egress"`                 // pods leave by NAT servers, over FoU
@@ -17,7 +18,8 @@ func (d *decoder) coil(c *Coil) []field {
 	}
 }
 
-// Hybridnet holds what of its daemon matters to the node; kOps never had it. https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
+// Hybridnet holds what of its daemon matters to the node; kOps never had it.
+// https://github.com/alibaba/hybridnet/blob/v0.8.8/charts/hybridnet/values.yaml
 type Hybridnet struct {
 	NetworkType string `json:"networkType"` // of the network that most pods are in
 	ConfName    string `json:"cniConfName"` // the name of its conf, in the conf directory

@@ -1,9 +1,11 @@
 package config
 
-// Custom is a network that this agent does not know, declared in the terms in which it knows the others: what it needs of a node, who writes its
-// conf, how one sees that it works, what it leaves. Lists of a later document replace those of an earlier one.
+// Custom is a network that this agent does not know, declared in the terms in which it knows the
+// others: what it needs of a node, who writes its conf, how one sees that it works, what it leaves.
+// Lists of a later document replace those of an earlier one.
 type Custom struct {
-	// Name: tells it from another declared network: from one to another is a switch. Not said: the file name of its conf
+	// Name: tells it from another declared network: from one to another is a switch. Not said: the
+	// file name of its conf
 	Name         string              `json:"name,omitempty"`
 	Title        string              `json:"title"`                  // one line, for lists
 	Docs         string              `json:"docs,omitempty"`         // where it is documented, a URL
@@ -24,15 +26,18 @@ type Custom struct {
 	Requires     CustomRequires      `json:"requires"`               // what a host must have; one without is refused before anything is touched
 	SharedHost   CustomShared        `json:"sharedHost"`             // what other services of the host must leave alone
 	Signs        []CustomSign        `json:"signs,omitempty"`        // what is there while the network works; the status and `agent verify` look for it
-	// Agents: containers of its pods that put back what is taken away: while one runs here, the node does not leave the network
+	// Agents: containers of its pods that put back what is taken away: while one runs here, the
+	// node does not leave the network
 	Agents []string `json:"agents,omitempty"`
-	// Leftovers: what it leaves when the node leaves it, by exact name and mark. Kept on the node, for when no document says it any more
+	// Leftovers: what it leaves when the node leaves it, by exact name and mark. Kept on the node,
+	// for when no document says it any more
 	Leftovers CustomLeftovers `json:"leftovers"`
 }
 
 // CustomConf says who writes the CNI conf.
 type CustomConf struct {
-	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet (`file` is awaited) or user
+	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet
+	// (`file` is awaited) or user
 	Writer   string   `json:"writer"`
 	File     string   `json:"file,omitempty"`     // its name in the conf directory
 	Template string   `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}

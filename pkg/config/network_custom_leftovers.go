@@ -1,7 +1,8 @@
 package config
 
-// CustomLeftovers is what the network leaves when it goes, each thing by its exact name and mark. Which marks are refused, because they
-// could be somebody else's, is for the model to know. The types have the fields of the marks of package tasks, which say what they mean.
+// CustomLeftovers is what the network leaves when it goes, each thing by its exact name and mark.
+// Which marks are refused, because they could be somebody else's, is for the model to know. The
+// types have the fields of the marks of package tasks, which say what they mean.
 type CustomLeftovers struct {
 	Units     []string        `json:"units,omitempty"`     // systemd units that would make it again
 	Moved     []CustomMoved   `json:"moved,omitempty"`     // links to which it moved the machine's addresses; those go back to their device
@@ -30,7 +31,8 @@ type CustomRule struct {
 	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
 	Mask     uint32 `json:"mask,omitempty"`     // of that mark
 	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone it is no mark
-	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule of others leads there
+	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule
+	// of others leads there
 	Last int    `json:"last,omitempty"`
 	IIF  string `json:"iif,omitempty"` // the link that packets come from; may be a pattern
 	// Protocol: rtnetlink's number of who made it
@@ -56,7 +58,8 @@ type CustomRoute struct {
 // CustomChain marks chains of iptables, or rules in chains of others.
 type CustomChain struct {
 	Table string `json:"table,omitempty"` // of iptables; not said: any
-	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule that leads there
+	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule
+	// that leads there
 	Chain   string `json:"chain,omitempty"`
 	Comment string `json:"comment,omitempty"` // of a rule; may be a pattern
 	Target  string `json:"target,omitempty"`  // of a rule (-j); may be a pattern
@@ -73,7 +76,8 @@ type CustomTable struct {
 
 // CustomLink marks links.
 type CustomLink struct {
-	// Name: name or pattern. One with a device behind it, or that a default route goes through, is never meant
+	// Name: name or pattern. One with a device behind it, or that a default route goes through, is
+	// never meant
 	Name   string `json:"name"`
 	Kind   string `json:"kind,omitempty"`   // veth, vxlan, bridge …; required
 	Master string `json:"master,omitempty"` // the bridge that it is a port of; not said: any or none

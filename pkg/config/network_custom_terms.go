@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// entries reads a list of mappings in the place of what an earlier document listed, and keeps where each entry stands:
-// [Node.Origin] of "spec.networking.custom.ports[0]".
+// entries reads a list of mappings in the place of what an earlier document listed, and keeps where
+// each entry stands: [Node.Origin] of "spec.networking.custom.ports[0]".
 func entries[T any](d *decoder, to *[]T, fields func(*T) []field, required ...string) set {
 	return func(v *value, at string) {
 		d.fresh(at, len(*to))
@@ -185,7 +185,8 @@ func notEmpty(s string) string {
 	return ""
 }
 
-// validConfName accepts a file that runtimes look at. https://github.com/containernetworking/cni/blob/main/libcni/conf.go (ConfFiles)
+// validConfName accepts a file that runtimes look at.
+// https://github.com/containernetworking/cni/blob/main/libcni/conf.go (ConfFiles)
 func validConfName(s string) string {
 	if validFileName(s) != "" || !slices.Contains([]string{".conf", ".conflist", ".json"}, path.Ext(s)) {
 		return "a file's name that ends in .conflist, .conf or .json"

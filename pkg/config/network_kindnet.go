@@ -2,8 +2,9 @@ package config
 
 import "net/netip"
 
-// Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only recorded here.
-// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, KindnetNetworkingSpec
+// Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only
+// recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
+// KindnetNetworkingSpec
 type Kindnet struct {
 	Version                      string             `json:"version,omitempty"`                      // of kindnet; for its DaemonSet
 	NetworkPolicies              *bool              `json:"networkPolicies,omitempty"`              // kindnet keeps NetworkPolicy; for its DaemonSet
@@ -47,5 +48,6 @@ type KubeRouter struct {
 	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
 }
 
-// GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there either.
+// GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there
+// either.
 type GCP struct{}

@@ -2,11 +2,12 @@ package config
 
 import "strings"
 
-// LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2 for or fixed.
-// https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go, LyftVPCNetworkingSpec
+// LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2
+// for or fixed. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// LyftVPCNetworkingSpec
 type LyftVPC struct {
-	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type:
-	// pod
+	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
+	// KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod
 	SubnetTags     map[string]string `json:"subnetTags"`
 	SecGroupIDs    []string          `json:"secGroupIds,omitempty"` // security groups of the pods' interfaces; the plugin makes no interface without
 	InterfaceIndex int               `json:"interfaceIndex"`        // the first interface whose addresses are for pods; 0 is the primary one

@@ -6,11 +6,13 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Multus is a meta plugin beside the cluster's network: every pod gets that one first, and what its annotations name besides. kOps has no field for it.
+// Multus is a meta plugin beside the cluster's network: every pod gets that one first, and what its
+// annotations name besides. kOps has no field for it.
 // https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/docs/configuration.md
 type Multus struct {
 	Mode string `json:"mode"` // thick: a shim and a daemon; thin: one binary
-	// Writer: who writes the conf: DaemonSet (multus itself, from the first other conf) or netwright (around the conf that it writes)
+	// Writer: who writes the conf: DaemonSet (multus itself, from the first other conf) or
+	// netwright (around the conf that it writes)
 	Writer             string   `json:"writer"`
 	Delegates          []string `json:"delegates,omitempty"`          // plugins of asset cni-plugins that attachments use, such as macvlan and static
 	NamespaceIsolation bool     `json:"namespaceIsolation,omitempty"` // pods take attachments of their own namespace only
@@ -34,7 +36,8 @@ func (d *decoder) multus(m *Multus) []field {
 	}
 }
 
-// multus: it stands before a network whose conf it calls, and does not get on with one that puts every other conf away.
+// multus: it stands before a network whose conf it calls, and does not get on with one that puts
+// every other conf away.
 func (v *validator) multus() {
 	w := &v.node.Networking
 	if w.Multus == nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it. https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
+// KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it.
+// https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
 type KubeOVN struct {
 	NetworkType  string `json:"networkType"`         // what carries packets between nodes; vlan is an underlay, without tunnels
 	Interface    string `json:"interface,omitempty"` // of an underlay: the link that joins br-<provider>, with its addresses
@@ -41,11 +42,14 @@ func validPriority(s string) string {
 	return `two digits in quotes, such as "01"`
 }
 
-// OVNKubernetes holds what of ovnkube matters to the node; kOps never had it. https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
+// OVNKubernetes holds what of ovnkube matters to the node; kOps never had it.
+// https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
 type OVNKubernetes struct {
-	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not at all (disabled)
+	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not
+	// at all (disabled)
 	GatewayMode string `json:"gatewayMode"`
-	// Interface: the link that becomes the bridge br<name>, with its addresses; not said: the default route's
+	// Interface: the link that becomes the bridge br<name>, with its addresses; not said: the
+	// default route's
 	Interface string `json:"gatewayInterface,omitempty"`
 	MTU       int    `json:"mtu"`               // of the pods' links
 	EncapPort int    `json:"encapPort"`         // of Geneve

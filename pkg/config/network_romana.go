@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the node are told since no DNS is there yet.
+// Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the
+// node are told since no DNS is there yet.
 // https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
 type Romana struct {
 	DaemonServiceIP string `json:"daemonServiceIP"` // the address of its service romana; without it the 99th of the services' range
@@ -26,7 +27,8 @@ func validIPv4(s string) string {
 	return ""
 }
 
-// fillRomana: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go, WellKnownServiceIP.
+// fillRomana: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go,
+// WellKnownServiceIP.
 func (n *Node) fillRomana() {
 	r, services := n.Networking.Romana, n.ServiceClusterIPRange.V4()
 	if r == nil || !services.IsValid() || services.Bits() > 24 {

@@ -1,15 +1,17 @@
 package config
 
-// Switch is spec.networking.switch: what a node may do when the documents name another network than it has. Without it a
-// switch that is disruptive is not made, and the node keeps the network that it has.
+// Switch is spec.networking.switch: what a node may do when the documents name another network than
+// it has. Without it a switch that is disruptive is not made, and the node keeps the network that
+// it has.
 type Switch struct {
-	// Allow: true lets a disruptive switch happen; without it the node keeps the network that it has. `--allow-disruptive` says the same once
+	// Allow: true lets a disruptive switch happen; without it the node keeps the network that it
+	// has. `--allow-disruptive` says the same once
 	Allow bool `json:"allow"`
-	// From: the network that the nodes are expected to have: with another one there the switch is not made. Where no network is on record it allows to
-	// take this one away
+	// From: the network that the nodes are expected to have: with another one there the switch is
+	// not made. Where no network is on record it allows to take this one away
 	From string `json:"from,omitempty"`
-	// Pods: what becomes of the pods with an address of the old network: remove (the runtime removes them, kubelet makes them again) or wait until
-	// somebody has drained the node
+	// Pods: what becomes of the pods with an address of the old network: remove (the runtime
+	// removes them, kubelet makes them again) or wait until somebody has drained the node
 	Pods string `json:"pods"`
 }
 

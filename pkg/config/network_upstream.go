@@ -1,6 +1,7 @@
 package config
 
-// upstream lists the networks that kOps never had. Their fields have the names that the networks themselves give them.
+// upstream lists the networks that kOps never had. Their fields have the names that the networks
+// themselves give them.
 func upstream() []choice {
 	return []choice{
 		{"antrea", func(w *Networking) bool { return w.Antrea != nil }, func(d *decoder, w *Networking) []field { return d.antrea(allocate(&w.Antrea)) }},

@@ -1,7 +1,8 @@
 package config
 
-// Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded here.
-// https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go, WeaveNetworkingSpec
+// Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded
+// here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// WeaveNetworkingSpec
 type Weave struct {
 	MTU         int    `json:"mtu,omitempty"`          // WEAVE_MTU; not said: Weave's 1376
 	ConnLimit   int    `json:"connLimit,omitempty"`    // how many peers one node talks to; not said: 200. For its DaemonSet

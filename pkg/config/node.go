@@ -7,68 +7,83 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Select names the node whose configuration is wanted. Group may be empty when the node's own document names it
-// (spec.nodeGroup). Node may have no document: then only cluster and node group speak.
+// Select names the node whose configuration is wanted. Group may be empty when the node's own
+// document names it (spec.nodeGroup). Node may have no document: then only cluster and node group
+// speak.
 type Select struct {
 	Group string
 	Node  string
 }
 
-// Node is the configuration of one node: cluster, node group and node merged, defaults filled in, valid as a whole. It is read-only after Load.
+// Node is the configuration of one node: cluster, node group and node merged, defaults filled in,
+// valid as a whole. It is read-only after Load.
 //
-// Paths for [Node.Origin] are those that a person would write: "spec.networking.bridge.mtu". Elements of a list that merges by a
-// key carry the key: "spec.sysctlParameters[net.ipv4.ip_forward]", "spec.fileAssets[/etc/hello]", "spec.assets[cni-plugins]", "spec.hooks[fix.service]".
+// Paths for [Node.Origin] are those that a person would write: "spec.networking.bridge.mtu".
+// Elements of a list that merges by a key carry the key:
+// "spec.sysctlParameters[net.ipv4.ip_forward]", "spec.fileAssets[/etc/hello]",
+// "spec.assets[cni-plugins]", "spec.hooks[fix.service]".
 type Node struct {
 	Cluster   string `json:"cluster"`   // metadata.name of the Cluster
 	NodeGroup string `json:"nodeGroup"` // the name of the NodeGroup that the node belongs to
 	Name      string `json:"name"`      // the node's name in Kubernetes; "" when none was selected
 	Role      string `json:"role"`      // what the node is for: spec.role of its node group
 
-	// KubernetesVersion: the release of kubelet on the nodes; required. It decides which flags, plugins and confs they take
+	// KubernetesVersion: the release of kubelet on the nodes; required. It decides which flags,
+	// plugins and confs they take
 	KubernetesVersion Version `json:"kubernetesVersion"`
-	// CloudProvider: where the nodes run: aws, gce, azure, metal … Some networks need a certain one; not said: none is assumed
+	// CloudProvider: where the nodes run: aws, gce, azure, metal … Some networks need a certain
+	// one; not said: none is assumed
 	CloudProvider string `json:"cloudProvider,omitempty"`
-	// ContainerRuntime: who runs containers. docker is kOps' default below Kubernetes 1.20 and impossible from 1.24; only with it kubelet does CNI
-	// itself
+	// ContainerRuntime: who runs containers. docker is kOps' default below Kubernetes 1.20 and
+	// impossible from 1.24; only with it kubelet does CNI itself
 	ContainerRuntime string   `json:"containerRuntime"`
 	Topology         Topology `json:"topology"` // whether nodes have public addresses
 
 	Networking Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
-	// CNI is where plugins and confs live. The values are defaults unless Origin("spec.networking.cni.binDir") says otherwise:
-	// a default gives way to the directories that the runtime really uses.
+	// CNI is where plugins and confs live. The values are defaults unless
+	// Origin("spec.networking.cni.binDir") says otherwise: a default gives way to the directories
+	// that the runtime really uses.
 	CNI CNI `json:"cni"`
 
-	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is the Node's `podCIDRs`
+	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is
+	// the Node's `podCIDRs`
 	PodCIDR     CIDRs `json:"podCIDR"`
 	NetworkCIDR CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
-	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the node's. A family without a range is not masqueraded at
-	// all
+	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the
+	// node's. A family without a range is not masqueraded at all
 	NonMasqueradeCIDR     CIDRs `json:"nonMasqueradeCIDR"`
 	ServiceClusterIPRange CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
-	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out of the range of ports for outgoing connections
+	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out
+	// of the range of ports for outgoing connections
 	NodePortRange PortRange `json:"serviceNodePortRange"`
 
-	// Address: how other nodes reach this one, the next hop of their routes; without it the agent takes the address that the host has
+	// Address: how other nodes reach this one, the next hop of their routes; without it the agent
+	// takes the address that the host has
 	Address Addresses `json:"address,omitempty"`
-	// PodCIDRs: the range of this node's pods, one per family. Without it: the network's own `nodes` list, else the Node in the Kubernetes API
+	// PodCIDRs: the range of this node's pods, one per family. Without it: the network's own
+	// `nodes` list, else the Node in the Kubernetes API
 	PodCIDRs CIDRs `json:"podCIDRs,omitempty"`
-	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a node's document wins).
-	// Filled only for networks that route by themselves (bridge).
+	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a
+	// node's document wins). Filled only for networks that route by themselves (bridge).
 	Peers []Peer `json:"peers,omitempty"`
 	Size  Size   `json:"size,omitzero"`
 
-	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a name has dots: net/ipv4/conf/eth0.100/rp_filter=2
+	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a
+	// name has dots: net/ipv4/conf/eth0.100/rp_filter=2
 	SysctlParameters []Sysctl `json:"sysctlParameters,omitempty"`
-	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without cni-plugins the table of the agent is used
+	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without
+	// cni-plugins the table of the agent is used
 	Assets []Asset `json:"assets,omitempty"`
-	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that reach only this
+	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
+	// reach only this
 	AssetsMirror string      `json:"assetsMirror,omitempty"`
 	Kubelet      Kubelet     `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
 	KubeProxy    *bool       `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
 	Containerd   Containerd  `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
 	FileAssets   []FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
-	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths (`/opt/cni`). Besides those that the operating system
-	// ships, no other is followed; the more special document's list takes the place of the other
+	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths
+	// (`/opt/cni`). Besides those that the operating system ships, no other is followed; the more
+	// special document's list takes the place of the other
 	FollowLinks  []string      `json:"followLinks,omitempty"`
 	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
 	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
@@ -83,7 +98,8 @@ type Node struct {
 
 // Prune says what becomes of things of ours that no document wants any more.
 type Prune struct {
-	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is reported once, and theirs from then on) or remove
+	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is
+	// reported once, and theirs from then on) or remove
 	Changed string `json:"changed"`
 }
 
@@ -101,10 +117,12 @@ const (
 	RoleBastion      = "Bastion"
 )
 
-// ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's CAs, as in kOps, and no other.
+// ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
+// CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }
 
-// Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup nor kubelet, and has no pods.
+// Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup
+// nor kubelet, and has no pods.
 func (n *Node) Apart() bool { return n.Role == RoleBastion && n.kops.role }
 
 // OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
@@ -118,7 +136,8 @@ type kopsSays struct{ cluster, role, ownPlugins bool }
 
 // Topology is kOps' spec.topology: "public" or "private"; "" when not said.
 type Topology struct {
-	// Nodes: public: nodes have public addresses; private: they leave by a gateway, which kubenet and external refuse
+	// Nodes: public: nodes have public addresses; private: they leave by a gateway, which kubenet
+	// and external refuse
 	Nodes        string `json:"nodes,omitempty"`
 	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
@@ -133,7 +152,8 @@ type Peer struct {
 
 // Sysctl is one kernel parameter that the user asks for.
 type Sysctl struct {
-	// Key in the dotted form of sysctl(8): a dot inside a name is a slash ("net.ipv4.conf.eth0/100.rp_filter").
+	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
+	// ("net.ipv4.conf.eth0/100.rp_filter").
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Origin Origin `json:"origin"`
@@ -155,22 +175,28 @@ type AssetFile struct {
 	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
 }
 
-// Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A nil or zero value means: not said.
-// Which release of kubelet takes which flag is the model's to know.
+// Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A
+// nil or zero value means: not said. Which release of kubelet takes which flag is the model's to
+// know.
 type Kubelet struct {
-	// NetworkPluginName: who makes the pods' network: kubenet, cni or an exec plugin; an error from Kubernetes 1.24, which has no such flag
+	// NetworkPluginName: who makes the pods' network: kubenet, cni or an exec plugin; an error from
+	// Kubernetes 1.24, which has no such flag
 	NetworkPluginName string `json:"networkPluginName,omitempty"`
 	NetworkPluginMTU  int    `json:"networkPluginMTU,omitempty"` // kubenet's MTU, --network-plugin-mtu of Kubernetes 1.4 to 1.23
 	NetworkPluginDir  string `json:"networkPluginDir,omitempty"` // where exec plugins are, --network-plugin-dir up to Kubernetes 1.8
 	CNIBinDir         string `json:"cniBinDir,omitempty"`        // where kubelet looks for plugins, --cni-bin-dir of Kubernetes 1.4 to 1.23
 	CNIConfDir        string `json:"cniConfDir,omitempty"`       // where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
-	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it knows one IPv4 range
+	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it
+	// knows one IPv4 range
 	NonMasqueradeCIDR CIDRs `json:"nonMasqueradeCIDR,omitempty"`
-	// HairpinMode: how a pod reaches itself through its service, --hairpin-mode or hairpinMode of kubelet's configuration
+	// HairpinMode: how a pod reaches itself through its service, --hairpin-mode or hairpinMode of
+	// kubelet's configuration
 	HairpinMode string `json:"hairpinMode,omitempty"`
-	// PodCIDR: the pods' range of a kubelet without an API server, --pod-cidr or podCIDR of kubelet's configuration
+	// PodCIDR: the pods' range of a kubelet without an API server, --pod-cidr or podCIDR of
+	// kubelet's configuration
 	PodCIDR CIDRs `json:"podCIDR,omitempty"`
-	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API, --reconcile-cidr up to Kubernetes 1.5
+	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API,
+	// --reconcile-cidr up to Kubernetes 1.5
 	ReconcileCIDR *bool `json:"reconcileCIDR,omitempty"`
 	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"` // whether kubelet makes the bridge cbr0, --configure-cbr0 up to Kubernetes 1.4
 	MaxPods       int   `json:"maxPods,omitempty"`       // how many pods the node takes, --max-pods or maxPods of kubelet's configuration
@@ -182,14 +208,16 @@ type Containerd struct {
 	ConfigPath string `json:"configPath"` // the file of the runtime's configuration; what must be set in it is set as small as can be
 }
 
-// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything but the content.
+// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
+// but the content.
 type FileAsset struct {
 	Name    string       // a name for the default of path
 	Path    string       // where it goes; without it /srv/kubernetes/assets/<name>
 	Content host.Content // what is in it; this or source. It is never printed
 	Mode    fs.FileMode  // without it 0440, as in kOps
 	Owner   string       // user or user:group, by name or number; without it root
-	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others from reading the file
+	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
+	// from reading the file
 	Secret bool
 	// Refused is why it fails here; the documents should not say it
 	Refused string
@@ -200,12 +228,14 @@ type FileAsset struct {
 type Hook struct {
 	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
 	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
-	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a unit that is there already. One that is not enabled needs none. It is never printed
+	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
+	// unit that is there already. One that is not enabled needs none. It is never printed
 	Manifest       secret.Text `json:"-"`
 	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
 	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
 	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
-	// Timeout: how long its start may take; what has not started by then is stopped and has failed. Without it 2m
+	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
+	// Without it 2m
 	Timeout Duration `json:"timeout,omitempty"`
 	Refused string   `json:"refused,omitempty"` // why it fails here; the documents should not say it
 	Origin  Origin   `json:"origin"`

@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// asciiLike says which character of ASCII another one is taken for; "": for none. Editors, chats and web pages put these in.
+// asciiLike says which character of ASCII another one is taken for; "": for none. Editors, chats
+// and web pages put these in.
 func asciiLike(r rune) string {
 	switch {
 	case r < 0x80:

@@ -43,8 +43,8 @@ func (o Origin) String() string {
 // origins maps a field's path to where its value came from.
 type origins map[string]Origin
 
-// Origin says where the value at path came from; the zero Origin when nothing set it. A parent's path ("spec.networking.bridge") answers
-// with the place of its key.
+// Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
+// path ("spec.networking.bridge") answers with the place of its key.
 func (n *Node) Origin(path string) Origin {
 	if name, ok := strings.CutPrefix(path, fileOrigin); ok {
 		for i := range n.FileAssets {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// peers gathers the members of a network that routes by itself: its own list of nodes, and nodes/*.yaml, which win. It fills n.Peers, and
-// n.PodCIDRs and n.Address where only the list says them. What it returns is for validation: all that have pod CIDRs, n among them.
+// peers gathers the members of a network that routes by itself: its own list of nodes, and
+// nodes/*.yaml, which win. It fills n.Peers, and n.PodCIDRs and n.Address where only the list says
+// them. What it returns is for validation: all that have pod CIDRs, n among them.
 func (l *loader) peers(n *Node) []Peer {
 	all := make(map[string]Peer, len(n.Networking.Bridge.Nodes)+len(l.nodes))
 	for _, p := range n.Networking.Bridge.Nodes {

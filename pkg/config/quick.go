@@ -6,10 +6,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// quick reads the YAML that people write most: block mappings and lists, plain and quoted scalars on one line, literal blocks, flow
-// collections on one line. It gives the very tree that the library's parser would, some fifty times as fast: on a node where all is right,
-// nothing costs more than the library. At the first thing that it does not know for certain (an anchor, an escape, a tab, a tag, a folded
-// block, a mistake) it gives up, and the library reads the document from the start. So it never has to say what is wrong.
+// quick reads the YAML that people write most: block mappings and lists, plain and quoted scalars
+// on one line, literal blocks, flow collections on one line. It gives the very tree that the
+// library's parser would, some fifty times as fast: on a node where all is right, nothing costs
+// more than the library. At the first thing that it does not know for certain (an anchor, an
+// escape, a tab, a tag, a folded block, a mistake) it gives up, and the library reads the document
+// from the start. So it never has to say what is wrong.
 type quick struct {
 	text   string
 	line   int    // number of the current line, from 1; blank lines and comments are never current
@@ -63,8 +65,8 @@ func (q *quick) take() string {
 	return rest[:end]
 }
 
-// plainLine tells that columns can be counted in bytes, that the line is no marker between documents, and that it does not end with a
-// blank, which shifts the library's columns.
+// plainLine tells that columns can be counted in bytes, that the line is no marker between
+// documents, and that it does not end with a blank, which shifts the library's columns.
 func plainLine(line string) bool {
 	for i := 0; i < len(line); i++ {
 		if line[i] < ' ' || line[i] > '~' {
@@ -183,8 +185,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// inline reads the value that begins on the current line, in the given column from 0, and goes on to the next line. Its parent begins
-// in column at.
+// inline reads the value that begins on the current line, in the given column from 0, and goes on
+// to the next line. Its parent begins in column at.
 func (q *quick) inline(rest string, column, at int) *value {
 	if rest[0] == '|' {
 		return q.literal(rest, column, at)
@@ -197,7 +199,8 @@ func (q *quick) inline(rest string, column, at int) *value {
 	return v
 }
 
-// plainKind is how YAML 1.2 reads an unquoted word; false when it is nothing, which is seldom meant.
+// plainKind is how YAML 1.2 reads an unquoted word; false when it is nothing, which is seldom
+// meant.
 func plainKind(word string) (kind, bool) {
 	switch word {
 	case "", "~", "null", "Null", "NULL":

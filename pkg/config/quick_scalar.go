@@ -52,7 +52,8 @@ func (q *quick) literal(header string, column, at int) *value {
 	return v
 }
 
-// unindent takes the indentation off each line. What it gives ends with one line end, size bytes long.
+// unindent takes the indentation off each line. What it gives ends with one line end, size bytes
+// long.
 func unindent(block string, indent, size int) string {
 	var out strings.Builder
 	out.Grow(size)
@@ -137,7 +138,8 @@ func (f *flow) mapping(depth int) *value {
 	return v
 }
 
-// comma goes over one; at the end of the collection there need not be any, and must not be one too many.
+// comma goes over one; at the end of the collection there need not be any, and must not be one too
+// many.
 func (f *flow) comma(end byte) bool {
 	switch {
 	case f.line == "":

@@ -34,7 +34,8 @@ func same(a, b *value, at string) string {
 	return ""
 }
 
-// holdsQuick reports a text that the quick reader reads otherwise than the library, and tells whether it read it at all.
+// holdsQuick reports a text that the quick reader reads otherwise than the library, and tells
+// whether it read it at all.
 func holdsQuick(t *testing.T, text string) bool {
 	t.Helper()
 	d := newDocument(Source{Path: "cluster.yaml", Data: []byte(text)})

@@ -8,17 +8,21 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// The rule of what no document may write or switch: whatever a bad document is mended with. That is the agent itself, what it and its undo run by (systemd,
-// the message bus, what the machine boots from), and the accounts and logins of the person who has to mend it: what decides who may come in, and who may be
-// root then. That is /etc/sudoers.d, too: its last line wins, and until sudo 1.9.3 one that is wrong ends sudo for everybody. What only adds beside it stays
-// allowed: a unit that is ordered after one of ours, limits of who has come in.
+// The rule of what no document may write or switch: whatever a bad document is mended with. That is
+// the agent itself, what it and its undo run by (systemd, the message bus, what the machine boots
+// from), and the accounts and logins of the person who has to mend it: what decides who may come
+// in, and who may be root then. That is /etc/sudoers.d, too: its last line wins, and until sudo
+// 1.9.3 one that is wrong ends sudo for everybody. What only adds beside it stays allowed: a unit
+// that is ordered after one of ours, limits of who has come in.
 //
-// [reservedFile], [reservedUnit] and [reservedText] are this rule for a path, for a hook's name and for a unit's text. It holds no attacker off, who has
-// a hook that runs as root: it keeps a mistake from being the last one.
+// [reservedFile], [reservedUnit] and [reservedText] are this rule for a path, for a hook's name and
+// for a unit's text. It holds no attacker off, who has a hook that runs as root: it keeps a mistake
+// from being the last one.
 
 const logins = "the host's accounts and logins"
 
-// reservedPaths are files, and directories with all that is below them, without links of the merged /usr: see [canonical].
+// reservedPaths are files, and directories with all that is below them, without links of the merged
+// /usr: see [canonical].
 var reservedPaths = [...]struct{ why, paths string }{
 	{"the agent's own", "/etc/netwright /run/netwright /var/lib/netwright /usr/bin/netwright /usr/bin/agent"},
 	{"the kernel's devices", "/dev"},
@@ -31,10 +35,12 @@ var reservedPaths = [...]struct{ why, paths string }{
 		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
 
-// systemdDirs are those that systemd reads units from, in whatever directory below: systemd.unit(5).
+// systemdDirs are those that systemd reads units from, in whatever directory below:
+// systemd.unit(5).
 var systemdDirs = []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/usr/local/lib/systemd/"}
 
-// Others' units that no hook may be: those that the agent and its undo cannot do without, and those that end the boot or the system. systemd.special(7).
+// Others' units that no hook may be: those that the agent and its undo cannot do without, and those
+// that end the boot or the system. systemd.special(7).
 var (
 	neededUnits = strings.Fields("dbus.service dbus.socket dbus-broker.service dbus-daemon.service messagebus.service init.scope -.mount -.slice system.slice " +
 		"sysinit.target basic.target local-fs-pre.target local-fs.target network-pre.target network-online.target multi-user.target default.target graphical.target")
@@ -42,7 +48,8 @@ var (
 		"poweroff.target halt.target kexec.target soft-reboot.target sleep.target suspend.target hibernate.target hybrid-sleep.target suspend-then-hibernate.target")
 )
 
-// merged are directories that are links on a host with a merged /usr, and where they lead; elsewhere both have their programs.
+// merged are directories that are links on a host with a merged /usr, and where they lead;
+// elsewhere both have their programs.
 var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"}, {"/var/run/", "/run/"}}
 
 // canonical is a path as the rule is written, however it is spelt.
@@ -87,8 +94,8 @@ func reservedFile(at string) string {
 	return ""
 }
 
-// reservedName says whose a file or directory of systemd's is: a unit, its drop-ins, what it wants. Nobody's business is what another unit's directory
-// adds to a target of the system.
+// reservedName says whose a file or directory of systemd's is: a unit, its drop-ins, what it wants.
+// Nobody's business is what another unit's directory adds to a target of the system.
 func reservedName(name string) string {
 	switch {
 	case ours(name):
@@ -112,8 +119,9 @@ func reservedUnit(name string) string {
 	return ""
 }
 
-// ours says that a name is a unit's that the agent keeps for itself, or of a directory beside it: also those to come, and what begins as they do, since
-// netwright-.service.d is a drop-in of them all.
+// ours says that a name is a unit's that the agent keeps for itself, or of a directory beside it:
+// also those to come, and what begins as they do, since netwright-.service.d is a drop-in of them
+// all.
 func ours(name string) bool {
 	for _, beside := range [...]string{".d", ".wants", ".requires", ".upholds"} {
 		name = strings.TrimSuffix(name, beside)
@@ -124,8 +132,9 @@ func ours(name string) bool {
 
 var unitTypes = strings.Fields(".service .socket .timer .mount .automount .path .target .slice .scope .swap .device")
 
-// bearing are the settings of a unit by which it takes the place of another, or stops it; those of joining have another need or want it, which does harm to
-// ours only: systemd.unit(5). To be ordered beside one of ours, or to need it, does it none.
+// bearing are the settings of a unit by which it takes the place of another, or stops it; those of
+// joining have another need or want it, which does harm to ours only: systemd.unit(5). To be
+// ordered beside one of ours, or to need it, does it none.
 var (
 	bearing = []string{"Alias", "Also", "Conflicts", "PropagatesStopTo"}
 	joining = []string{"WantedBy", "RequiredBy", "UpheldBy"}
@@ -150,8 +159,9 @@ func reservedText(text string) string {
 	return ""
 }
 
-// Reserved says whose a file or unit is that no document may write or switch, or what its text (nil: not known) does to one of those; "" of all others. What
-// an earlier release wrote there is not removed either, and a revision of it has it no more than documents.
+// Reserved says whose a file or unit is that no document may write or switch, or what its text
+// (nil: not known) does to one of those; "" of all others. What an earlier release wrote there is
+// not removed either, and a revision of it has it no more than documents.
 func Reserved(kind, name string, text []byte) string {
 	why := ""
 	switch kind {
@@ -174,8 +184,9 @@ func readBySystemd(at string) bool {
 	return slices.ContainsFunc(systemdDirs, func(dir string) bool { return strings.HasPrefix(canonical(at), dir) })
 }
 
-// refuse reports what the rule refuses: an error where documents are checked. On a node, which may have got them from an older release, it is a warning, and what
-// comes back is why this one key fails there.
+// refuse reports what the rule refuses: an error where documents are checked. On a node, which may
+// have got them from an older release, it is a warning, and what comes back is why this one key
+// fails there.
 func (d *decoder) refuse(v *value, at, why, expected, hint string) string {
 	diag := Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
 	if d.checks {

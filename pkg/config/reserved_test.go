@@ -2,8 +2,8 @@ package config
 
 import "testing"
 
-// What is refused, and what beside it is not. Each line is a way round the rule, or somebody's right.
-// The lines that keep it: reserved.go, all of it.
+// What is refused, and what beside it is not. Each line is a way round the rule, or somebody's
+// right. The lines that keep it: reserved.go, all of it.
 func TestReserved(t *testing.T) {
 	for _, c := range []struct {
 		kind, name string

@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// text takes a string. valid may be nil; else it says what is wrong with a string: what was expected, or "".
+// text takes a string. valid may be nil; else it says what is wrong with a string: what was
+// expected, or "".
 func (d *decoder) text(to *string, valid func(string) string) set {
 	return func(v *value, at string) {
 		if v.kind != kindString {
@@ -26,7 +27,8 @@ func (d *decoder) text(to *string, valid func(string) string) set {
 	}
 }
 
-// texts takes a list of strings, each valid as in text; the document's list replaces what was there.
+// texts takes a list of strings, each valid as in text; the document's list replaces what was
+// there.
 func (d *decoder) texts(to *[]string, valid func(string) string) set {
 	return func(v *value, at string) {
 		*to = nil
@@ -119,7 +121,8 @@ func (d *decoder) number(to *int, low, high int) set {
 	}
 }
 
-// The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the length field ends at 65535.
+// The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the
+// length field ends at 65535.
 const (
 	minMTU = 576
 	maxMTU = 65535
@@ -159,8 +162,9 @@ func (d *decoder) version(to *Version) set {
 	}
 }
 
-// versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a build of CI; "" when it
-// names none. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
+// versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a
+// build of CI; "" when it names none.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
 func versionIn(text string) string {
 	_, rest, is := strings.Cut(text, "://")
 	for part := range strings.SplitSeq(rest, "/") {

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook; a password, which no field takes and people
-// write all the same, as for Weave. Names nearly like them count too, for a typo must not print what the right name would have kept.
+// secretKeys hold text that may be a secret: the content of a file asset, the manifest of a hook; a
+// password, which no field takes and people write all the same, as for Weave. Names nearly like
+// them count too, for a typo must not print what the right name would have kept.
 var secretKeys = [...]string{"content", "manifest", "password"}
 
 func isSecretKey(key string) bool {
@@ -70,7 +71,8 @@ func (d *document) redact(p pos) (string, int) {
 	return string(runes), col
 }
 
-// mayBeSecret judges a line of a text that did not parse: nothing is shown at or after the first mention of a secret key.
+// mayBeSecret judges a line of a text that did not parse: nothing is shown at or after the first
+// mention of a secret key.
 func (d *document) mayBeSecret(n int) bool {
 	rest := d.text
 	for ; n > 0; n-- {
@@ -85,7 +87,8 @@ func (d *document) mayBeSecret(n int) bool {
 	return false
 }
 
-// hiddenSpans finds the values of secret keys: each reaches from the colon after its key to the next key or list item.
+// hiddenSpans finds the values of secret keys: each reaches from the colon after its key to the
+// next key or list item.
 func hiddenSpans(root *value) []span {
 	var starts, marks []pos
 	seen := make(map[*value]bool)
@@ -121,7 +124,8 @@ func hiddenSpans(root *value) []span {
 	return spans
 }
 
-// maskURLs covers what may be a credential in a URL, the user and password and the query (a presigned one), letter by letter so that columns stay.
+// maskURLs covers what may be a credential in a URL, the user and password and the query (a
+// presigned one), letter by letter so that columns stay.
 func maskURLs(s string) string {
 	cover := func(from, to int) {
 		s = s[:from] + strings.Repeat("*", utf8.RuneCountInString(s[from:to])) + s[to:]

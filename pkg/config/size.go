@@ -2,14 +2,15 @@ package config
 
 import "strconv"
 
-// Size is how many nodes the cluster has, as far as its documents tell. It is filled only for networks that have a limit of nodes (kubenet: a
-// route each).
+// Size is how many nodes the cluster has, as far as its documents tell. It is filled only for
+// networks that have a limit of nodes (kubenet: a route each).
 type Size struct {
 	Least int `json:"least"` // documents under nodes/, or minSize of all groups, whichever is more; 0: not said
 	Most  int `json:"most"`  // maxSize of all groups; 0: a group does not say it
 }
 
-// size counts what has a kubelet. Other groups' documents are not this node's to check: one that cannot be read says nothing here.
+// size counts what has a kubelet. Other groups' documents are not this node's to check: one that
+// cannot be read says nothing here.
 func (l *loader) size() Size {
 	var least, most int
 	bounded := len(l.groups) > 0

@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// The fields of the three kinds. A cluster says what holds for all; a node group and a node say again, for theirs, whatever may
-// differ between nodes.
+// The fields of the three kinds. A cluster says what holds for all; a node group and a node say
+// again, for theirs, whatever may differ between nodes.
 
 func (d *decoder) clusterSpec(n *Node) []field {
 	fields := d.commonSpec(n)

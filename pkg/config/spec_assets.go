@@ -87,7 +87,8 @@ func validMember(s string) string {
 	return ""
 }
 
-// validURL accepts what a state store can fetch. A hash guards the content, so plain http is allowed.
+// validURL accepts what a state store can fetch. A hash guards the content, so plain http is
+// allowed.
 func validURL(s string) string {
 	const expected = "an https, http, s3 or file URL, or a path relative to the store such as assets/cni-plugins.tgz"
 	u, err := url.Parse(s)

@@ -14,12 +14,15 @@ const (
 	SourceKubernetes = "kubernetes" // asked for with the certificates API of Kubernetes
 )
 
-// Certificate is how this node comes by the certificate of a name, and where it goes. Networks name theirs (calico-client); any other is the user's.
+// Certificate is how this node comes by the certificate of a name, and where it goes. Networks name
+// theirs (calico-client); any other is the user's.
 type Certificate struct {
 	Name string `json:"name"` // a keyset of the store's pki, or a name of its own
-	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only) or kubernetes (its certificates API); without it store
+	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only)
+	// or kubernetes (its certificates API); without it store
 	Source string `json:"source"`
-	// CA: the keyset that signs, of source ca; of the others the one whose certificates are installed beside
+	// CA: the keyset that signs, of source ca; of the others the one whose certificates are
+	// installed beside
 	CA     string `json:"ca,omitempty"`
 	Signer string `json:"signer,omitempty"` // of source kubernetes; without it kubernetes.io/kube-apiserver-client
 
@@ -27,7 +30,8 @@ type Certificate struct {
 	Organizations []string `json:"organizations,omitempty"` // the subject's O, for Kubernetes the user's groups
 	Names         []string `json:"names,omitempty"`         // host names and IP addresses that it is good for
 	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
-	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the signer gives
+	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the
+	// signer gives
 	Lifetime Duration `json:"lifetime,omitempty"`
 	KeyType  string   `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
 
@@ -63,7 +67,8 @@ func (n *Node) CertificateOf(name string) *Certificate {
 	return nil
 }
 
-// Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes (certificates.k8s.io/v1, expirationSeconds).
+// Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes
+// (certificates.k8s.io/v1, expirationSeconds).
 const (
 	minLifetime           = 10 * time.Second
 	maxLifetime           = 10 * 365 * 24 * time.Hour
@@ -121,7 +126,8 @@ func (d *decoder) certificate(c *Certificate) []field {
 	}
 }
 
-// validSigner: https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#signers
+// validSigner:
+// https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#signers
 func validSigner(s string) string {
 	domain, name, has := strings.Cut(s, "/")
 	switch {

@@ -48,7 +48,8 @@ func (d *decoder) fileAssets(n *Node) set {
 	}
 }
 
-// fileAsset reads one entry: a file, or each file of a directory of the store; none when it is wrong, or meant for other nodes.
+// fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
+// wrong, or meant for other nodes.
 func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.origin(v.pos)}
 	var content, source string
@@ -108,8 +109,8 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	return all
 }
 
-// inlineSecret refuses, where documents are checked before they are published, a secret in one: every node receives all documents. kOps' own have no other
-// place for it.
+// inlineSecret refuses, where documents are checked before they are published, a secret in one:
+// every node receives all documents. kOps' own have no other place for it.
 func (d *decoder) inlineSecret(v *value, at string) {
 	const summary, expected = " is a secret, and every node receives the document that it is in", "a file below files/ of the store, which no node reads but those that use it: source: NAME"
 	diag := Diagnostic{ID: problem.KeypairExposed, Summary: at + summary, Field: at, Expected: expected, Hint: "if anybody may read it: secret: false"}
@@ -151,8 +152,9 @@ func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
 	}
 }
 
-// notForFiles is where no file of a user can be, and what to do instead: among the kernel's own, where nothing is renamed into place, and where the agent
-// keeps what it needs to take anything back.
+// notForFiles is where no file of a user can be, and what to do instead: among the kernel's own,
+// where nothing is renamed into place, and where the agent keeps what it needs to take anything
+// back.
 func notForFiles(at string) (dir, hint string) {
 	for _, dir := range []string{"/proc", "/sys", host.StateDir, "/run/netwright", "/usr/bin/netwright"} {
 		switch {
@@ -240,7 +242,8 @@ func (d *decoder) roleList(to *[]string) set {
 	})
 }
 
-// fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be meant as decimal and is refused.
+// fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
+// meant as decimal and is refused.
 func (d *decoder) fileMode(to *fs.FileMode) set {
 	return func(v *value, at string) {
 		const expected = `permission bits in octal, such as "0644"`
@@ -376,7 +379,8 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	return h, meant(roles, n.Role)
 }
 
-// kopsHookName is what nodeup calls a hook without a name. https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
+// kopsHookName is what nodeup calls a hook without a name.
+// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
 func (d *decoder) kopsHookName(at string) string {
 	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
 	name := "kops-hook-" + number
@@ -386,7 +390,8 @@ func (d *decoder) kopsHookName(at string) string {
 	return name
 }
 
-// validUnit accepts the name of a systemd unit. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
+// validUnit accepts the name of a systemd unit.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
 func validUnit(s string) string {
 	if s == "" || len(s) > 200 || strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
 		return "the name of a systemd unit such as example.service"

@@ -38,8 +38,9 @@ func (d *decoder) required(v *value, at string, names ...string) bool {
 	return ok
 }
 
-// merging returns a function that puts an element into the list: over the one of the same key, or at its end. So lists merge over cluster,
-// node group and node. The keys of what is there are read once.
+// merging returns a function that puts an element into the list: over the one of the same key, or
+// at its end. So lists merge over cluster, node group and node. The keys of what is there are read
+// once.
 func merging[T any](list *[]T, key func(T) string) func(T) {
 	if len(*list) == 0 { // whoever puts makes sure that one list has no key twice
 		return func(x T) { *list = append(*list, x) }
@@ -83,8 +84,9 @@ func (d *decoder) sysctls(n *Node) set {
 	}
 }
 
-// passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is into a file of sysctl.d: so an
-// entry may be a comment or empty (nodeup's own list begins so), and a pattern of names. Of two that set one key the later counts.
+// passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is
+// into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
+// a pattern of names. Of two that set one key the later counts.
 func (d *decoder) passedBySysctl(v *value, at string) bool {
 	key, _, _ := strings.Cut(v.str(), "=")
 	switch key = strings.TrimSpace(key); {
@@ -131,7 +133,8 @@ func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
 // sysctlRoots are the directories of /proc/sys.
 var sysctlRoots = []string{"abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user", "vm"}
 
-// sysctlKey brings a key into the dotted form. As for sysctl(8), the first separator decides: after a slash, dots are part of names.
+// sysctlKey brings a key into the dotted form. As for sysctl(8), the first separator decides: after
+// a slash, dots are part of names.
 func sysctlKey(key string) (canonical, hint string) {
 	i := strings.IndexAny(key, "./")
 	switch {

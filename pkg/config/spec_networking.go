@@ -10,7 +10,8 @@ import (
 // byoNetwork plays two parts: see [CNI].
 const byoNetwork = "cni"
 
-// choice is a network that documents can select. To add one is its type in [Networking], its fields, and a line in choices.
+// choice is a network that documents can select. To add one is its type in [Networking], its
+// fields, and a line in choices.
 type choice struct {
 	name   string
 	set    func(*Networking) bool
@@ -93,7 +94,8 @@ func (d *decoder) bridgeNetfilter(to *string) set {
 	}
 }
 
-// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to what an earlier one said.
+// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to
+// what an earlier one said.
 func allocate[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
@@ -207,7 +209,8 @@ func (d *decoder) calicoEtcd(e *CalicoEtcd) []field {
 	}
 }
 
-// validDetection accepts Calico's ways to find a node's address. https://docs.tigera.io/calico/latest/reference/configure-calico-node
+// validDetection accepts Calico's ways to find a node's address.
+// https://docs.tigera.io/calico/latest/reference/configure-calico-node
 func validDetection(s string) string {
 	switch method, argument, has := strings.Cut(s, "="); method {
 	case "first-found", "kubernetes-internal-ip":

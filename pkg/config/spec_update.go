@@ -8,20 +8,26 @@ import (
 	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
 )
 
-// Update says when a node takes a changed configuration that it has fetched and verified. Until then the last one stays in force and is kept
-// right. It says nothing of a node that boots, or that has no configuration yet: those take what there is.
+// Update says when a node takes a changed configuration that it has fetched and verified. Until
+// then the last one stays in force and is kept right. It says nothing of a node that boots, or that
+// has no configuration yet: those take what there is.
 type Update struct {
 	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
-	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment within that time, by a hash of its name
+	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment
+	// within that time, by a hash of its name
 	Splay Duration `json:"splay"`
-	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it is raised
+	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it
+	// is raised
 	Percent int `json:"percent"`
-	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is false again
+	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is
+	// false again
 	Freeze bool `json:"freeze,omitempty"`
-	// BootUndo: when the first boot with changed files cuts the node off: bring them back (files), or reboot once as well if that does not help (reboot)
+	// BootUndo: when the first boot with changed files cuts the node off: bring them back (files),
+	// or reboot once as well if that does not help (reboot)
 	BootUndo string   `json:"bootUndo,omitempty"`
 	Window   []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
-	// Watch: how long the gateway and the store are watched after a hook was started or stopped; lost three times in a row, the change is undone; 0s is not at all
+	// Watch: how long the gateway and the store are watched after a hook was started or stopped;
+	// lost three times in a row, the change is undone; 0s is not at all
 	Watch Duration `json:"watch"`
 }
 

@@ -2,7 +2,8 @@ package config
 
 import "strings"
 
-// nearest is the candidate most like word, or "" when none is like it: about a third of the letters may differ, never all.
+// nearest is the candidate most like word, or "" when none is like it: about a third of the letters
+// may differ, never all.
 func nearest(word string, candidates []string) string {
 	best, least := "", min(len(word)/3+2, len(word))
 	for _, c := range candidates {
@@ -13,7 +14,8 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a to b; case does not count.
+// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a
+// to b; case does not count.
 func distance(a, b string) int {
 	const far = 1 << 10
 	if len(a) > 64 || len(b) > 64 {

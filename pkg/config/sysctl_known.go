@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// sysctlTable is what `sysctl -a` lists on Linux 6.18 with the modules of networks loaded, and what kernels from 4.19 on had beside it: a key a line, a * for a
-// link, and "text" where a value is no list of whole numbers.
+// sysctlTable is what `sysctl -a` lists on Linux 6.18 with the modules of networks loaded, and what
+// kernels from 4.19 on had beside it: a key a line, a * for a link, and "text" where a value is no
+// list of whole numbers.
 //
 //go:embed sysctls.txt
 var sysctlTable string
@@ -20,10 +21,12 @@ var linkKeys = regexp.MustCompile(`^(net\.(?:ipv4|ipv6)\.(?:conf|neigh)|net\.mpl
 
 var wholeNumbers = regexp.MustCompile(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX][0-9a-fA-F]+|[0-9]+))*$`)
 
-// misspeltLetters is how far a name may be from a known one to be taken for a slip. What is further may be of another kernel.
+// misspeltLetters is how far a name may be from a known one to be taken for a slip. What is further
+// may be of another kernel.
 const misspeltLetters = 2
 
-// knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value that no kernel takes. On a node the key fails by itself.
+// knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
+// that no kernel takes. On a node the key fails by itself.
 func (d *decoder) knownSysctl(v *value, at, key, val string) {
 	if !d.checks {
 		return

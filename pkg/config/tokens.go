@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// checkTokens bounds depth and length before the recursive parser runs, refuses what no document of ours needs, and mends what the lexer
-// cuts wrongly. false: a diagnostic says why.
+// checkTokens bounds depth and length before the recursive parser runs, refuses what no document of
+// ours needs, and mends what the lexer cuts wrongly. false: a diagnostic says why.
 func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	var block blockLevels
 	var flow []token.Type // the open [ and {
@@ -55,8 +55,9 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	return kept, true
 }
 
-// gluedColon tells that the colon at i has a plain word on either side and no blank between. In YAML 1.2 it is then part of one plain
-// string (7.3.3: ns-plain-char); within a list within braces the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
+// gluedColon tells that the colon at i has a plain word on either side and no blank between. In
+// YAML 1.2 it is then part of one plain string (7.3.3: ns-plain-char); within a list within braces
+// the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
 func gluedColon(tokens token.Tokens, i int) bool {
 	if tokens[i].Type != token.MappingValueType || i == 0 || i+1 == len(tokens) {
 		return false

@@ -10,14 +10,16 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied, duplicate keys found.
+// treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied,
+// duplicate keys found.
 type treeBuilder struct {
 	anchors map[string]*value
 	secret  int // above 0 within the value of a secret key: no names in diagnostics
 	wrong   []misplaced
 }
 
-// misplaced is a diagnostic that waits until the tree is whole, for only then is it known what of its line may be shown.
+// misplaced is a diagnostic that waits until the tree is whole, for only then is it known what of
+// its line may be shown.
 type misplaced struct {
 	pos  pos
 	diag Diagnostic

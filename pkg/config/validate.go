@@ -47,7 +47,8 @@ func (v *validator) reportAt(o Origin, diag Diagnostic) {
 	doc.reportAt(pos{o.Line, o.Column}, diag)
 }
 
-// network settles which network is meant: exactly one, where cni beside another only carries the directories.
+// network settles which network is meant: exactly one, where cni beside another only carries the
+// directories.
 func (v *validator) network() bool {
 	n := v.node
 	w := &n.Networking
@@ -125,7 +126,8 @@ func (v *validator) all() {
 	}
 }
 
-// versions: what a Kubernetes release no longer has. kOps refuses the same three kubelet fields from 1.24 on.
+// versions: what a Kubernetes release no longer has. kOps refuses the same three kubelet fields
+// from 1.24 on.
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
@@ -148,7 +150,8 @@ func (v *validator) versions() {
 	}
 }
 
-// ranges: pods keep their addresses only where nothing masquerades them, so their range lies in nonMasqueradeCIDR, as kOps demands.
+// ranges: pods keep their addresses only where nothing masquerades them, so their range lies in
+// nonMasqueradeCIDR, as kOps demands.
 func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
@@ -221,7 +224,8 @@ func (v *validator) mtus() {
 	}
 }
 
-// cilium refuses what kOps refuses (pkg/apis/kops/validation/validation.go, validateNetworkingCilium).
+// cilium refuses what kOps refuses (pkg/apis/kops/validation/validation.go,
+// validateNetworkingCilium).
 func (v *validator) cilium() {
 	c := v.node.Networking.Cilium
 	if c == nil {

@@ -59,7 +59,8 @@ func (v *validator) certificateFiles(c *Certificate, at string) {
 	}
 }
 
-// certificateSigner holds requests to what Kubernetes' own signers take, so that none waits for ever.
+// certificateSigner holds requests to what Kubernetes' own signers take, so that none waits for
+// ever.
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
 func (v *validator) certificateSigner(c *Certificate, at string) {
 	if c.Lifetime != 0 && time.Duration(c.Lifetime) < minKubernetesLifetime {

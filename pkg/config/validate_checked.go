@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// What is refused here was taken by an earlier release: it is an error where documents are checked, and on a node a warning, or nothing where the
-// one key that it is about fails there by itself.
+// What is refused here was taken by an earlier release: it is an error where documents are checked,
+// and on a node a warning, or nothing where the one key that it is about fails there by itself.
 
 // checked reports an error of a check, which is a warning on a node.
 func (v *validator) checked(at string, diag Diagnostic) {
@@ -49,7 +49,8 @@ func (v *validator) cloud() {
 	v.checked("spec.cloudProvider", Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", clip(said)), Expected: oneOf(clouds), Hint: hint})
 }
 
-// routed refuses a network whose routes between nodes a cloud makes, where there is none: each node's pods would be by themselves.
+// routed refuses a network whose routes between nodes a cloud makes, where there is none: each
+// node's pods would be by themselves.
 func (v *validator) routed() {
 	n := v.node
 	if n.Networking.Kubenet != nil && !v.loader.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.loader.checks {
@@ -62,7 +63,8 @@ func (v *validator) routed() {
 	}
 }
 
-// ofOneCloud warns where no document names the one cloud that a network works in: what depends on it is left out then.
+// ofOneCloud warns where no document names the one cloud that a network works in: what depends on
+// it is left out then.
 func (v *validator) ofOneCloud() {
 	n := v.node
 	if n.CloudProvider != "" || !v.loader.checks || v.loader.cluster.dialect.lenient {
@@ -132,8 +134,8 @@ func (v *validator) possible() {
 	}
 }
 
-// ciliumRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it knows only an API that Kubernetes 1.22
-// removed. https://github.com/cilium/cilium/pull/11477
+// ciliumRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
+// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
 func (v *validator) ciliumRelease() {
 	c := v.node.Networking.Cilium
 	if c == nil || c.Version == "" {
@@ -187,7 +189,8 @@ func (v *validator) windows() {
 	}
 }
 
-// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not start, and says what everybody on the node can read of it.
+// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
+// start, and says what everybody on the node can read of it.
 func (d *decoder) hookText(v *value, at string, h *Hook) {
 	text := v.get("manifest")
 	if !d.checks || !h.Enabled || text == nil || text.str() == "" || path.Ext(h.Name) != ".service" {
@@ -217,7 +220,8 @@ func (d *decoder) hookText(v *value, at string, h *Hook) {
 	}
 }
 
-// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a section; 0: there is none.
+// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a
+// section; 0: there is none.
 func noSetting(unit string) int {
 	n, section, goesOn := 0, false, false
 	for line := range strings.SplitSeq(unit, "\n") {

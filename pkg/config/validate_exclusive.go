@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// exclusive refuses options that cannot be had together, as kOps does where it has both (pkg/apis/kops/validation/validation.go), and says
-// where the other one stands.
+// exclusive refuses options that cannot be had together, as kOps does where it has both
+// (pkg/apis/kops/validation/validation.go), and says where the other one stands.
 func (v *validator) exclusive() {
 	w := &v.node.Networking
 	if c := w.Calico; c != nil {

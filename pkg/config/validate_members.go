@@ -14,8 +14,9 @@ type claim struct {
 	node   Peer
 }
 
-// members checks the nodes of a network that routes by itself against each other: every range has a next hop of its family, no two overlap, no node's
-// address lies in a pod range. Sorted once, so 5000 nodes cost milliseconds.
+// members checks the nodes of a network that routes by itself against each other: every range has a
+// next hop of its family, no two overlap, no node's address lies in a pod range. Sorted once, so
+// 5000 nodes cost milliseconds.
 func (v *validator) members(all []Peer) {
 	var claims []claim
 	for _, p := range all {

@@ -12,7 +12,8 @@ func (n *Networking) podsOfVPC() bool {
 	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
 }
 
-// overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one of the two ways only. Each error names both places.
+// overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one
+// of the two ways only. Each error names both places.
 func (v *validator) overlaps() {
 	n := v.node
 	for _, r := range []struct {
@@ -39,8 +40,9 @@ func (v *validator) overlaps() {
 	}
 }
 
-// servicesOfVPC tells that a range of services lies where kOps puts it when pods have addresses of the nodes' network: into the lowest part of that, which its
-// subnets leave free. https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
+// servicesOfVPC tells that a range of services lies where kOps puts it when pods have addresses of
+// the nodes' network: into the lowest part of that, which its subnets leave free.
+// https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
 func (n *Node) servicesOfVPC(services netip.Prefix) bool {
 	if !n.Networking.podsOfVPC() {
 		return false

@@ -32,8 +32,8 @@ func (k kind) String() string {
 	return "an unknown kind"
 }
 
-// value is a node of a document's tree: plain data with places; no type of the YAML library goes beyond the parser.
-// An alias is the same *value as its anchor, so a tree is never copied.
+// value is a node of a document's tree: plain data with places; no type of the YAML library goes
+// beyond the parser. An alias is the same *value as its anchor, so a tree is never copied.
 type value struct {
 	kind    kind
 	quoted  bool   // a string in quotes or a block

@@ -13,8 +13,9 @@ type Version struct {
 	Major, Minor, Patch int
 }
 
-// ParseVersion reads "1.31.2", "v1.31.2" or "1.31" (patch 0). Pre-release and build suffixes ("-alpha.1", "+k3s1") are read over, so
-// 1.24.0-alpha.1 counts as 1.24: the flags went away with the first alpha.
+// ParseVersion reads "1.31.2", "v1.31.2" or "1.31" (patch 0). Pre-release and build suffixes
+// ("-alpha.1", "+k3s1") are read over, so 1.24.0-alpha.1 counts as 1.24: the flags went away with
+// the first alpha.
 func ParseVersion(s string) (Version, error) {
 	core, _, _ := strings.Cut(strings.TrimPrefix(s, "v"), "+")
 	core, _, _ = strings.Cut(core, "-")
@@ -57,8 +58,9 @@ func (v Version) String() string {
 // MarshalText makes a version a plain string in JSON.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// CIDRs are address ranges, canonical (host bits zero), at most one per family, in the order written. As Kubernetes' own flags do, a
-// document writes two families with a comma: "10.96.0.0/12,fd00::/108".
+// CIDRs are address ranges, canonical (host bits zero), at most one per family, in the order
+// written. As Kubernetes' own flags do, a document writes two families with a comma:
+// "10.96.0.0/12,fd00::/108".
 type CIDRs []netip.Prefix
 
 // V4 is the IPv4 range; invalid (zero) when there is none.
@@ -85,7 +87,8 @@ func (c CIDRs) String() string {
 	return strings.Join(s, ",")
 }
 
-// Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two with a comma: "10.0.0.1,fd00::1".
+// Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two
+// with a comma: "10.0.0.1,fd00::1".
 type Addresses []netip.Addr
 
 // V4 is the IPv4 address; invalid (zero) when there is none.

@@ -43,7 +43,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by another name.
+// TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by
+// another name.
 func TestSysctlKey(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"net.ipv4.ip_forward", "net.ipv4.ip_forward"},

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A window is open from its first moment to before its last, on its own clock, over midnight and over changes of the clocks.
+// A window is open from its first moment to before its last, on its own clock, over midnight and
+// over changes of the clocks.
 func TestWindow(t *testing.T) {
 	const layout = "2006-01-02 15:04:05"
 	nights := Window{Days: []Weekday{1, 2, 3, 4, 5}, From: 2 * 60, Until: 5 * 60, TimeZone: "Europe/Berlin"}
@@ -34,7 +35,8 @@ func TestWindow(t *testing.T) {
 		{"a whole day", []Window{whole}, "2026-11-26 05:59:59", ""},
 		{"the sooner of two", []Window{late, nights}, "2026-11-29 02:00:00", "2026-11-30 01:00:00"},
 		{"either of two", []Window{nights, late}, "2026-11-28 22:00:00", ""},
-		// Berlin goes from 02:00 to 03:00 on 2026-03-29, and from 03:00 back to 02:00 on 2026-10-25.
+		// Berlin goes from 02:00 to 03:00 on 2026-03-29, and from 03:00 back to 02:00 on
+		// 2026-10-25.
 		{"the hour that is left out", []Window{{Days: []Weekday{0}, From: 2 * 60, Until: 3 * 60, TimeZone: "Europe/Berlin"}}, "2026-03-29 01:30:00", "2026-04-05 00:00:00"},
 		{"the hour that comes twice", []Window{{Days: []Weekday{0}, From: 2 * 60, Until: 3 * 60, TimeZone: "Europe/Berlin"}}, "2026-10-25 01:30:00", ""},
 	} {
@@ -50,7 +52,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// However the week is cut, the next window is as long as it says, the same to its end, and then another.
+// However the week is cut, the next window is as long as it says, the same to its end, and then
+// another.
 func TestTheNextWindowIsOne(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Kiritimati", "Australia/Lord_Howe"} {
 		for from := Clock(0); from < 24*60; from += 97 {

@@ -52,7 +52,8 @@ func (d *document) read() *value {
 	return root
 }
 
-// syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read, not the end of the daemon.
+// syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read,
+// not the end of the daemon.
 func (d *document) syntax() (file *ast.File) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -92,7 +93,8 @@ type locatedError interface {
 	GetMessage() string
 }
 
-// single is the body of the only document of the file; nil, with a diagnostic, when there is none or more than one.
+// single is the body of the only document of the file; nil, with a diagnostic, when there is none
+// or more than one.
 func (d *document) single(file *ast.File) ast.Node {
 	var body ast.Node
 	for _, doc := range file.Docs {

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// syntaxError reports what the YAML library stumbled over: the slip that people make most, where there is one, else its own words.
+// syntaxError reports what the YAML library stumbled over: the slip that people make most, where
+// there is one, else its own words.
 func (d *document) syntaxError(tk *token.Token, message string) {
 	p := d.clamp(tokenPos(tk))
 	if d.slipped(p) {
@@ -21,7 +22,8 @@ func (d *document) syntaxError(tk *token.Token, message string) {
 	d.errorAt(p, d.inWords(p.line, message))
 }
 
-// slipped reports a slip of the pen in a document that is not valid at p, in place of what it led to.
+// slipped reports a slip of the pen in a document that is not valid at p, in place of what it led
+// to.
 func (d *document) slipped(p pos) bool {
 	for _, look := range []func(pos) (pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike, d.indentation, d.outdent} {
 		if at, diag := look(p); diag.Summary != "" {
@@ -39,7 +41,8 @@ var (
 	templateSign   = regexp.MustCompile(`\{\{|\{%|<%`)
 )
 
-// conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands where the document is wrong.
+// conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands
+// where the document is wrong.
 func (d *document) conflict(p pos) (pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(d.text, "\n") {
@@ -82,7 +85,8 @@ func (d *document) patch(p pos) (pos, Diagnostic) {
 	return pos{}, Diagnostic{}
 }
 
-// lookalike finds a character that is taken for one of YAML's signs, outside of quotes and comments, in the line or the one before it.
+// lookalike finds a character that is taken for one of YAML's signs, outside of quotes and
+// comments, in the line or the one before it.
 func (d *document) lookalike(p pos) (pos, Diagnostic) {
 	for n := p.line; n >= max(1, p.line-1); n-- {
 		line := d.line(n)
@@ -116,7 +120,8 @@ func (d *document) blanks(p pos) (pos, Diagnostic) {
 	return pos{}, Diagnostic{}
 }
 
-// indentation finds a field that is further in than the one above it, which has its value on its line already: YAML takes both for one text.
+// indentation finds a field that is further in than the one above it, which has its value on its
+// line already: YAML takes both for one text.
 func (d *document) indentation(p pos) (pos, Diagnostic) {
 	var before, above level
 	for n := max(1, p.line-2); n <= p.line+1; n++ {
@@ -135,7 +140,8 @@ func (d *document) indentation(p pos) (pos, Diagnostic) {
 	return pos{}, Diagnostic{}
 }
 
-// outdent finds a field that is further out than the one above it, and in no column of those that are open there.
+// outdent finds a field that is further out than the one above it, and in no column of those that
+// are open there.
 func (d *document) outdent(p pos) (pos, Diagnostic) {
 	var open []int // columns from 0, the innermost last
 	n := 0

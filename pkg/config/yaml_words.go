@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// yamlWords says in place of the YAML library's own message what is wrong in the text, and what to do. The first whose key is part of the
-// message counts. https://github.com/goccy/go-yaml/blob/master/parser/parser.go, and scanner/scanner.go beside it.
+// yamlWords says in place of the YAML library's own message what is wrong in the text, and what to
+// do. The first whose key is part of the message counts.
+// https://github.com/goccy/go-yaml/blob/master/parser/parser.go, and scanner/scanner.go beside it.
 var yamlWords = [...]struct {
 	message       string
 	id            problem.ID

@@ -14,13 +14,15 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// ErrNoDaemon says that no daemon runs: there is no socket, it is a dead daemon's, or it is not for us. The caller does the work itself.
+// ErrNoDaemon says that no daemon runs: there is no socket, it is a dead daemon's, or it is not for
+// us. The caller does the work itself.
 var ErrNoDaemon = errors.New("no daemon runs here")
 
 // ErrDied says that the daemon went away without saying how it ended.
 var ErrDied = errors.New("the connection ended")
 
-// helloLimit is how long a daemon may take to say who it is. It does so whatever it is at, so one that does not stands still.
+// helloLimit is how long a daemon may take to say who it is. It does so whatever it is at, so one
+// that does not stands still.
 const helloLimit = 10 * time.Second
 
 // Client is a command's end.
@@ -31,8 +33,8 @@ type Client struct {
 	Version string // of the daemon
 }
 
-// Dial finds the daemon that works on a root. An error that is not [ErrNoDaemon] is one of a daemon that is there: doing the work beside it
-// would be wrong.
+// Dial finds the daemon that works on a root. An error that is not [ErrNoDaemon] is one of a daemon
+// that is there: doing the work beside it would be wrong.
 func Dial(ctx context.Context, opt host.Options, version string) (*Client, error) {
 	conn, peer, err := host.DialTrusted(ctx, opt, Socket)
 	switch {
@@ -72,8 +74,9 @@ func (c *Client) greet(version string) error {
 // Close leaves the daemon. What it has begun it brings to its end.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Do has the daemon do something, and tells hear of each event but the last, which is returned: its Error, if set, is the returned error. Any
-// other error is of the way to the daemon, and says what to do.
+// Do has the daemon do something, and tells hear of each event but the last, which is returned: its
+// Error, if set, is the returned error. Any other error is of the way to the daemon, and says what
+// to do.
 func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	defer stop()

@@ -1,5 +1,6 @@
-// Package control is how commands reach a running daemon: a unix socket that root alone may use, on which a client says in one line of JSON what
-// it wants, and the daemon answers with a line for each thing that happens.
+// Package control is how commands reach a running daemon: a unix socket that root alone may use, on
+// which a client says in one line of JSON what it wants, and the daemon answers with a line for
+// each thing that happens.
 //
 //	daemon  {"event":"hello","protocol":"netwright.dev/control/v1","version":"v1.2.3","pid":7}
 //	client  {"protocol":"netwright.dev/control/v1","version":"v1.2.3","command":"rollback","by":"alice","revision":3}
@@ -8,8 +9,9 @@
 //	daemon  {"event":"plan","plan":{…}} {"event":"start","key":"…"} …
 //	daemon  {"event":"end","plan":{…},"error":{"text":"…"}}
 //
-// The first line keeps its form in every version, so that each side can say who the other is. The daemon does one thing at a time, in its own
-// loop: what is asked for is a pass like its own, and two at once cannot be.
+// The first line keeps its form in every version, so that each side can say who the other is. The
+// daemon does one thing at a time, in its own loop: what is asked for is a pass like its own, and
+// two at once cannot be.
 //
 // The package knows the words and carries them; what they mean is pkg/agent's.
 package control
@@ -20,11 +22,13 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Protocol names the form of what is said. Events may be added to it, for a client leaves out what it does not know; a field of a request
-// makes another protocol, for a daemon that left it out would do something else than it was asked for.
+// Protocol names the form of what is said. Events may be added to it, for a client leaves out what
+// it does not know; a field of a request makes another protocol, for a daemon that left it out
+// would do something else than it was asked for.
 const Protocol = "netwright.dev/control/v1"
 
-// Where the daemon is found, below the root that it works on. The lock is held for its life: who has it may replace the socket.
+// Where the daemon is found, below the root that it works on. The lock is held for its life: who
+// has it may replace the socket.
 const (
 	Socket = "/run/netwright/agent.sock"
 	Lock   = "/run/netwright/daemon.lock"
@@ -36,7 +40,8 @@ type Command string
 // The commands.
 const (
 	Once Command = "once" // a pass with the newest documents
-	// OnceConfirmed is Once whose change is undone unless somebody confirms it within For. It is a command of its own: a daemon that does not know it refuses.
+	// OnceConfirmed is Once whose change is undone unless somebody confirms it within For. It is a
+	// command of its own: a daemon that does not know it refuses.
 	OnceConfirmed Command = "once-confirmed"
 	Confirm       Command = "confirm"  // keep the change that awaits it
 	Rollback      Command = "rollback" // to Revision, and hold
@@ -58,7 +63,8 @@ type Request struct {
 	AllowDisruptive bool `json:"allowDisruptive,omitempty"`
 	// EndPause lets the rollback end a pause.
 	EndPause bool `json:"endPause,omitempty"`
-	// For and Reason are of a pause: how long, in nanoseconds, and why. For is of a pass whose change is to be confirmed, too.
+	// For and Reason are of a pause: how long, in nanoseconds, and why. For is of a pass whose
+	// change is to be confirmed, too.
 	For    time.Duration `json:"for,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 	// AcceptOlder lets the pass take a generation of the store's that is older than the last.
@@ -73,7 +79,8 @@ type Target struct {
 	Node      string `json:"node,omitempty"`
 }
 
-// Differs says in what another target is not this one: its name and both values. What either of them does not say is no difference.
+// Differs says in what another target is not this one: its name and both values. What either of
+// them does not say is no difference.
 func (t Target) Differs(other Target) (what, own, others string) {
 	for _, f := range [][3]string{
 		{"store", t.Store, other.Store}, {"cluster", t.Cluster, other.Cluster}, {"node group", t.NodeGroup, other.NodeGroup}, {"node", t.Node, other.Node},
@@ -119,7 +126,8 @@ type Failure struct {
 	Text string `json:"text"`
 	// Besides is what the plan does not tell, "" if it tells all.
 	Besides string `json:"besides,omitempty"`
-	// Again says that all that failed was found otherwise than planned: another pass may help at once.
+	// Again says that all that failed was found otherwise than planned: another pass may help at
+	// once.
 	Again bool `json:"again,omitempty"`
 }
 

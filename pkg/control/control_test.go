@@ -100,7 +100,8 @@ func TestWhatIsSaidArrives(t *testing.T) {
 	}
 }
 
-// Who comes while the daemon is at something hears of it, and waits. The line that keeps it: server.go, queue.
+// Who comes while the daemon is at something hears of it, and waits. The line that keeps it:
+// server.go, queue.
 func TestWhoWaitsHearsWhatFor(t *testing.T) {
 	d := serve(t)
 	done := d.Working("rollback by alice (pid 12)")
@@ -125,8 +126,8 @@ func TestWhoWaitsHearsWhatFor(t *testing.T) {
 	}
 }
 
-// A client that is killed while it waits leaves nothing to be done; one that is killed later is no matter to the daemon.
-// The lines that keep it: server.go, queue (gone); job.go, send.
+// A client that is killed while it waits leaves nothing to be done; one that is killed later is no
+// matter to the daemon. The lines that keep it: server.go, queue (gone); job.go, send.
 func TestAClientThatDies(t *testing.T) {
 	d := serve(t)
 	defer d.Working("something")()
@@ -169,7 +170,8 @@ func TestAClientThatDies(t *testing.T) {
 	}
 }
 
-// A client that stands still does not hold up a pass. The line that keeps it: job.go, SetWriteDeadline.
+// A client that stands still does not hold up a pass. The line that keeps it: job.go,
+// SetWriteDeadline.
 func TestAClientThatStandsStill(t *testing.T) {
 	d := serve(t)
 	conn := d.dial(t)
@@ -203,7 +205,8 @@ func say(t *testing.T, conn *net.UnixConn, what any) {
 	}
 }
 
-// What a client of another version, or no client at all, says is answered by what to do. The line that keeps it: server.go, read.
+// What a client of another version, or no client at all, says is answered by what to do. The line
+// that keeps it: server.go, read.
 func TestRequestsThatAreNone(t *testing.T) {
 	d := serve(t)
 	for _, c := range []struct {
@@ -260,7 +263,8 @@ func fake(t *testing.T, says ...string) host.Options {
 
 const hello = `{"event":"hello","protocol":"netwright.dev/control/v1","version":"v1","pid":7}`
 
-// What a daemon that dies, or is of another version, leaves its client with. The lines that keep it: client.go, greet and lost.
+// What a daemon that dies, or is of another version, leaves its client with. The lines that keep
+// it: client.go, greet and lost.
 func TestDaemonsThatFail(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -302,7 +306,8 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// A daemon that ends tells those who wait, and takes its socket with it. The lines that keep it: server.go, queue (ctx.Done) and Serve.
+// A daemon that ends tells those who wait, and takes its socket with it. The lines that keep it:
+// server.go, queue (ctx.Done) and Serve.
 func TestADaemonThatEnds(t *testing.T) {
 	d := serve(t)
 	defer d.Working("something")()

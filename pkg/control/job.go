@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// line is the way to a client. It may be gone: then what is said is lost, and that is no error. Safe for several goroutines.
+// line is the way to a client. It may be gone: then what is said is lost, and that is no error.
+// Safe for several goroutines.
 type line struct {
 	mu   sync.Mutex
 	conn *net.UnixConn
@@ -71,7 +72,8 @@ func (j *Job) String() string {
 // Send tells the client something. It never waits for long, and a client that is gone is no error.
 func (j *Job) Send(e Event) { j.line.send(e) }
 
-// End tells the client how it ended. It is called once for each job that was taken; later calls do nothing.
+// End tells the client how it ended. It is called once for each job that was taken; later calls do
+// nothing.
 func (j *Job) End(e Event) {
 	j.once.Do(func() {
 		e.Event = End

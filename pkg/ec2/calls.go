@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// SourceDestCheck tells whether EC2 drops packets of an interface that are neither from nor to its own addresses. It needs ec2:DescribeNetworkInterfaces.
+// SourceDestCheck tells whether EC2 drops packets of an interface that are neither from nor to its
+// own addresses. It needs ec2:DescribeNetworkInterfaces.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeNetworkInterfaces.html
 func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool, error) {
 	const action = "DescribeNetworkInterfaces"
@@ -36,9 +37,11 @@ func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool,
 	return *got.Items[0].Check, nil
 }
 
-// StopSourceDestCheck turns the check of an interface off, and waits until EC2 says so: what it answers may be older than what it was told
-// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). It may be called again. It needs ec2:ModifyNetworkInterfaceAttribute too. The form
-// for instances is not used: EC2 refuses it once there is a second interface.
+// StopSourceDestCheck turns the check of an interface off, and waits until EC2 says so: what it
+// answers may be older than what it was told
+// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). It may be called
+// again. It needs ec2:ModifyNetworkInterfaceAttribute too. The form for instances is not used: EC2
+// refuses it once there is a second interface.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyNetworkInterfaceAttribute.html
 func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) error {
 	if _, err := c.call(ctx, region, "ModifyNetworkInterfaceAttribute", url.Values{"NetworkInterfaceId": {eni}, "SourceDestCheck.Value": {"false"}}); err != nil {
@@ -64,8 +67,9 @@ func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) er
 // settles is about half of how long EC2 may take to say what it was told.
 const settles = 10 * time.Second
 
-// Routes counts the IPv4 routes of the table that a subnet uses: its own, or else the main one of its VPC. Propagated ones, which have a quota of their own, are
-// not counted. It needs ec2:DescribeRouteTables.
+// Routes counts the IPv4 routes of the table that a subnet uses: its own, or else the main one of
+// its VPC. Propagated ones, which have a quota of their own, are not counted. It needs
+// ec2:DescribeRouteTables.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRouteTables.html
 func (c *Client) Routes(ctx context.Context, region, subnet, vpc string) (table string, count int, err error) {
 	own := url.Values{"Filter.1.Name": {"association.subnet-id"}, "Filter.1.Value.1": {subnet}}
@@ -111,7 +115,8 @@ func decode(action string, body []byte, to any) error {
 	return nil
 }
 
-// refused is the error of an answer that is none. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+// refused is the error of an answer that is none.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 func refused(action string, status int, body []byte) error {
 	var got struct {
 		Code    string `xml:"Errors>Error>Code"`

@@ -1,5 +1,7 @@
-// Package ec2 asks EC2's API the few things of a node's network that only it knows, and only where the documents want them: the source/destination check of
-// an interface, and the routes in a table with their quota. It speaks the APIs by itself: four actions are not worth the SDK's client of several hundred.
+// Package ec2 asks EC2's API the few things of a node's network that only it knows, and only where
+// the documents want them: the source/destination check of an interface, and the routes in a table
+// with their quota. It speaks the APIs by itself: four actions are not worth the SDK's client of
+// several hundred.
 //
 // Nothing is asked before the first call, not even for credentials.
 package ec2
@@ -31,7 +33,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// apiVersion is that of the Query API. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
+// apiVersion is that of the Query API.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
 const apiVersion = "2016-11-15"
 
 // The bounds of a call.
@@ -41,8 +44,10 @@ const (
 	believed = 30 * time.Minute // how long what was read is taken for true: a fleet shares one account's rate
 )
 
-// Client asks EC2. Its zero value is ready: credentials are those of the SDK's default chain (environment, files, the instance's role), the endpoint is the
-// region's, or AWS_ENDPOINT_URL_EC2. What it reads it believes for half an hour, unless it changed something since. Safe for several goroutines.
+// Client asks EC2. Its zero value is ready: credentials are those of the SDK's default chain
+// (environment, files, the instance's role), the endpoint is the region's, or AWS_ENDPOINT_URL_EC2.
+// What it reads it believes for half an hour, unless it changed something since. Safe for several
+// goroutines.
 type Client struct {
 	mu          sync.Mutex
 	web         *transfer.Client
@@ -86,7 +91,8 @@ func (c *Client) forget() {
 	c.read = nil
 }
 
-// call makes one call. Its errors name the action, and are marked [graph.Transient] where another attempt may fare better.
+// call makes one call. Its errors name the action, and are marked [graph.Transient] where another
+// attempt may fare better.
 func (c *Client) call(ctx context.Context, region, action string, form url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answer, graph.Transient(fmt.Errorf("no answer within %s", answer)))
 	defer cancel()
@@ -135,7 +141,8 @@ func (c *Client) send(ctx context.Context, region, service string, r *http.Reque
 	return bytes.Clone(body), response.StatusCode, nil
 }
 
-// sign puts the signature on a request. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+// sign puts the signature on a request.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 func (c *Client) sign(ctx context.Context, region, service string, r *http.Request, text string) (*transfer.Client, error) {
 	web, provider, err := c.connected(ctx, region)
 	if err != nil {
@@ -175,7 +182,8 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 	return c.web, c.credentials, nil
 }
 
-// endpoint is where a region's EC2 is asked. https://docs.aws.amazon.com/general/latest/gr/ec2-service.html
+// endpoint is where a region's EC2 is asked.
+// https://docs.aws.amazon.com/general/latest/gr/ec2-service.html
 func endpoint(region string) string {
 	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_EC2"), "https://ec2."+region+"."+domain(region))
 }

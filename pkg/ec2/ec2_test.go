@@ -112,7 +112,8 @@ func TestRouteQuota(t *testing.T) {
 	}
 }
 
-// TestRefused: the missing permission is named as IAM calls it, nothing of it is tried again, and what passes is.
+// TestRefused: the missing permission is named as IAM calls it, nothing of it is tried again, and
+// what passes is.
 func TestRefused(t *testing.T) {
 	s := &ec2.Server{Checks: map[string]bool{"eni-1": true}, Denied: []string{"DescribeNetworkInterfaces", "ModifyNetworkInterfaceAttribute", "DescribeRouteTables"}}
 	c := serve(t, s)

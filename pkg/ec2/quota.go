@@ -18,11 +18,14 @@ import (
 
 const quotaAction = "GetServiceQuota"
 
-// routesQuota is "Routes per route table" of the service vpc. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+// routesQuota is "Routes per route table" of the service vpc.
+// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 const routesQuota = `{"ServiceCode": "vpc", "QuotaCode": "L-93826ACB"}`
 
-// RouteQuota is how many routes AWS allows the account in one route table of the region. What it says, or why it says nothing, is believed for half an hour. It needs
-// servicequotas:GetServiceQuota. https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+// RouteQuota is how many routes AWS allows the account in one route table of the region. What it
+// says, or why it says nothing, is believed for half an hour. It needs
+// servicequotas:GetServiceQuota.
+// https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
 func (c *Client) RouteQuota(ctx context.Context, region string) (int, error) {
 	c.mu.Lock()
 	known, ok := c.quotas[region]

@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// Backoff says how often and how soon a visit that ended with a transient error is made again. The zero value: never.
+// Backoff says how often and how soon a visit that ended with a transient error is made again. The
+// zero value: never.
 type Backoff struct {
 	First    time.Duration // pause after the first attempt; each further one is twice as long. 0: 200 ms
 	Max      time.Duration // no pause is longer. 0: 30 s
 	Attempts int           // visits of one node in all; 0 and 1: no second one
-	// Rand returns a number in [0, 1), and draws the pause between half of its length and all of it, so that what failed together
-	// does not come back together. Run calls it from one goroutine at a time. Nil: math/rand/v2.
+	// Rand returns a number in [0, 1), and draws the pause between half of its length and all of
+	// it, so that what failed together does not come back together. Run calls it from one goroutine
+	// at a time. Nil: math/rand/v2.
 	Rand func() float64
 }
 

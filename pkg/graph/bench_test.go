@@ -9,8 +9,9 @@ import (
 
 var benchSizes = []int{100, 10_000, 100_000}
 
-// benchNodes is files in directories, ten by ten, as a node of that many tasks would have them, in no order: each file needs
-// two others that come before it and one key that nobody owns, and one in ten asks for a reload.
+// benchNodes is files in directories, ten by ten, as a node of that many tasks would have them, in
+// no order: each file needs two others that come before it and one key that nobody owns, and one in
+// ten asks for a reload.
 func benchNodes(count int) []*node {
 	nodes := []*node{{owns: []Key{"effect:reload"}}}
 	for i := 1; i < count; i++ {
@@ -60,7 +61,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanAndRun is a pass of the agent that finds nothing to do, as far as the graph has a part in it.
+// BenchmarkPlanAndRun is a pass of the agent that finds nothing to do, as far as the graph has a
+// part in it.
 func BenchmarkPlanAndRun(b *testing.B) {
 	for _, count := range benchSizes {
 		nodes := benchNodes(count)

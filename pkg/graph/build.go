@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// New builds the graph of these nodes. Everything wrong with them is found before anything runs and told at once, as one
-// joined error of *InvalidError, *DuplicateError, *UnknownEffectError, *GateError and *CycleError, in an order and in words
-// that do not depend on the order of the nodes. A node that needs, lies under or asks for itself is fine.
+// New builds the graph of these nodes. Everything wrong with them is found before anything runs and
+// told at once, as one joined error of *InvalidError, *DuplicateError, *UnknownEffectError,
+// *GateError and *CycleError, in an order and in words that do not depend on the order of the
+// nodes. A node that needs, lies under or asks for itself is fine.
 func New[N Node](nodes []N, opt Options) (*Graph[N], error) {
 	b := &builder[N]{g: &Graph[N]{}, opt: opt}
 	b.number(nodes)
@@ -46,7 +47,8 @@ const (
 	walking = -2 // met again while walking: Parent goes in circles
 )
 
-// number sorts the nodes by gate and first key, which makes all that follows independent of their order in the input.
+// number sorts the nodes by gate and first key, which makes all that follows independent of their
+// order in the input.
 func (b *builder[N]) number(nodes []N) {
 	type head struct {
 		first Key
@@ -156,7 +158,8 @@ func (b *builder[N]) connect() {
 	}
 }
 
-// before puts the owner of the key at before node id, unless it is that node or stands there already.
+// before puts the owner of the key at before node id, unless it is that node or stands there
+// already.
 func (b *builder[N]) before(id, at int32, why Reason) {
 	owner := b.g.nodeOf[at]
 	if owner == id || b.mark[owner] == id+1 {
@@ -166,7 +169,8 @@ func (b *builder[N]) before(id, at int32, why Reason) {
 	b.g.edges = append(b.g.edges, edge{from: owner, to: id, via: at, why: why})
 }
 
-// ask puts node id before the effects that it asks for. A node asks for few, so that a second mention is found by looking.
+// ask puts node id before the effects that it asks for. A node asks for few, so that a second
+// mention is found by looking.
 func (b *builder[N]) ask(id int32, effects []Key) {
 	g := b.g
 	for i, k := range effects {
@@ -181,7 +185,8 @@ func (b *builder[N]) ask(id int32, effects []Key) {
 	}
 }
 
-// ancestor is the nearest owned key above k, or none. Every ancestor is walked once for the whole graph.
+// ancestor is the nearest owned key above k, or none. Every ancestor is walked once for the whole
+// graph.
 func (b *builder[N]) ancestor(k Key) int32 {
 	up, ok := b.opt.Parent(k)
 	if !ok {

@@ -2,13 +2,14 @@ package graph
 
 import "errors"
 
-// maxCycles bounds how many cycles one error tells: who broke more than that broke one thing in many places.
+// maxCycles bounds how many cycles one error tells: who broke more than that broke one thing in
+// many places.
 const maxCycles = 10
 
 var errMoreCycles = errors.New("there are more cycles: mend these and look again")
 
-// cycles finds cycles that share no node among what sort left over: missing is above zero there. Each is a shortest one through
-// one of its nodes, told from its smallest node on.
+// cycles finds cycles that share no node among what sort left over: missing is above zero there.
+// Each is a shortest one through one of its nodes, told from its smallest node on.
 func (g *Graph[N]) cycles(missing []int32) []error {
 	var errs []error
 	for id := 0; id < len(missing); id++ {
@@ -26,7 +27,8 @@ func (g *Graph[N]) cycles(missing []int32) []error {
 	return errs
 }
 
-// walkBack goes from node to a node before it until one comes again: that one is in a cycle. Each node left over has one left over before it.
+// walkBack goes from node to a node before it until one comes again: that one is in a cycle. Each
+// node left over has one left over before it.
 func (g *Graph[N]) walkBack(id int32, missing []int32) int32 {
 	seen := map[int32]bool{}
 	for !seen[id] {
@@ -41,7 +43,8 @@ func (g *Graph[N]) walkBack(id int32, missing []int32) int32 {
 	return id
 }
 
-// shortest is the edges of a shortest way from start back to itself, each ending where the one before it in the slice begins.
+// shortest is the edges of a shortest way from start back to itself, each ending where the one
+// before it in the slice begins.
 func (g *Graph[N]) shortest(start int32, missing []int32) []int32 {
 	via := map[int32]int32{} // node → the edge by which it was reached first
 	queue := []int32{start}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// InvalidError is a node that cannot stand in any graph: it owns nothing, a key has no kind, or its gate does not exist.
+// InvalidError is a node that cannot stand in any graph: it owns nothing, a key has no kind, or its
+// gate does not exist.
 type InvalidError struct {
 	Key     Key    // empty when the node owns none
 	Origin  string // where it was asked for
@@ -19,7 +20,8 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s (%s) %s", e.Key, e.Origin, e.Problem)
 }
 
-// DuplicateError is a key with two owners. First and Second are their origins, in an order that does not depend on the input's.
+// DuplicateError is a key with two owners. First and Second are their origins, in an order that
+// does not depend on the input's.
 type DuplicateError struct {
 	Key           Key
 	First, Second string
@@ -61,7 +63,8 @@ func (e *GateError) Error() string {
 		e.Key, e.Origin, e.Gate, e.Why, e.Via, e.BlockerOrigin, e.BlockerGate)
 }
 
-// CycleError is nodes of which none can go first. Each step comes after the next one, and the last after the first.
+// CycleError is nodes of which none can go first. Each step comes after the next one, and the last
+// after the first.
 type CycleError struct{ Steps []Step }
 
 // Step is one node of a cycle and why it comes after the next.

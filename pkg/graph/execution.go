@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// execution is one Run. The workers share it under one lock: each settles what it visited and takes the next in one go.
+// execution is one Run. The workers share it under one lock: each settles what it visited and takes
+// the next in one go.
 type execution[N Node] struct {
 	g     *Graph[N]
 	opt   RunOptions
@@ -219,7 +220,8 @@ func (x *execution[N]) settle(at int32, state State, err error) {
 	}
 }
 
-// worse chooses which of two roots a node names: what failed before what waits, then the first in plan order.
+// worse chooses which of two roots a node names: what failed before what waits, then the first in
+// plan order.
 func (x *execution[N]) worse(a, b int32) int32 {
 	switch {
 	case a == 0:

@@ -2,10 +2,11 @@ package graph
 
 import "slices"
 
-// Graph is nodes and the edges between them, checked: no cycle, no key with two owners. It never changes, so that many
-// may read and Run it at the same time.
+// Graph is nodes and the edges between them, checked: no cycle, no key with two owners. It never
+// changes, so that many may read and Run it at the same time.
 //
-// Nodes are numbered by gate, then first key. Everything else is flat slices of such numbers: no map and no slice header for each node.
+// Nodes are numbered by gate, then first key. Everything else is flat slices of such numbers: no
+// map and no slice header for each node.
 type Graph[N Node] struct {
 	nodes  []N
 	gates  []uint8
@@ -38,8 +39,9 @@ type Edge[N Node] struct {
 // Len is the number of nodes.
 func (g *Graph[N]) Len() int { return len(g.nodes) }
 
-// Order is all nodes in plan order: earlier gates first, then whatever is possible by the smallest first key. It depends on the
-// nodes only, not on the order in which New got them. The slice is the caller's.
+// Order is all nodes in plan order: earlier gates first, then whatever is possible by the smallest
+// first key. It depends on the nodes only, not on the order in which New got them. The slice is the
+// caller's.
 func (g *Graph[N]) Order() []N {
 	all := make([]N, len(g.order))
 	for i, id := range g.order {
@@ -57,7 +59,8 @@ func (g *Graph[N]) Find(k Key) (N, bool) {
 	return none, false
 }
 
-// Before lists what comes directly before a node and why, in plan order. A node that is not of this graph has nothing before it.
+// Before lists what comes directly before a node and why, in plan order. A node that is not of this
+// graph has nothing before it.
 func (g *Graph[N]) Before(n N) []Edge[N] {
 	return g.ends(n, g.in, func(e edge) int32 { return e.from })
 }
@@ -122,7 +125,8 @@ func group(edges []edge, nodes int, end func(edge) int32) adjacency {
 	for i := 2; i < len(a.start); i++ {
 		a.start[i] += a.start[i-1]
 	}
-	// start[id+1] walks from the begin of id to its end, which is the begin of id+1: what start must hold at last.
+	// start[id+1] walks from the begin of id to its end, which is the begin of id+1: what start
+	// must hold at last.
 	for i, e := range edges {
 		at := &a.start[end(e)+1]
 		a.edges[*at] = int32(i)

@@ -21,7 +21,8 @@ func (n *node) Asks() []Key    { return n.asks }
 func (n *node) Gate() Gate     { return n.gate }
 func (n *node) Origin() string { return n.origin }
 
-// read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its line.
+// read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its
+// line.
 func read(lines string) []*node {
 	var nodes []*node
 	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {

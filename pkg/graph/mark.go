@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// The marks that a visit puts on its error to say what may come of it. An error without a mark is permanent: to try again what nobody
-// called worth it hides bugs. The outermost mark counts. Of joined errors one that is marked Permanent decides, then one that
-// is Transient, and Wait counts only when all of them wait.
+// The marks that a visit puts on its error to say what may come of it. An error without a mark is
+// permanent: to try again what nobody called worth it hides bugs. The outermost mark counts. Of
+// joined errors one that is marked Permanent decides, then one that is Transient, and Wait counts
+// only when all of them wait.
 type mark struct {
 	err  error
 	kind verdict
@@ -25,12 +26,12 @@ const (
 func (m *mark) Error() string { return m.err.Error() }
 func (m *mark) Unwrap() error { return m.err }
 
-// Transient marks an error that another attempt may not meet (network, lock, a busy file). Run tries again as
-// RunOptions.Retry says. Nil stays nil.
+// Transient marks an error that another attempt may not meet (network, lock, a busy file). Run
+// tries again as RunOptions.Retry says. Nil stays nil.
 func Transient(err error) error { return marked(err, transient) }
 
-// Permanent marks an error that no further attempt will change, although an error in it was marked Transient: a document
-// that arrived but has the wrong hash. Nil stays nil.
+// Permanent marks an error that no further attempt will change, although an error in it was marked
+// Transient: a document that arrived but has the wrong hash. Nil stays nil.
 func Permanent(err error) error { return marked(err, permanent) }
 
 func marked(err error, kind verdict) error {
@@ -40,8 +41,8 @@ func marked(err error, kind verdict) error {
 	return &mark{err: err, kind: kind}
 }
 
-// WaitError says that only time brings what is missing: a pod CIDR that was not assigned yet, a file that a
-// DaemonSet will write. It fails nothing and is not tried again within the run.
+// WaitError says that only time brings what is missing: a pod CIDR that was not assigned yet, a
+// file that a DaemonSet will write. It fails nothing and is not tried again within the run.
 type WaitError struct {
 	Reason string
 	Until  time.Time // when it is to be looked at again, whatever else happens; zero: there is no such time
@@ -49,7 +50,8 @@ type WaitError struct {
 
 func (e *WaitError) Error() string { return e.Reason }
 
-// Wait makes a WaitError. The reason names what is waited for, so that "waiting for " may stand before it.
+// Wait makes a WaitError. The reason names what is waited for, so that "waiting for " may stand
+// before it.
 func Wait(reason string) error { return &WaitError{Reason: reason} }
 
 // WaitUntil is Wait for what is judged otherwise from a time on.

@@ -1,7 +1,8 @@
 package graph
 
-// sort fills order as far as it goes: of what is possible always the node with the smallest number. What stands in a cycle or behind
-// one is left out, and then has a count above zero in what it returns: the edges that still miss their start.
+// sort fills order as far as it goes: of what is possible always the node with the smallest number.
+// What stands in a cycle or behind one is left out, and then has a count above zero in what it
+// returns: the edges that still miss their start.
 func (g *Graph[N]) sort() (missing []int32) {
 	missing = g.inDegrees()
 	g.order = make([]int32, 0, len(g.nodes))

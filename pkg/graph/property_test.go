@@ -14,14 +14,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The properties below hold New and Run against the slowest and simplest reading of what they promise: a matrix of pairs.
+// The properties below hold New and Run against the slowest and simplest reading of what they
+// promise: a matrix of pairs.
 
 // parents is a random forest over all keys, as Options.Parent.
 type parents map[Key]Key
 
 func (p parents) of(k Key) (Key, bool) { up, ok := p[k]; return up, ok }
 
-// drawNodes draws nodes whose edges go only from an earlier to a later one, unless cyclic. The keys say nothing of that order.
+// drawNodes draws nodes whose edges go only from an earlier to a later one, unless cyclic. The keys
+// say nothing of that order.
 func drawNodes(t *rapid.T, cyclic bool) ([]*node, parents) {
 	count := rapid.IntRange(1, 24).Draw(t, "nodes")
 	numbers := make([]int, 3*count)
@@ -112,7 +114,8 @@ func reference(nodes []*node, up parents) pairs {
 	return edges
 }
 
-// plan takes again and again the first by gate and key of those with nothing left before them. What is in a cycle stays out.
+// plan takes again and again the first by gate and key of those with nothing left before them. What
+// is in a cycle stays out.
 func (p pairs) plan(nodes []*node) []*node {
 	left := slices.SortedFunc(slices.Values(nodes), func(a, b *node) int {
 		return cmp.Or(cmp.Compare(a.gate, b.gate), cmp.Compare(a.owns[0], b.owns[0]))

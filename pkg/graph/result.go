@@ -12,11 +12,13 @@ type State int
 const (
 	// Done: the visit returned nil.
 	Done State = iota + 1
-	// Failed: the visit returned an error, panicked, or met transient errors as often as was allowed.
+	// Failed: the visit returned an error, panicked, or met transient errors as often as was
+	// allowed.
 	Failed
 	// Skipped: not visited, because something that it needs failed.
 	Skipped
-	// Waiting: the visit returned a WaitError, or was not made because something that it needs waits. No error.
+	// Waiting: the visit returned a WaitError, or was not made because something that it needs
+	// waits. No error.
 	Waiting
 	// Cancelled: the run was cancelled before the node was visited, or before it was through.
 	Cancelled
@@ -34,10 +36,12 @@ func (s State) String() string {
 type Result[N Node] struct {
 	Node  N
 	State State
-	// Err is nil for Done. Failed: what the visit met last. Skipped: a *BlockedError. Waiting: the *WaitError of the visit,
-	// or a *BlockedError; it is the reason, no failure. Cancelled: wraps the cause of the cancellation.
+	// Err is nil for Done. Failed: what the visit met last. Skipped: a *BlockedError. Waiting: the
+	// *WaitError of the visit, or a *BlockedError; it is the reason, no failure. Cancelled: wraps
+	// the cause of the cancellation.
 	Err error
-	// Because is the first key of the node at the root, when Skipped that failed, or Waiting that waits. Empty when this is the root.
+	// Because is the first key of the node at the root, when Skipped that failed, or Waiting that
+	// waits. Empty when this is the root.
 	Because  Key
 	Attempts int           // visits made
 	Took     time.Duration // time in visits, without the pauses between
@@ -59,8 +63,9 @@ func (r Report[N]) Count(s State) int {
 	return count
 }
 
-// Err joins the errors of the nodes that failed, each with its key, in plan order; then, once, the cause where nodes were
-// cancelled. What is skipped or waits is not in it. Nil when nothing failed and nothing was cancelled.
+// Err joins the errors of the nodes that failed, each with its key, in plan order; then, once, the
+// cause where nodes were cancelled. What is skipped or waits is not in it. Nil when nothing failed
+// and nothing was cancelled.
 func (r Report[N]) Err() error {
 	var errs []error
 	var cancelled error

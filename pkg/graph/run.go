@@ -8,34 +8,40 @@ import (
 	"time"
 )
 
-// RunOptions of Run; the zero value is fine. The hooks are called one at a time, in the order of what happened, and scheduling
-// waits for them: they must be quick, and must not wait for a visit.
+// RunOptions of Run; the zero value is fine. The hooks are called one at a time, in the order of
+// what happened, and scheduling waits for them: they must be quick, and must not wait for a visit.
 type RunOptions struct {
-	// Limit is how many visits run at the same time at most. 0: GOMAXPROCS. With 1 the visits run in plan order.
+	// Limit is how many visits run at the same time at most. 0: GOMAXPROCS. With 1 the visits run
+	// in plan order.
 	Limit int
-	// Deadline is how long one attempt at a node may take; 0: as long as it likes. When it comes, the context of the
-	// visit ends, and what the visit then returns becomes a transient *DeadlineError, unless it is nil, a wait, or marked Permanent.
+	// Deadline is how long one attempt at a node may take; 0: as long as it likes. When it comes,
+	// the context of the visit ends, and what the visit then returns becomes a transient
+	// *DeadlineError, unless it is nil, a wait, or marked Permanent.
 	Deadline func(Node) time.Duration
 	// Retry is for transient errors. A node that pauses holds no place within Limit.
 	Retry Backoff
 	// OnStart hears of a node before its first visit. What is never visited never starts.
 	OnStart func(Node)
-	// OnRetry hears of a node whose visit will be made again: how many were made, what the last one met, and the pause.
+	// OnRetry hears of a node whose visit will be made again: how many were made, what the last one
+	// met, and the pause.
 	OnRetry func(n Node, attempts int, err error, pause time.Duration)
 	// OnDone hears of each node once, when it is settled.
 	OnDone func(Result[Node])
-	// OnGate hears of each gate once, in order, when all its nodes and all of earlier gates are settled, however they
-	// ended; a gate without nodes is settled at once. Of a gate with a cancelled node it hears nothing, nor of a later one.
+	// OnGate hears of each gate once, in order, when all its nodes and all of earlier gates are
+	// settled, however they ended; a gate without nodes is settled at once. Of a gate with a
+	// cancelled node it hears nothing, nor of a later one.
 	OnGate func(Gate)
 }
 
-// Run visits every node once what it needs is done, at most Limit at a time, and returns when all are settled. There are no
-// rounds: of the nodes that are ready, the first in plan order goes next. What a visit wrote may be read without a lock by the visits of all
-// that come after it (one happens before the other), so that a plan may build on the pending changes of what is upstream.
+// Run visits every node once what it needs is done, at most Limit at a time, and returns when all
+// are settled. There are no rounds: of the nodes that are ready, the first in plan order goes next.
+// What a visit wrote may be read without a lock by the visits of all that come after it (one
+// happens before the other), so that a plan may build on the pending changes of what is upstream.
 //
-// An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say otherwise. A visit that
-// panics or calls runtime.Goexit fails its node and nothing else. When ctx ends, nothing more is started, and Run returns when the
-// running visits did: they must heed their context.
+// An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say
+// otherwise. A visit that panics or calls runtime.Goexit fails its node and nothing else. When ctx
+// ends, nothing more is started, and Run returns when the running visits did: they must heed their
+// context.
 func Run[N Node](ctx context.Context, g *Graph[N], opt RunOptions, visit func(context.Context, N) error) Report[N] {
 	if opt.Limit <= 0 {
 		opt.Limit = runtime.GOMAXPROCS(0)

@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// visits says per node, by its first key, what each visit returns; the last one again and again. Others return nil.
+// visits says per node, by its first key, what each visit returns; the last one again and again.
+// Others return nil.
 type visits map[Key][]error
 
 // visiting is held by a visit that looks into its visits: others run beside it.

@@ -21,8 +21,9 @@ type Cable struct {
 	Here, There []netip.Prefix // addresses of the ends; the first of Here of a family is the namespace's default route
 }
 
-// AddCable makes a cable, with both ends up, which the link managers of the host leave alone: one that takes it for a link of the machine's would
-// take its addresses. When that fails there is none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the namespace.
+// AddCable makes a cable, with both ends up, which the link managers of the host leave alone: one
+// that takes it for a link of the machine's would take its addresses. When that fails there is
+// none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the namespace.
 func (h *Host) AddCable(ctx context.Context, c Cable) error {
 	rt, err := h.rt(ctx)
 	if err != nil {

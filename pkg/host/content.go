@@ -6,13 +6,15 @@ import (
 	"io"
 )
 
-// Content is bytes that are known by their size and digest, and that may stay where they are until somebody wants them: a store of ten
-// thousand files is compared with a host on which all is right without reading a byte of either.
+// Content is bytes that are known by their size and digest, and that may stay where they are until
+// somebody wants them: a store of ten thousand files is compared with a host on which all is right
+// without reading a byte of either.
 type Content struct {
 	Size int64
 	Sum  Digest
 
-	// Behind functions, for nothing that prints a struct prints what is behind one: a content may be secret.
+	// Behind functions, for nothing that prints a struct prints what is behind one: a content may
+	// be secret.
 	held func() []byte
 	read func() ([]byte, error)
 }
@@ -39,8 +41,9 @@ func StoredContent(size int64, sum Digest, read func() ([]byte, error)) Content 
 	return Content{Size: size, Sum: sum, read: read}
 }
 
-// Bytes returns the content, and nothing else under its name: what has changed where it is kept is an error. It may be called any number of times and
-// from any goroutine; the bytes are not to be changed.
+// Bytes returns the content, and nothing else under its name: what has changed where it is kept is
+// an error. It may be called any number of times and from any goroutine; the bytes are not to be
+// changed.
 func (c Content) Bytes() ([]byte, error) {
 	switch {
 	case c.read != nil:

@@ -18,8 +18,9 @@ type Diagnosis struct {
 	quiet   func() bool // that it makes the kernel load nothing; nil: it never does
 }
 
-// Diagnoses are those there are. Programs that make the kernel load a module when they are only asked to show (nft, iptables-save) are run where it has that
-// module already. None starts a service, or asks one to start.
+// Diagnoses are those there are. Programs that make the kernel load a module when they are only
+// asked to show (nft, iptables-save) are run where it has that module already. None starts a
+// service, or asks one to start.
 func Diagnoses() []Diagnosis {
 	nft := func() bool { return nftLoaded("/") }
 	units := []string{"netwright-agent.service", "netwright-recover.service", "netwright-undo.service"}
@@ -48,7 +49,8 @@ func Diagnoses() []Diagnosis {
 	}
 }
 
-// legacySave is the legacy flavour, which speaks to tables of its own: those of the other are nft's to show.
+// legacySave is the legacy flavour, which speaks to tables of its own: those of the other are nft's
+// to show.
 func legacySave(name string) string {
 	if _, err := sys.FindProgram(name + "-legacy-save"); err == nil {
 		return name + "-legacy-save"
@@ -56,7 +58,8 @@ func legacySave(name string) string {
 	return name + "-save"
 }
 
-// hasTables says that the legacy flavour has tables: then the save programs ask for these and load nothing.
+// hasTables says that the legacy flavour has tables: then the save programs ask for these and load
+// nothing.
 func hasTables(names string) bool {
 	raw, err := os.ReadFile(names)
 	return err == nil && len(bytes.TrimSpace(raw)) > 0

@@ -19,9 +19,10 @@ func (e *CopyError) Error() string {
 	return fmt.Sprintf("%s is damaged: it does not have the %d bytes with sha256 %s that it had", e.Path, e.Want.Size, e.Want.SHA256)
 }
 
-// Copy stages a file with the content of another one, which must be what is wanted: what is staged is held against it, so that nothing else is ever
-// in place. A [CopyError] says that it is not. Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written to; unlike
-// two names of one file ([Host.Keep]), what is written to one is never in the other.
+// Copy stages a file with the content of another one, which must be what is wanted: what is staged
+// is held against it, so that nothing else is ever in place. A [CopyError] says that it is not.
+// Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written
+// to; unlike two names of one file ([Host.Keep]), what is written to one is never in the other.
 func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	from, err := clean("copy", from)
 	if err != nil {

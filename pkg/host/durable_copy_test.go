@@ -25,8 +25,8 @@ func copied(ctx context.Context, h *Host, from, to string, want Member) error {
 	return b.Commit(ctx)
 }
 
-// A copy is what it must be, or is not there; and what is written into the one in place is not in the other.
-// The lines that hold it: durable_copy.go, Copy (both comparisons).
+// A copy is what it must be, or is not there; and what is written into the one in place is not in
+// the other. The lines that hold it: durable_copy.go, Copy (both comparisons).
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	h, root := image(t)
@@ -48,8 +48,8 @@ func TestCopy(t *testing.T) {
 	sameTree(t, root, map[string]string{"/from": "-rw------- CON", "/dir": "drwxr-xr-x", "/dir/to": "-rw-r----- content"})
 }
 
-// On XFS a copy costs no room, also from one mount of a file system to another, as each writable path of a unit is.
-// The line that holds it: durable_copy.go, fill (IoctlFileClone).
+// On XFS a copy costs no room, also from one mount of a file system to another, as each writable
+// path of a unit is. The line that holds it: durable_copy.go, fill (IoctlFileClone).
 func TestCopySharesBlocks(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "mkfs.xfs")

@@ -4,8 +4,9 @@ package host
 
 import "golang.org/x/sys/unix"
 
-// fsync and syncfs wait until the disk has a file, or a file system. They are apart so that a build without them (the tag nofsync) can show
-// that the power-cut test sees what they prevent, and what they cost.
+// fsync and syncfs wait until the disk has a file, or a file system. They are apart so that a build
+// without them (the tag nofsync) can show that the power-cut test sees what they prevent, and what
+// they cost.
 func fsync(fd int) error  { return again(func() error { return unix.Fsync(fd) }) }
 func syncfs(fd int) error { return again(func() error { return unix.Syncfs(fd) }) }
 

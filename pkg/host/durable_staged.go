@@ -157,7 +157,8 @@ func (s *Staged) rename(keep bool) error {
 	return nil
 }
 
-// refuseDirectory swaps back what was no file any more when it was swapped: a rename would have refused it.
+// refuseDirectory swaps back what was no file any more when it was swapped: a rename would have
+// refused it.
 func (s *Staged) refuseDirectory() error {
 	if old, err := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
 		return err
@@ -221,8 +222,9 @@ func (s *Staged) dropOld() {
 	}
 }
 
-// record remembers the digest of a file that is in place. The rename changed its ctime, so it is looked at once more. Who writes to it
-// from now on gives it a later mtime, if the clock has ticked since we did: the disk is seldom faster.
+// record remembers the digest of a file that is in place. The rename changed its ctime, so it is
+// looked at once more. Who writes to it from now on gives it a later mtime, if the clock has ticked
+// since we did: the disk is seldom faster.
 func (s *Staged) record(f *files) {
 	if f.opt.Stamps == nil || s.state == beside {
 		return

@@ -31,9 +31,10 @@ func (s *sweeper) first(name string) bool {
 	return true
 }
 
-// ClearLeftovers removes what a killed run left staged in directories: new content that never got to its place, or, where it was swapped in,
-// the old. A pass calls it for all directories that it has files in, since a run that died after its last rename left nothing else to do there.
-// A directory that is not there has none, and one that cannot be read is its tasks' to report.
+// ClearLeftovers removes what a killed run left staged in directories: new content that never got
+// to its place, or, where it was swapped in, the old. A pass calls it for all directories that it
+// has files in, since a run that died after its last rename left nothing else to do there. A
+// directory that is not there has none, and one that cannot be read is its tasks' to report.
 func (h *Host) ClearLeftovers(dirs []string) {
 	for _, name := range dirs {
 		fd, _, err := h.files.walkInto(path.Clean(name), false)

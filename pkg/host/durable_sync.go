@@ -14,8 +14,9 @@ type syncItem struct {
 	err  error
 }
 
-// manyFiles is from where a batch is synced with one syncfs. On an idle disk that is cheaper from a few files on,
-// but it waits for all that others have written as well, and a node that boots pulls images.
+// manyFiles is from where a batch is synced with one syncfs. On an idle disk that is cheaper from a
+// few files on, but it waits for all that others have written as well, and a node that boots pulls
+// images.
 const (
 	manyFiles   = 64
 	syncWorkers = 16

@@ -141,7 +141,8 @@ func TestFailedRenameTakesBackTheOthers(t *testing.T) {
 	sameTree(t, root, map[string]string{"/a": "-rw-r--r-- old a", "/c": "drwxr-xr-x"})
 }
 
-// TestDirectoryThatCameMeanwhile has one take the place of a file that a batch is about to swap out.
+// TestDirectoryThatCameMeanwhile has one take the place of a file that a batch is about to swap
+// out.
 func TestDirectoryThatCameMeanwhile(t *testing.T) {
 	h, root := image(t)
 	must(t, os.WriteFile(root+"/a", []byte("old"), 0o644), os.WriteFile(root+"/b", []byte("old"), 0o644))

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way their intents.
+// StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way
+// their intents.
 const StateDir = "/var/lib/netwright"
 
 // An intent is named batch-TOKEN-NUMBER.json, by who staged the files.
@@ -39,13 +40,16 @@ type intentFile struct {
 	GID    int         `json:"gid"`
 }
 
-// Together says that the files of the batch belong together: after a kill or a power cut between two renames, [Host.Recover] completes them,
-// before anything else looks at them. It costs one sync more. Archives do without: each of their programs stands for itself.
+// Together says that the files of the batch belong together: after a kill or a power cut between
+// two renames, [Host.Recover] completes them, before anything else looks at them. It costs one sync
+// more. Archives do without: each of their programs stands for itself.
 //
-// A reader who opens one file after the other while they are renamed can still meet both: no call renames several files at once.
+// A reader who opens one file after the other while they are renamed can still meet both: no call
+// renames several files at once.
 func (b *Batch) Together() { b.together = true }
 
-// announce writes the intent down. It is called when all that is staged is on the disk under its staged name.
+// announce writes the intent down. It is called when all that is staged is on the disk under its
+// staged name.
 func (b *Batch) announce() error {
 	if !b.together || len(b.all) < 2 {
 		return nil
@@ -67,7 +71,8 @@ func (b *Batch) announce() error {
 	return b.h.AppendFile(b.intent, data, 0o600)
 }
 
-// conclude removes the intent. A power cut may bring it back: nothing is staged by then, and it says nothing any more.
+// conclude removes the intent. A power cut may bring it back: nothing is staged by then, and it
+// says nothing any more.
 func (b *Batch) conclude() error {
 	if b.intent == "" {
 		return nil
@@ -92,9 +97,11 @@ func Interrupted(f Files) ([]string, error) {
 	return out, err
 }
 
-// Recover completes the batches of [Batch.Together] that a killed run left in the middle, and returns how many there were. It needs nothing but
-// the files themselves, may be killed and run again, and comes before anything that looks at the files or clears up what is staged. The
-// caller has the lock of a run. Where completing fails, the set is taken back to what it was, and the error says why.
+// Recover completes the batches of [Batch.Together] that a killed run left in the middle, and
+// returns how many there were. It needs nothing but the files themselves, may be killed and run
+// again, and comes before anything that looks at the files or clears up what is staged. The caller
+// has the lock of a run. Where completing fails, the set is taken back to what it was, and the
+// error says why.
 func (h *Host) Recover(ctx context.Context) (int, error) {
 	list, err := Interrupted(h)
 	if err != nil {
@@ -144,7 +151,8 @@ func (h *Host) recoverBatch(name string) error {
 	return b.conclude()
 }
 
-// resume takes a file of an intent up where it was left. One that is in place is not touched again, whatever became of it since.
+// resume takes a file of an intent up where it was left. One that is in place is not touched again,
+// whatever became of it since.
 func (b *Batch) resume(f intentFile) error {
 	dir, err := b.reopen(path.Dir(f.Path))
 	if errors.Is(err, ErrNotExist) {

@@ -50,8 +50,10 @@ func sameFiles(t *testing.T, root string, want map[string]string) {
 	}
 }
 
-// A run that dies after any number of renames is completed by the next one, before that looks at anything: wholly new once the intent is there,
-// wholly old before. Red without publish in durable_together.go:recoverBatch (tried). That Commit writes the intent is test/torture's to prove.
+// A run that dies after any number of renames is completed by the next one, before that looks at
+// anything: wholly new once the intent is there, wholly old before. Red without publish in
+// durable_together.go:recoverBatch (tried). That Commit writes the intent is test/torture's to
+// prove.
 func TestTogetherOrNotAtAll(t *testing.T) {
 	for renames := -1; renames <= 3; renames++ {
 		t.Run(fmt.Sprint(renames, " renames"), func(t *testing.T) {
@@ -108,7 +110,8 @@ func TestRecoverTakesBackWhatCannotBeCompleted(t *testing.T) {
 	}
 }
 
-// An intent that a power cut tore says nothing; one that it brought back changes nothing that somebody wrote since.
+// An intent that a power cut tore says nothing; one that it brought back changes nothing that
+// somebody wrote since.
 func TestIntentsThatSayNothing(t *testing.T) {
 	h, root, _, want := setOf(t)
 	b := staged(t, h)

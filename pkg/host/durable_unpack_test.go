@@ -111,7 +111,8 @@ func TestUnpackNamedMembersOfEveryFormat(t *testing.T) {
 	}
 }
 
-// By a sha512 an archive is refused as by a sha256, and taken; half of one, which is as long as a sha256, is another hash.
+// By a sha512 an archive is refused as by a sha256, and taken; half of one, which is as long as a
+// sha256, is another hash.
 func TestUnpackBySHA512(t *testing.T) {
 	for how := range packings {
 		packed := pack(t, how, tarOf(t, entry{name: "bridge", content: "good"}))

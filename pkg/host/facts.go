@@ -16,10 +16,11 @@ type Facts struct {
 	Kernel   KernelFacts `json:"kernel"`
 	Init     string      `json:"init"`      // "systemd" or ""
 	Contain  string      `json:"container"` // "", "systemd-nspawn", "sandbox", "docker" …
-	// Cloud is where the machine runs, as kOps' spec.cloudProvider names it, by what its firmware says; "" when that tells nothing, and in a
-	// container, whose machine is somebody else's.
+	// Cloud is where the machine runs, as kOps' spec.cloudProvider names it, by what its firmware
+	// says; "" when that tells nothing, and in a container, whose machine is somebody else's.
 	Cloud string `json:"cloud,omitempty"`
-	// Instance is what AWS says of this instance; nil anywhere else, and where nobody asked: see [Live.LearnInstance].
+	// Instance is what AWS says of this instance; nil anywhere else, and where nobody asked: see
+	// [Live.LearnInstance].
 	Instance *Instance    `json:"instance,omitempty"`
 	Cgroup   int          `json:"cgroup"` // 1, 2, or 0 when unknown
 	Links    []LinkFact   `json:"links"`
@@ -35,13 +36,16 @@ type Facts struct {
 	LateSysctls []SysctlLine `json:"lateSysctls,omitempty"`
 	// Services are those that have to do with the host's network, by unit; see [Facts.Uses].
 	Services map[string]ServiceState `json:"services,omitempty"`
-	// Systemd is the release of systemd-networkd where that is in use, 252 for example; 0: not known.
+	// Systemd is the release of systemd-networkd where that is in use, 252 for example; 0: not
+	// known.
 	Systemd int `json:"systemd,omitempty"`
 	// UdevRules are files of rules that configure interfaces which appear.
 	UdevRules []string `json:"udevRules,omitempty"`
-	// GuestAliases is what the node's owner tells Google's guest agent of alias addresses (ip_aliases).
+	// GuestAliases is what the node's owner tells Google's guest agent of alias addresses
+	// (ip_aliases).
 	GuestAliases *Setting `json:"guestAliases,omitempty"`
-	// SymbolicLinks are those on the way to the directories that networks have files in, and that are not followed.
+	// SymbolicLinks are those on the way to the directories that networks have files in, and that
+	// are not followed.
 	SymbolicLinks []LinkError `json:"symbolicLinks,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
@@ -67,7 +71,8 @@ type KernelFacts struct {
 	// Modules says that modules may be loaded here; of an image, that it has kernels with modules.
 	Modules bool `json:"modules"`
 	BPF     bool `json:"bpf"` // /sys/fs/bpf is a bpf file system
-	// Hugepages is how many huge pages are set aside, by size ("2M", "1G"); a size that is not in it the kernel does not have. Nil: not known.
+	// Hugepages is how many huge pages are set aside, by size ("2M", "1G"); a size that is not in
+	// it the kernel does not have. Nil: not known.
 	Hugepages map[string]int `json:"hugepages"`
 	// KnownModules is, per module that a builder may ask for, where it stands.
 	KnownModules map[string]kernel.ModuleState `json:"knownModules,omitempty"`
@@ -105,19 +110,23 @@ type RuntimeFacts struct {
 	ConfDir      string `json:"confDir,omitempty"`
 	ConfTemplate string `json:"confTemplate,omitempty"`
 	MaxConfNum   int    `json:"maxConfNum,omitempty"`
-	// From says where the CNI settings were read: "cri status", a configuration file's path, "default".
+	// From says where the CNI settings were read: "cri status", a configuration file's path,
+	// "default".
 	From string `json:"from,omitempty"`
 	// NetworkReady and its message are CRI's NetworkReady condition, when asked over the socket.
 	NetworkReady  *bool  `json:"networkReady,omitempty"`
 	NetworkReason string `json:"networkReason,omitempty"`
-	// LoadedNetwork is the name in the conf that the runtime has loaded, LoadedConf the file that it came from, and LoadedOld says that this list's
-	// text is another one by now. Only containerd tells.
+	// LoadedNetwork is the name in the conf that the runtime has loaded, LoadedConf the file that
+	// it came from, and LoadedOld says that this list's text is another one by now. Only containerd
+	// tells.
 	LoadedNetwork string `json:"loadedNetwork,omitempty"`
 	LoadedConf    string `json:"loadedConf,omitempty"`
 	LoadedOld     bool   `json:"loadedOld,omitempty"`
-	// LoadError is why containerd could not load the confs when it last looked: it goes on with what it had.
+	// LoadError is why containerd could not load the confs when it last looked: it goes on with
+	// what it had.
 	LoadError string `json:"loadError,omitempty"`
-	// InternalLoopback says that containerd sets pods' loopback up by itself, without the plugin (2.x, use_internal_loopback).
+	// InternalLoopback says that containerd sets pods' loopback up by itself, without the plugin
+	// (2.x, use_internal_loopback).
 	InternalLoopback bool `json:"internalLoopback,omitempty"`
 }
 
@@ -144,18 +153,21 @@ type KubeletFacts struct {
 	Version   string   `json:"version,omitempty"`
 	ExecStart string   `json:"execStart,omitempty"`
 	Variables []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS
-	// Set is what files of others say by Environment= of those variables: the last of systemd's wins, whole.
+	// Set is what files of others say by Environment= of those variables: the last of systemd's
+	// wins, whole.
 	Set        []VariableFact `json:"set,omitempty"`
 	EnvFiles   []string       `json:"envFiles,omitempty"`
 	ConfigFile string         `json:"configFile,omitempty"`
 	ConfigDir  string         `json:"configDir,omitempty"` // --config-dir, if it is given
-	// CNI is what flags tell a kubelet that calls the plugins itself (below 1.24), with the directories that count without a flag.
+	// CNI is what flags tell a kubelet that calls the plugins itself (below 1.24), with the
+	// directories that count without a flag.
 	CNI KubeletCNI `json:"cni,omitzero"`
 	// ClusterDNS is whom pods ask: --cluster-dns, or clusterDNS of its configuration.
 	ClusterDNS []netip.Addr `json:"clusterDNS,omitempty"`
 	// RuntimeEndpoint is --container-runtime-endpoint, if it is given.
 	RuntimeEndpoint string `json:"runtimeEndpoint,omitempty"`
-	// Kubeconfig is by which it speaks to the API: --kubeconfig if it is given, else where kOps, EKS or kubeadm have it, if it is there.
+	// Kubeconfig is by which it speaks to the API: --kubeconfig if it is given, else where kOps,
+	// EKS or kubeadm have it, if it is there.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 }
 

@@ -50,7 +50,8 @@ func (f *files) openItself(name string) (int, error) {
 	return f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
-// portable says that an attribute means the same on another inode. IMA's and EVM's are made from the inode, overlay's are the kernel's own.
+// portable says that an attribute means the same on another inode. IMA's and EVM's are made from
+// the inode, overlay's are the kernel's own.
 func portable(attr string) bool {
 	return attr != "" && attr != "security.ima" && attr != "security.evm" && !strings.HasPrefix(attr, "trusted.overlay.")
 }
@@ -65,8 +66,8 @@ func attribute(fd int, attr string) ([]byte, bool) {
 	return slices.Clone(value[:n]), true
 }
 
-// SetAttributes gives a file or directory extended attributes as [Files.Attributes] told them. Those that it has besides
-// stay. It may be retried.
+// SetAttributes gives a file or directory extended attributes as [Files.Attributes] told them.
+// Those that it has besides stay. It may be retried.
 func (h *Host) SetAttributes(name string, attrs map[string][]byte) error {
 	name, err := clean("set the attributes of", name)
 	if err != nil || len(attrs) == 0 {

@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// Attributes are read and set on files and directories, in one step with the content, and capabilities survive the change of owner.
-// The lines that keep it: durable_staged.go, Close (attributes after the owner); files_attributes.go, portable.
+// Attributes are read and set on files and directories, in one step with the content, and
+// capabilities survive the change of owner. The lines that keep it: durable_staged.go, Close
+// (attributes after the owner); files_attributes.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
 	h, root := image(t)

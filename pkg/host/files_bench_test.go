@@ -32,7 +32,8 @@ func binaries(b *testing.B) (all []entry, bytes int64) {
 	return all, bytes
 }
 
-// BenchmarkUnpack installs programs from an archive in memory, durably. Inflate is the same without all else.
+// BenchmarkUnpack installs programs from an archive in memory, durably. Inflate is the same without
+// all else.
 func BenchmarkUnpack(b *testing.B) {
 	all, size := binaries(b)
 	plain := tarOf(b, all...)

@@ -15,15 +15,18 @@ import (
 // maxEdits is how often a file is read again that somebody else writes meanwhile.
 const maxEdits = 8
 
-// ErrWrittenMeanwhile is a file that somebody else writes again and again while it is edited. What they wrote is there. It may be retried.
+// ErrWrittenMeanwhile is a file that somebody else writes again and again while it is edited. What
+// they wrote is there. It may be retried.
 var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same time")
 
 // EditFile replaces the content of a file that exists by what edit makes of it, and
 // keeps its owner and mode. Edits of one Host follow one another, so that two tasks
 // can change one file. When edit returns the same content nothing is written.
 //
-// What others write while we edit is not lost: the file that ours replaces must be the one that was read, and nobody may have it open for writing. Else theirs
-// is back in its place, and edit is called again with it. Where a file system cannot swap files, or another is mounted on the file, that is only looked at before.
+// What others write while we edit is not lost: the file that ours replaces must be the one that was
+// read, and nobody may have it open for writing. Else theirs is back in its place, and edit is
+// called again with it. Where a file system cannot swap files, or another is mounted on the file,
+// that is only looked at before.
 func (h *Host) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
 	return h.EditFileAt(ctx, name, func(old []byte) ([]byte, int64, error) {
 		content, err := edit(old)
@@ -31,7 +34,8 @@ func (h *Host) EditFile(ctx context.Context, name string, edit func(old []byte) 
 	})
 }
 
-// EditFileAt is [Host.EditFile] where edit also says the file's time of change, in nanoseconds since the epoch; 0: now.
+// EditFileAt is [Host.EditFile] where edit also says the file's time of change, in nanoseconds
+// since the epoch; 0: now.
 func (h *Host) EditFileAt(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) (err error) {
 	h.files.edits.Lock()
 	defer h.files.edits.Unlock()
@@ -85,7 +89,8 @@ func (h *Host) editOnce(ctx context.Context, name string, edit func(old []byte) 
 	return b.Commit(ctx)
 }
 
-// replace puts an edited file in the place of the one that was read, or leaves what somebody else has put there.
+// replace puts an edited file in the place of the one that was read, or leaves what somebody else
+// has put there.
 func (s *Staged) replace() error {
 	if err := s.unread(s.base); err != nil {
 		return err
@@ -109,7 +114,8 @@ func (s *Staged) replace() error {
 	return err
 }
 
-// unread says that the file under a name is not the one that was read, or that somebody is about to write to it.
+// unread says that the file under a name is not the one that was read, or that somebody is about to
+// write to it.
 func (s *Staged) unread(base string) error {
 	fd, err := unix.Openat(s.dir.fd, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -120,7 +126,8 @@ func (s *Staged) unread(base string) error {
 	if err := single(fd, s.name); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
 	}
-	// A lease for reading is only given where nobody has the file open for writing (fcntl(2)). It ends with the file.
+	// A lease for reading is only given where nobody has the file open for writing (fcntl(2)). It
+	// ends with the file.
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err == unix.EAGAIN {
 		return ErrWrittenMeanwhile
 	}

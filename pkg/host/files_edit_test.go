@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// racing has somebody write lines to a file, each a line more, while we set a line of our own in it, and returns what is there when both are done.
+// racing has somebody write lines to a file, each a line more, while we set a line of our own in
+// it, and returns what is there when both are done.
 func racing(t *testing.T, theirs func(path string, i int) error) (text string, lines int) {
 	t.Helper()
 	h, err := Open(t.Context(), Options{Root: t.TempDir()})
@@ -111,7 +112,8 @@ func errorsOf(errs ...error) error {
 	return nil
 }
 
-// Who writes between our reading and our writing is met for certain here: it is the edit itself that does.
+// Who writes between our reading and our writing is met for certain here: it is the edit itself
+// that does.
 func TestAnEditIsMadeAgainOnWhatOthersWrote(t *testing.T) {
 	for name, theirs := range map[string]func(path string) error{
 		"appended": func(path string) error {

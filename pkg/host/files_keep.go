@@ -12,11 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep makes to the same file as from, durably, also where whoever wrote it has not synced it: another name of it, so that it costs no room and keeps all that it is, or a copy with its owner and mode
-// where it lies on another file system (in a unit of systemd's that is each path of ReadWritePaths). Directories of to are made. It may be done again.
-// What is kept is returned. A file that has a name besides from, to and ours is a [NamesError].
+// Keep makes to the same file as from, durably, also where whoever wrote it has not synced it:
+// another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
+// and mode where it lies on another file system (in a unit of systemd's that is each path of
+// ReadWritePaths). Directories of to are made. It may be done again. What is kept is returned. A
+// file that has a name besides from, to and ours is a [NamesError].
 //
-// Another name shares what is written to the file in place. That is done to files that something is mounted on only, which have no other name.
+// Another name shares what is written to the file in place. That is done to files that something is
+// mounted on only, which have no other name.
 func (h *Host) Keep(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
 	return h.keep(ctx, from, to, func(info FileInfo, fd int) error {
 		return h.files.only(from, info, append(ours, to))
@@ -90,7 +93,8 @@ func (h *Host) keep(ctx context.Context, from, to string, ready func(info FileIn
 	return info, nil
 }
 
-// linkFile gives a file another name, in place of what has it. The file is open as fd, and was found in the directory there.
+// linkFile gives a file another name, in place of what has it. The file is open as fd, and was
+// found in the directory there.
 func (h *Host) linkFile(there int, from, to string, of FileInfo, fd int) error {
 	dir, _, err := h.files.walkInto(path.Dir(to), true)
 	if err != nil {
@@ -144,8 +148,8 @@ type Captured struct {
 	Target  string // of a symlink
 }
 
-// Capture takes down how a path is, reached through no link, all of it of one file. Of a regular file that has a name besides its own
-// and ours it is a [NamesError]. [ErrNotExist] if absent.
+// Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
+// file that has a name besides its own and ours it is a [NamesError]. [ErrNotExist] if absent.
 func (l *Live) Capture(name string, most int64, ours ...string) (c Captured, err error) {
 	if name, err = clean("take down", name); err != nil {
 		return c, err

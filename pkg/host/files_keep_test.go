@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A file that is kept outlives its replacement and its removal, as the file that it was where that can be: the same inode, with all that is of it.
-// The lines that keep it: files_keep.go, linkFile; Keep (b.Create) on another file system.
+// A file that is kept outlives its replacement and its removal, as the file that it was where that
+// can be: the same inode, with all that is of it. The lines that keep it: files_keep.go, linkFile;
+// Keep (b.Create) on another file system.
 func TestKeep(t *testing.T) {
 	needs.Root(t)
 	ctx := t.Context()

@@ -58,7 +58,8 @@ func (f *files) Writable(name string, size int64) error {
 	return nil
 }
 
-// fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not tell, nothing is known of it.
+// fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
+// tell, nothing is known of it.
 func fsOf(dir int, base string) (on unix.Statfs_t) {
 	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -71,14 +72,16 @@ func fsOf(dir int, base string) (on unix.Statfs_t) {
 	return on
 }
 
-// full says that so many bytes in a file of their own have no room. Without a size the kernel counts none, and without a number of inodes it makes them as
-// they are needed. What is kept for root counts as free: who writes may be root.
+// full says that so many bytes in a file of their own have no room. Without a size the kernel
+// counts none, and without a number of inodes it makes them as they are needed. What is kept for
+// root counts as free: who writes may be root.
 func full(on unix.Statfs_t, size int64) bool {
 	blocks := on.Blocks > 0 && on.Bsize > 0 && on.Bfree < uint64((size+on.Bsize-1)/on.Bsize)
 	return blocks || on.Files > 0 && on.Ffree == 0
 }
 
-// fixed says that a path is immutable or append-only, which holds off root too. Where the kernel does not tell, it is not.
+// fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
+// does not tell, it is not.
 func fixed(at int, name string, flags int) bool {
 	var st unix.Statx_t
 	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A look at a file or a directory is no write: the kernel notes no access, though the last one is older than the last change.
+// A look at a file or a directory is no write: the kernel notes no access, though the last one is
+// older than the last change.
 func TestLooksLeaveNoTrace(t *testing.T) {
 	h, root := image(t)
 	long := time.Now().Add(-48 * time.Hour)

@@ -22,8 +22,9 @@ func (h *Host) RemoveDurably(name string) error {
 	return h.SyncDirs(path.Dir(path.Clean(name)))
 }
 
-// SyncDirs makes durable what was removed from directories: no power cut brings it back. One that is
-// not there, or that a link leads to which is not followed, is success: nothing was removed from it. It may be retried.
+// SyncDirs makes durable what was removed from directories: no power cut brings it back. One that
+// is not there, or that a link leads to which is not followed, is success: nothing was removed from
+// it. It may be retried.
 func (h *Host) SyncDirs(names ...string) error {
 	var items []syncItem
 	defer func() {
@@ -50,10 +51,12 @@ func (h *Host) SyncDirs(names ...string) error {
 	return syncAll(items)
 }
 
-// RemoveTree removes a path with all that is below it, deepest first, and the paths in last after all others beside them; absence is
-// success. It follows no link, and where a file system is mounted on the way it is an error, with the rest still there. It may be retried.
+// RemoveTree removes a path with all that is below it, deepest first, and the paths in last after
+// all others beside them; absence is success. It follows no link, and where a file system is
+// mounted on the way it is an error, with the rest still there. It may be retried.
 //
-// Each directory is held while it is emptied: what somebody puts in its place meanwhile is not looked into.
+// Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
+// looked into.
 func (h *Host) RemoveTree(ctx context.Context, name string, last ...string) error {
 	name, err := clean("remove", name)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 // Whoever is root in a pod with a hostPath can put anything into that directory, at any moment, and
-// own it as root does. So nothing that is written, removed or taken down is reached by a name: a walk
-// opens one directory after the other, each from the one before, and follows no symbolic link but
-// those that the operating system ships at fixed places and those that somebody has stated.
+// own it as root does. So nothing that is written, removed or taken down is reached by a name: a
+// walk opens one directory after the other, each from the one before, and follows no symbolic link
+// but those that the operating system ships at fixed places and those that somebody has stated.
 
 // LinkError says that a path leads through a symbolic link that is not followed. Nothing was done.
 type LinkError struct {
@@ -96,8 +96,8 @@ func (l *Live) Follow(links []string) { l.files.opt.FollowLinks = links }
 // Followed are the links that were stated.
 func (l *Live) Followed() []string { return l.files.opt.FollowLinks }
 
-// walk opens a cleaned path one element at a time, and says where it is without links. Of a plain view
-// a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
+// walk opens a cleaned path one element at a time, and says where it is without links. Of a plain
+// view a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
 func (f *files) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
 	fd, err = f.withoutLinks(name, flags, mode)
 	if err == nil || err == unix.ENOENT { // as nearly always
@@ -150,8 +150,8 @@ func (f *files) walkTo(name string) (dir int, base string, err error) {
 	return f.plainly().parent(name)
 }
 
-// walker is a walk under way. It holds every directory that it is below, so that ".." needs no look at the
-// disk and a directory that is moved meanwhile cannot lead out.
+// walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
+// at the disk and a directory that is moved meanwhile cannot lead out.
 type walker struct {
 	f     *files
 	held  []step // from the root on

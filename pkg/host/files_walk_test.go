@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// reaching is all that is written, taken down or read plainly at a path: a file, or a directory that
-// it is in.
+// reaching is all that is written, taken down or read plainly at a path: a file, or a directory
+// that it is in.
 func reaching(ctx context.Context, h *Host, file string) map[string]error {
 	dir := file[:strings.LastIndexByte(file, '/')]
 	info, _ := h.Lstat(file)
@@ -54,8 +54,8 @@ func ways(t *testing.T, do func(t *testing.T, noOpen bool)) {
 	}
 }
 
-// No link is followed on the way to what is written, removed or taken down, whoever owns it: not in the
-// middle of a path, not as the directory itself, not by way of another link.
+// No link is followed on the way to what is written, removed or taken down, whoever owns it: not in
+// the middle of a path, not as the directory itself, not by way of another link.
 func TestNoLinkIsFollowed(t *testing.T) {
 	for name, c := range map[string]struct {
 		links map[string]string
@@ -135,8 +135,8 @@ func TestStatedLinksAreFollowed(t *testing.T) {
 	})
 }
 
-// A file with several names may be another's: its owner, mode and attributes stay, and it is not read.
-// What is written replaces the name.
+// A file with several names may be another's: its owner, mode and attributes stay, and it is not
+// read. What is written replaces the name.
 func TestFileWithSeveralNames(t *testing.T) {
 	h, root := linked(t)
 	must(t, os.Link(root+"/theirs/d/f", root+"/run/pod/f"))

@@ -15,7 +15,8 @@ func (h *Host) WriteFile(ctx context.Context, name string, content []byte, spec 
 	return h.WriteFileWith(ctx, name, content, spec, nil)
 }
 
-// WriteFileWith is [Host.WriteFile] for a file that has extended attributes before it is in place, see [Host.SetAttributes].
+// WriteFileWith is [Host.WriteFile] for a file that has extended attributes before it is in place,
+// see [Host.SetAttributes].
 func (h *Host) WriteFileWith(ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte) error {
 	b := h.Batch()
 	defer b.Discard()
@@ -43,9 +44,9 @@ func (f *files) behind(name string) (string, error) {
 	return real, unix.Close(fd)
 }
 
-// Mkdir makes a directory with its mode and owner, or gives them to the one that is
-// there. Missing parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes is made
-// again, and what is written into it syncs it.
+// Mkdir makes a directory with its mode and owner, or gives them to the one that is there. Missing
+// parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes
+// is made again, and what is written into it syncs it.
 func (h *Host) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	name, err := clean("make directory", name)
 	if err != nil {
@@ -130,9 +131,9 @@ func (h *Host) Remove(name string) error {
 	return nil
 }
 
-// SetMeta gives a file or directory its owner and mode, without touching its content. It must still be
-// what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that has other
-// names is a [NamesError].
+// SetMeta gives a file or directory its owner and mode, without touching its content. It must still
+// be what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that
+// has other names is a [NamesError].
 func (h *Host) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	name, err := clean("set owner and mode of", name)
 	if err != nil {

@@ -36,8 +36,8 @@ func (r Rule) OfMachine() bool {
 	return r.Table == unix.RT_TABLE_LOCAL || r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
 }
 
-// DelForeignRoute removes a route that a network left, exactly as it was read;
-// absence is success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
+// DelForeignRoute removes a route that a network left, exactly as it was read; absence is success.
+// It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
 func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst, r.Table, r.Protocol)
@@ -70,8 +70,8 @@ func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
 	return nil
 }
 
-// DelForeignRule removes a policy rule that a network left, exactly as it was
-// read; absence is success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
+// DelForeignRule removes a policy rule that a network left, exactly as it was read; absence is
+// success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
 func (h *Host) DelForeignRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)

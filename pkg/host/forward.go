@@ -19,7 +19,8 @@ type ForwardChain struct {
 	Table   string
 	Name    string
 	Policy  string // accept, drop: what becomes of a packet that no rule decides on
-	// In and Out name the links of which rules of ours accept what comes from them, and what goes to them.
+	// In and Out name the links of which rules of ours accept what comes from them, and what goes
+	// to them.
 	In, Out []string
 }
 

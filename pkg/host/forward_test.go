@@ -71,7 +71,8 @@ func TestForwardDropIsCopedWith(t *testing.T) {
 
 			l.node1.Do(func() {
 				h, ctx := netHost(t), t.Context()
-				// An accept in a table of our own does not help: this is why chains of others are touched.
+				// An accept in a table of our own does not help: this is why chains of others are
+				// touched.
 				ok(t, h.ReplaceTable(ctx, Table{Family: "inet", Name: "netwright", Chains: []Chain{{
 					Name: "forward", Type: "filter", Hook: "forward", Priority: -10, Rules: []NFRule{{Verdict: "accept"}},
 				}}}))
@@ -141,7 +142,8 @@ func withoutCounts(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// What iptables makes of our rules: it lists them, finds them, saves and restores them, and they stay ours.
+// What iptables makes of our rules: it lists them, finds them, saves and restores them, and they
+// stay ours.
 func TestIptablesUnderstandsOurRules(t *testing.T) {
 	for _, flavour := range []string{"nft", "legacy"} {
 		t.Run(flavour, func(t *testing.T) {

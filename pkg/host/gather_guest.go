@@ -2,8 +2,10 @@ package host
 
 import "strings"
 
-// GuestConfig is the file by which netwright tells Google's guest agent what to leave alone; the node's owner has the one without the
-// ending, which wins. https://github.com/GoogleCloudPlatform/guest-agent/blob/main/google_guest_agent/cfg/cfg.go (defaultDataSources)
+// GuestConfig is the file by which netwright tells Google's guest agent what to leave alone; the
+// node's owner has the one without the ending, which wins.
+// https://github.com/GoogleCloudPlatform/guest-agent/blob/main/google_guest_agent/cfg/cfg.go
+// (defaultDataSources)
 const GuestConfig = "/etc/default/instance_configs.cfg.template"
 
 // OwnFileMark begins the first line of every file of lines that is netwright's.
@@ -15,7 +17,8 @@ type Setting struct {
 	File  string `json:"file"`
 }
 
-// guestAliases is what files of others tell Google's guest agent of alias addresses, nil if none has a say: then ours may.
+// guestAliases is what files of others tell Google's guest agent of alias addresses, nil if none
+// has a say: then ours may.
 func (g gatherer) guestAliases() *Setting {
 	owner := strings.TrimSuffix(GuestConfig, ".template")
 	if value := g.guestSetting(owner); value != "" {

@@ -24,8 +24,8 @@ func architecture(l *Live) string {
 	return runtime.GOARCH
 }
 
-// ProgramArch is the architecture that a program is for, in GOARCH's words, by the e_machine of its first bytes (elf(5)); "" if it is no ELF file, or for
-// one that Kubernetes has no nodes of.
+// ProgramArch is the architecture that a program is for, in GOARCH's words, by the e_machine of its
+// first bytes (elf(5)); "" if it is no ELF file, or for one that Kubernetes has no nodes of.
 func ProgramArch(file []byte) string {
 	if len(file) < 20 || string(file[:4]) != "\x7fELF" {
 		return ""

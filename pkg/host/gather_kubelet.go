@@ -54,7 +54,8 @@ func (g gatherer) kubelet() {
 // kubeletKubeconfigs are where kOps and EKS, and kubeadm, have the kubeconfig of their kubelet.
 var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf"}
 
-// kubeconfigOf is the kubeconfig that a kubelet's command line names, or one that is where such are.
+// kubeconfigOf is the kubeconfig that a kubelet's command line names, or one that is where such
+// are.
 func (g gatherer) kubeconfigOf(command unitCommand) string {
 	named := command.flag("kubeconfig", "")
 	for _, file := range kubeletKubeconfigs {
@@ -108,7 +109,8 @@ func (g gatherer) configuredEndpoint(file string) string {
 	return ""
 }
 
-// clusterDNS is what a flag says, or clusterDNS of a KubeletConfiguration: a list of plain scalars, a line each or in brackets.
+// clusterDNS is what a flag says, or clusterDNS of a KubeletConfiguration: a list of plain scalars,
+// a line each or in brackets.
 func (g gatherer) clusterDNS(flag, file string) (out []netip.Addr) {
 	add := func(words string) {
 		for word := range strings.SplitSeq(strings.Trim(strings.TrimSpace(words), "[]"), ",") {

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what its firmware says of itself (DMI); ""
-// where nothing tells. The marks are those of cloud-init.
+// cloudOf names the cloud that a machine runs in, in the words of kOps' spec.cloudProvider, by what
+// its firmware says of itself (DMI); "" where nothing tells. The marks are those of cloud-init.
 // https://github.com/canonical/cloud-init/blob/main/tools/ds-identify
 func cloudOf(k *kernel.Reader) string {
 	said := func(field string) string { return firmware(k, field) }
@@ -46,7 +46,8 @@ func firmware(k *kernel.Reader, field string) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and that of Xen does not.
+// nitroType is the type of an instance of AWS, which the firmware of Nitro tells ("m6i.large") and
+// that of Xen does not.
 func nitroType(k *kernel.Reader) string {
 	if name := firmware(k, "product_name"); firmware(k, "sys_vendor") == "Amazon EC2" && strings.Count(name, ".") == 1 {
 		return name
@@ -54,8 +55,9 @@ func nitroType(k *kernel.Reader) string {
 	return ""
 }
 
-// hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have and has none of are 0. Nil where nobody can
-// tell. https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
+// hugepages is how many huge pages of each size this kernel has set aside; sizes that it could have
+// and has none of are 0. Nil where nobody can tell.
+// https://docs.kernel.org/admin-guide/mm/hugetlbpage.html
 func hugepages(k *kernel.Reader) map[string]int {
 	if unix.Access(k.Sys+"/kernel/mm", unix.F_OK) != nil {
 		return nil

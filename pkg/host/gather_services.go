@@ -17,8 +17,8 @@ const (
 	ServiceInstalled ServiceState = "installed" // it is there and nobody starts it by itself, or it is masked
 )
 
-// networkServices are the units that set up links, addresses, routes and packet filters of a host, and the target or
-// unit that wants each once it is enabled (systemd.unit(5), [Install]).
+// networkServices are the units that set up links, addresses, routes and packet filters of a host,
+// and the target or unit that wants each once it is enabled (systemd.unit(5), [Install]).
 var networkServices = []struct{ unit, wantedBy string }{
 	{"systemd-networkd.service", "multi-user.target"},
 	{"systemd-udevd.service", "sysinit.target"},
@@ -31,8 +31,9 @@ var networkServices = []struct{ unit, wantedBy string }{
 	{"dhcpcd.service", "multi-user.target"},
 }
 
-// networkRules are files of udev rules that configure interfaces which appear. https://github.com/amazonlinux/amazon-ec2-net-utils
-// (udev), and Debian's cloud images of 11 and before (cloud-ifupdown-helper).
+// networkRules are files of udev rules that configure interfaces which appear.
+// https://github.com/amazonlinux/amazon-ec2-net-utils (udev), and Debian's cloud images of 11 and
+// before (cloud-ifupdown-helper).
 var networkRules = []string{"99-vpc-policy-routes.rules", "75-cloud-ifupdown.rules"}
 
 // Uses says that a service runs here or will at the next boot.
@@ -69,8 +70,9 @@ func (g gatherer) services() {
 	}
 }
 
-// serviceState looks for a unit's file, for a link that starts it and for its processes. A mask in /etc hides the unit, which is
-// there all the same: what is masked by us would else look absent, and be unmasked.
+// serviceState looks for a unit's file, for a link that starts it and for its processes. A mask in
+// /etc hides the unit, which is there all the same: what is masked by us would else look absent,
+// and be unmasked.
 func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	if g.serviceRuns(unit) {
 		return ServiceRunning
@@ -101,7 +103,8 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 	return ServiceInstalled
 }
 
-// systemdVersion is the release that networkd is of, by the name of the library that all of systemd shares; 0 where it has another name.
+// systemdVersion is the release that networkd is of, by the name of the library that all of systemd
+// shares; 0 where it has another name.
 func (g gatherer) systemdVersion() int {
 	dirs := []string{"/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd"}
 	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu", "riscv64-linux-gnu"} {

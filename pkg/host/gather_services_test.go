@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Who has a say in the network of an image: installed is not enabled, and what is masked is there all the same.
+// Who has a say in the network of an image: installed is not enabled, and what is masked is there
+// all the same.
 func TestServices(t *testing.T) {
 	const lib, wants = "/usr/lib/systemd/system/", "/etc/systemd/system/"
 	for name, c := range map[string]struct {

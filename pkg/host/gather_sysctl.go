@@ -17,9 +17,9 @@ const OwnSysctlFile = "99-netwright.conf"
 // sysctlDirs is where systemd-sysctl looks for files, the strongest first (sysctl.d(5)).
 var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
 
-// lateSysctls lists what files set that systemd-sysctl reads after ours, by
-// their names: at boot they win. Debian and its kin have such a file,
-// 99-sysctl.conf, a link to /etc/sysctl.conf. Patterns are left out: where a key is named, they do not reach it.
+// lateSysctls lists what files set that systemd-sysctl reads after ours, by their names: at boot
+// they win. Debian and its kin have such a file, 99-sysctl.conf, a link to /etc/sysctl.conf.
+// Patterns are left out: where a key is named, they do not reach it.
 func (g gatherer) lateSysctls() {
 	lines, problems := sysctlLines(g, func(name string) bool { return name > OwnSysctlFile })
 	g.facts.LateSysctls = lines
@@ -28,7 +28,8 @@ func (g gatherer) lateSysctls() {
 	}
 }
 
-// BootSysctl is what files of the host set a key to, all but ours: the value that it has after a boot without us.
+// BootSysctl is what files of the host set a key to, all but ours: the value that it has after a
+// boot without us.
 func BootSysctl(f Files, key string) (value string, set bool, err error) {
 	lines, problems := sysctlLines(f, func(name string) bool { return name != OwnSysctlFile })
 	if err := errors.Join(problems...); err != nil {
@@ -42,7 +43,8 @@ func BootSysctl(f Files, key string) (value string, set bool, err error) {
 	return "", false, nil
 }
 
-// sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all directories, of one name the strongest, of one key the last.
+// sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all
+// directories, of one name the strongest, of one key the last.
 func sysctlLines(f Files, want func(name string) bool) (out []SysctlLine, problems []error) {
 	byName := map[string]string{}
 	for _, dir := range sysctlDirs {

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What systemd-sysctl reads after our file is listed, by its rules (sysctl.d(5)): by name over all directories, of one name the strongest, of one key the last.
+// What systemd-sysctl reads after our file is listed, by its rules (sysctl.d(5)): by name over all
+// directories, of one name the strongest, of one key the last.
 func TestLateSysctls(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{

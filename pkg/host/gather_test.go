@@ -47,7 +47,8 @@ func TestFactsOfAnImage(t *testing.T) {
 	}
 }
 
-// os-release as distributions that run Kubernetes nodes write it: quoted and not, with ID_LIKE and without, VERSION_ID missing or long.
+// os-release as distributions that run Kubernetes nodes write it: quoted and not, with ID_LIKE and
+// without, VERSION_ID missing or long.
 func TestOSRelease(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Holder is a process that has something which others wait for. What is not known of it is left out.
+// Holder is a process that has something which others wait for. What is not known of it is left
+// out.
 type Holder struct {
 	PID     int
 	Command string // its command line, cut
@@ -32,7 +33,8 @@ func (h Holder) String() string {
 	return text
 }
 
-// ticks are those of a second, as procfs counts them for every program (USER_HZ): https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+// ticks are those of a second, as procfs counts them for every program (USER_HZ):
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 const ticks = 100
 
 func holderOf(pid int) Holder {

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// imdsBases are where EC2 tells an instance of itself: by IPv4, and by IPv6 where the instance has that switched on.
+// imdsBases are where EC2 tells an instance of itself: by IPv4, and by IPv6 where the instance has
+// that switched on.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
 var imdsBases = []string{"http://169.254.169.254", "http://[fd00:ec2::254]"}
 
@@ -26,8 +27,9 @@ const (
 	imdsToken   = "21600" // seconds
 )
 
-// imdsClient is a client of the second version of the instance metadata service (IMDSv2), which asks for a token first. There is no falling back to
-// the first version, and no proxy: what a proxy answers is of another machine. Safe for several goroutines.
+// imdsClient is a client of the second version of the instance metadata service (IMDSv2), which
+// asks for a token first. There is no falling back to the first version, and no proxy: what a proxy
+// answers is of another machine. Safe for several goroutines.
 type imdsClient struct {
 	client *http.Client
 	bases  []string
@@ -37,7 +39,8 @@ type imdsClient struct {
 	token secret.Text
 }
 
-// errNoMetadata says that nobody answers: there is no service, it is switched off, or the answer does not come through.
+// errNoMetadata says that nobody answers: there is no service, it is switched off, or the answer
+// does not come through.
 var errNoMetadata = errors.New("nobody answers: metadata is switched off (HttpEndpoint), or this is a container without the host's network, where the hop limit of 1 stops the answer")
 
 func newIMDS() *imdsClient {
@@ -56,7 +59,8 @@ func newIMDS() *imdsClient {
 // close lets go of the connections.
 func (m *imdsClient) close() { m.client.CloseIdleConnections() }
 
-// get reads a path below /latest/. [ErrNotExist] where the instance has no such thing. A token that is refused is got anew, once.
+// get reads a path below /latest/. [ErrNotExist] where the instance has no such thing. A token that
+// is refused is got anew, once.
 func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 	for again := true; ; again = false {
 		base, token, err := m.session(ctx)

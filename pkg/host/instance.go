@@ -14,14 +14,16 @@ import (
 	"time"
 )
 
-// Instance is what AWS says of the instance that this is. Tags and user-data may be secret to their owners: of user-data only the digest is kept.
+// Instance is what AWS says of the instance that this is. Tags and user-data may be secret to their
+// owners: of user-data only the digest is kept.
 type Instance struct {
 	ID       string `json:"id,omitempty"`
 	Type     string `json:"type"` // m6i.large
 	Region   string `json:"region,omitempty"`
 	Zone     string `json:"zone,omitempty"`
 	UserData Digest `json:"userDataSHA256,omitzero"`
-	// Tags are those of the instance; nil: the instance may not read them (InstanceMetadataTags). Keys with a slash or a space never are here.
+	// Tags are those of the instance; nil: the instance may not read them (InstanceMetadataTags).
+	// Keys with a slash or a space never are here.
 	Tags map[string]string `json:"tags,omitempty"`
 	// Interfaces are the instance's, the primary one first; nil where nobody asked for them.
 	Interfaces []ENI `json:"interfaces,omitempty"`
@@ -50,9 +52,11 @@ const (
 	imdsAll    = 5 * time.Second // for all that there is
 )
 
-// LearnInstance puts into the facts what AWS says of this instance: its type, or all that there is with interfaces and tags. Where the firmware knows
-// the type (Nitro) nobody is asked for it; else it waits two seconds at most, five for all. Anywhere but on AWS, by the firmware, nobody is asked and nothing
-// is waited for. An answer that does not come is listed in [Facts.Problems]. It is called by the goroutine that opened the view, before the facts are used.
+// LearnInstance puts into the facts what AWS says of this instance: its type, or all that there is
+// with interfaces and tags. Where the firmware knows the type (Nitro) nobody is asked for it; else
+// it waits two seconds at most, five for all. Anywhere but on AWS, by the firmware, nobody is asked
+// and nothing is waited for. An answer that does not come is listed in [Facts.Problems]. It is
+// called by the goroutine that opened the view, before the facts are used.
 func (l *Live) LearnInstance(ctx context.Context, all bool) {
 	if l.facts.Cloud != "aws" || l.facts.Instance != nil {
 		return
@@ -156,7 +160,8 @@ func (m *imdsClient) interfaces(ctx context.Context) ([]ENI, error) {
 	return out, errors.Join(errs...)
 }
 
-// eniItems are what is read of an interface. An instance has those that there were when it was launched.
+// eniItems are what is read of an interface. An instance has those that there were when it was
+// launched.
 var eniItems = []string{"interface-id", "device-number", "network-card", "subnet-id", "vpc-id", "subnet-ipv4-cidr-block", "subnet-ipv6-cidr-blocks",
 	"vpc-ipv4-cidr-blocks", "vpc-ipv6-cidr-blocks", "local-ipv4s", "ipv6s", "ipv4-prefix", "ipv6-prefix", "security-group-ids"}
 

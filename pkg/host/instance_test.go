@@ -90,7 +90,8 @@ func TestInstanceThatSaysLittle(t *testing.T) {
 	}
 }
 
-// A service that is away, switched off or no service of AWS is an error that says what to look at, within the bounds and without a hammering.
+// A service that is away, switched off or no service of AWS is an error that says what to look at,
+// within the bounds and without a hammering.
 func TestInstanceWithoutMetadata(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

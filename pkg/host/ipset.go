@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// What linux/netfilter/ipset/ip_set.h calls them. Protocol 6 is what every kernel since 2.6.39 speaks.
+// What linux/netfilter/ipset/ip_set.h calls them. Protocol 6 is what every kernel since 2.6.39
+// speaks.
 const (
 	ipsetProtocol     = 6
 	ipsetCmdDestroy   = 3

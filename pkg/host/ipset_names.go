@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What linux/netfilter/ipset/ip_set.h calls them: rules name sets by a number that the kernel gave, and only this option of a socket turns it into the name.
+// What linux/netfilter/ipset/ip_set.h calls them: rules name sets by a number that the kernel gave,
+// and only this option of a socket turns it into the name.
 const (
 	ipsetOption      = 83 // SO_IP_SET
 	ipsetGetByIndex  = 7  // IP_SET_OP_GET_BYINDEX
@@ -18,7 +19,8 @@ const (
 // setNames knows the names of sets by their numbers, as of one reading.
 type setNames map[uint16]string
 
-// name reads the number from a match or target of xt_set, of any revision, and returns the set's name; "" if it went meanwhile.
+// name reads the number from a match or target of xt_set, of any revision, and returns the set's
+// name; "" if it went meanwhile.
 func (s setNames) name(data []byte) (string, error) {
 	if len(data) < 2 {
 		return "", nil
@@ -32,7 +34,8 @@ func (s setNames) name(data []byte) (string, error) {
 		return "", fmt.Errorf("open a socket for the names of ipsets: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	// struct ip_set_req_get_set: operation, protocol, then the number, over which the name is written.
+	// struct ip_set_req_get_set: operation, protocol, then the number, over which the name is
+	// written.
 	request := make([]byte, ipsetRequestSize)
 	binary.NativeEndian.PutUint32(request, ipsetGetByIndex)
 	binary.NativeEndian.PutUint32(request[4:], ipsetProtocol)

@@ -174,7 +174,8 @@ func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
 // identity reads links, comment and sets of an entry.
 func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, error) {
 	const name = unix.IFNAMSIZ
-	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning round (IPT_INV_VIA_IN, …_OUT).
+	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning
+	// round (IPT_INV_VIA_IN, …_OUT).
 	invert := e[f.invert]
 	out := IPTRule{
 		In:  legacyLink(e[f.in:f.in+name], e[f.in+2*name:f.in+3*name], invert&1 != 0),

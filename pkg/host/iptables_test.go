@@ -164,7 +164,8 @@ func TestRemoveIPTTakesWhatIsNamedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A namespace without a table of ip_tables stays without: to ask for it would make it, and load a module.
+// A namespace without a table of ip_tables stays without: to ask for it would make it, and load a
+// module.
 func TestIPTChainsMakeNoTable(t *testing.T) {
 	run, do := iptLab(t, nil, nil)
 	names := func() string { return fmt.Sprint(run("cat /proc/net/ip_tables_names /proc/net/ip6_tables_names")) }

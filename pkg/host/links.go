@@ -87,7 +87,8 @@ func linkFrom(l netlink.Link, names map[int]string) Link {
 		ParentDev: a.ParentDev,
 		Flags:     a.RawFlags,
 	}
-	// The kernel names a kind for all that software makes; the library says "device" when there is none.
+	// The kernel names a kind for all that software makes; the library says "device" when there is
+	// none.
 	switch kind := l.Type(); kind {
 	case "device":
 	case "tuntap":

@@ -23,8 +23,9 @@ func (h *Host) AddLink(ctx context.Context, want Link) error {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.Index = want.Name, want.Index // 0: the kernel's choice
 	if want.MTU > 0 {
-		// A bridge whose MTU was never changed follows its smallest port, and setting the value that it has does not
-		// count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So it is made with another one, and then set.
+		// A bridge whose MTU was never changed follows its smallest port, and setting the value
+		// that it has does not count as a change (net/bridge/br_if.c, br_mtu_auto_adjust). So it is
+		// made with another one, and then set.
 		attrs.MTU = want.MTU - 1
 	}
 	var l netlink.Link
@@ -89,8 +90,8 @@ func (h *Host) SetLink(ctx context.Context, want Link) error {
 	return nil
 }
 
-// LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a default route goes through. It may
-// be retried.
+// LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a
+// default route goes through. It may be retried.
 func (h *Host) LinkDown(ctx context.Context, name string) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
@@ -147,7 +148,8 @@ func (h *Host) DelLink(ctx context.Context, name string) error {
 	return nil
 }
 
-// changed logs one operation that changed the network. What a pass changed is logged where its task is known, a line each.
+// changed logs one operation that changed the network. What a pass changed is logged where its task
+// is known, a line each.
 func (h *Host) changed(what string, fields ...zap.Field) {
 	if h.opt.Log != nil {
 		h.opt.Log.Debug(what, fields...)

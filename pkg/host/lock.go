@@ -58,13 +58,15 @@ func Lock(ctx context.Context, opt Options, name string, told func(Holder)) (unl
 	}
 }
 
-// removed says that a file lost its name while it was waited for: a reset takes the lock's directory with it.
+// removed says that a file lost its name while it was waited for: a reset takes the lock's
+// directory with it.
 func removed(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// openLock opens the lock's file, inside of the root whatever links there are, and makes what is missing.
+// openLock opens the lock's file, inside of the root whatever links there are, and makes what is
+// missing.
 func openLock(opt Options, name string) (*os.File, error) {
 	files, err := openFiles(opt)
 	if err != nil {

@@ -112,7 +112,8 @@ func TestLockIsFreeWhenItsHolderIsKilled(t *testing.T) {
 	again()
 }
 
-// A lock whose file is taken away is none: who waited for it takes the one that others see. The line that keeps it: lock.go, removed.
+// A lock whose file is taken away is none: who waited for it takes the one that others see. The
+// line that keeps it: lock.go, removed.
 func TestLockIsTheOneThatOthersSee(t *testing.T) {
 	root := t.TempDir()
 	other := lockHolder(t, root)

@@ -98,7 +98,8 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	return SetupNone, nil // unmanaged, and linger: the link is gone
 }
 
-// Names of D-Bus: org.freedesktop.network1(5), and https://networkmanager.dev/docs/api/latest/spec.html
+// Names of D-Bus: org.freedesktop.network1(5), and
+// https://networkmanager.dev/docs/api/latest/spec.html
 const (
 	networkdName   = "org.freedesktop.network1"
 	networkdPath   = dbus.ObjectPath("/org/freedesktop/network1")
@@ -176,9 +177,9 @@ func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.Objec
 	return path, err
 }
 
-// SetUpLink makes a link's manager read its files again and set the link up from the start, and does
-// not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it give up;
-// a reload alone does not try those again. It may be retried.
+// SetUpLink makes a link's manager read its files again and set the link up from the start, and
+// does not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it
+// give up; a reload alone does not try those again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if !h.unitReader.Here {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNotHere)

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// leaving is how a link manager is told to leave one link alone until the next boot: by a file of its own, which it reads when it is told to.
+// leaving is how a link manager is told to leave one link alone until the next boot: by a file of
+// its own, which it reads when it is told to.
 type leaving struct {
 	manager string
 	file    string // %s is the link, as in content

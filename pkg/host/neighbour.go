@@ -15,8 +15,8 @@ import (
 // neighbourPause is the time between two looks at a neighbour that was asked.
 const neighbourPause = 20 * time.Millisecond
 
-// unasked are the states of an entry that nobody has to be asked for: somebody wrote it down, or the
-// link resolves nobody (point to point, NOARP).
+// unasked are the states of an entry that nobody has to be asked for: somebody wrote it down, or
+// the link resolves nobody (point to point, NOARP).
 const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
 
 // ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits

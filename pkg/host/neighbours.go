@@ -22,9 +22,9 @@ type Neighbour struct {
 	Fresh bool
 }
 
-// Neighbours lists the hosts of which the kernel knows that they answered, by link and address. What
-// somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there is
-// none. A checkpoint chooses from them whom it asks. It may be retried.
+// Neighbours lists the hosts of which the kernel knows that they answered, by link and address.
+// What somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there
+// is none. A checkpoint chooses from them whom it asks. It may be retried.
 func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
@@ -62,8 +62,10 @@ func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	return out, nil
 }
 
-// ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo calls it once the sysctls are as they were: a question that is under way
-// goes on with the pauses of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere stays. It may be retried.
+// ForgetNeighbours removes what the kernel learnt of neighbours, which it then asks anew. An undo
+// calls it once the sysctls are as they were: a question that is under way goes on with the pauses
+// of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere
+// stays. It may be retried.
 func (h *Host) ForgetNeighbours(ctx context.Context) error {
 	rt, err := h.rt(ctx)
 	if err != nil {

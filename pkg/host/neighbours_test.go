@@ -58,8 +58,9 @@ func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 	})
 }
 
-// Who was asked while the kernel was to wait for hours before it asks again is asked anew once it has forgotten. What somebody wrote down or learnt elsewhere stays.
-// The line that keeps it: neighbours.go, ForgetNeighbours.
+// Who was asked while the kernel was to wait for hours before it asks again is asked anew once it
+// has forgotten. What somebody wrote down or learnt elsewhere stays. The line that keeps it:
+// neighbours.go, ForgetNeighbours.
 func TestForgetNeighboursWhoWereAskedSlowly(t *testing.T) {
 	here, there := netns.New(t), netns.New(t)
 	here.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "gw", "netns", there.Path())

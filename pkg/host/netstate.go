@@ -79,8 +79,9 @@ func rawList(ctx context.Context, what string, get, kind, head int) ([][]byte, e
 	return out, err
 }
 
-// wantedRoute leaves out what the kernel makes with an address or a link, and what it only remembers. A route to the network of an address may be
-// of NetworkManager, which has the kernel make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
+// wantedRoute leaves out what the kernel makes with an address or a link, and what it only
+// remembers. A route to the network of an address may be of NetworkManager, which has the kernel
+// make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
 func wantedRoute(m []byte) bool {
 	family, table, protocol, kind := m[0], m[4], m[5], m[7]
 	kernels := protocol == unix.RTPROT_KERNEL && (table == unix.RT_TABLE_LOCAL || kind != unix.RTN_UNICAST)

@@ -144,8 +144,8 @@ func readRule(m []byte) (out struct {
 	return out
 }
 
-// Lost says which links of before are gone for good: devices, and what others than us made. Those of
-// pods go with their pods.
+// Lost says which links of before are gone for good: devices, and what others than us made. Those
+// of pods go with their pods.
 func (h *Host) Lost(ctx context.Context, was NetState) (out []string, err error) {
 	now, err := h.Links(ctx)
 	if err != nil {

@@ -55,8 +55,8 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 	return errors.Join(errs...)
 }
 
-// delMade removes a link that was not there before, also one that the default route goes through by now: that one was not there either. A device
-// that was plugged in meanwhile stays.
+// delMade removes a link that was not there before, also one that the default route goes through by
+// now: that one was not there either. A device that was plugged in meanwhile stays.
 func (h *Host) delMade(ctx context.Context, name string) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (h *Host) delMade(ctx context.Context, name string) error {
 	return nil
 }
 
-// restoreLink gives a link its settings back, a physical one too. One that went is made again only if it is ours: with the number that it had,
-// which its addresses and routes are kept by.
+// restoreLink gives a link its settings back, a physical one too. One that went is made again only
+// if it is ours: with the number that it had, which its addresses and routes are kept by.
 func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
@@ -115,11 +115,13 @@ func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
 	return nil
 }
 
-// settableFlags are those that can be set (net/core/dev.c, __dev_change_flags). The kernel sets the others.
+// settableFlags are those that can be set (net/core/dev.c, __dev_change_flags). The kernel sets the
+// others.
 const settableFlags = unix.IFF_UP | unix.IFF_NOARP | unix.IFF_MULTICAST | unix.IFF_ALLMULTI | unix.IFF_PROMISC | unix.IFF_DYNAMIC |
 	unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
 
-// flags are those that the link had, and flagsKnown which of them are known and can be set: journals of earlier releases say whether it was up, and no more.
+// flags are those that the link had, and flagsKnown which of them are known and can be set:
+// journals of earlier releases say whether it was up, and no more.
 func (l Link) flags() uint32 {
 	if l.Flags == 0 && l.Up {
 		return unix.IFF_UP
@@ -143,7 +145,8 @@ func setFlags(index int, flags, mask uint32) error {
 	return send("set the flags of a link", unix.RTM_NEWLINK, 0, m)
 }
 
-// restoreMaster makes a link the port of what it was a port of, if both are there: a file of networkd may have put the uplink into a bridge.
+// restoreMaster makes a link the port of what it was a port of, if both are there: a file of
+// networkd may have put the uplink into a bridge.
 func (h *Host) restoreMaster(ctx context.Context, was Link) error {
 	rt, err := h.rt(ctx)
 	if err != nil {
@@ -270,7 +273,8 @@ func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
 	return errors.Join(errs...)
 }
 
-// linkIsThere says that a route's link is: without it the kernel may say of a next hop that it is unreachable, which would never end.
+// linkIsThere says that a route's link is: without it the kernel may say of a next hop that it is
+// unreachable, which would never end.
 func linkIsThere(m []byte, links []Link) bool {
 	there := true
 	eachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
@@ -293,7 +297,8 @@ func (s NetState) withLifetime(m []byte) []byte {
 	return binary.NativeEndian.AppendUint32(out, s.Expires[i])
 }
 
-// routeFlags let a route stand beside others to the same destination, as those that it was read with did.
+// routeFlags let a route stand beside others to the same destination, as those that it was read
+// with did.
 func routeFlags(m []byte) int {
 	if m[0] == unix.AF_INET {
 		return unix.NLM_F_CREATE | unix.NLM_F_APPEND

@@ -12,9 +12,11 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// A link of ours that a change removed comes back with its addresses and routes; an uplink that was put into a bridge, out of it; what the change
-// made is gone. What others made meanwhile stays, and a link of theirs that went is not made again.
-// The lines that keep it: netstate_restore.go, restoreLink (ours), setFlags, restoreMaster, linkIsThere, delMade; links_write.go, AddLink (Index).
+// A link of ours that a change removed comes back with its addresses and routes; an uplink that was
+// put into a bridge, out of it; what the change made is gone. What others made meanwhile stays, and
+// a link of theirs that went is not made again. The lines that keep it: netstate_restore.go,
+// restoreLink (ours), setFlags, restoreMaster, linkIsThere, delMade; links_write.go, AddLink
+// (Index).
 func TestRestoreNetBringsLinksBack(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{
@@ -67,8 +69,8 @@ func TestRestoreNetBringsLinksBack(t *testing.T) {
 	})
 }
 
-// What NetworkManager set up comes back too: its addresses make no routes, and it calls those that it makes the kernel's.
-// The line that keeps it: netstate.go, wantedRoute.
+// What NetworkManager set up comes back too: its addresses make no routes, and it calls those that
+// it makes the kernel's. The line that keeps it: netstate.go, wantedRoute.
 func TestRestoreNetBringsNetworksOfAddressesBack(t *testing.T) {
 	ns := netns.New(t)
 	for _, line := range []string{

@@ -70,8 +70,9 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 	<-stopped
 }
 
-// What a pass without changes costs for the network of a node: a link, its addresses, the routes, two tables, the forward chains.
-// The thread is locked to the namespace, which makes each system call that waits dearer than on a node.
+// What a pass without changes costs for the network of a node: a link, its addresses, the routes,
+// two tables, the forward chains. The thread is locked to the namespace, which makes each system
+// call that waits dearer than on a node.
 func BenchmarkNetworkUnchanged(b *testing.B) {
 	ns := netns.New(b)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")

@@ -209,7 +209,8 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 	ns.Run("ip", "link", "show", "up0")
 }
 
-// IPv6 comes in by another link than IPv4, whose default route has two next hops; a pod's link takes advertisements too.
+// IPv6 comes in by another link than IPv4, whose default route has two next hops; a pod's link
+// takes advertisements too.
 func TestUplinkFacts(t *testing.T) {
 	ns := netns.New(t)
 	for i, name := range []string{"eth0.1", "eth1", "ra2", "pod3"} {
@@ -243,7 +244,8 @@ func TestUplinkFacts(t *testing.T) {
 	})
 }
 
-// Primary or not, of one family or the other, all at once: what is taken off goes, what is not stays. The lock that keeps it: addresses.go, leaving.
+// Primary or not, of one family or the other, all at once: what is taken off goes, what is not
+// stays. The lock that keeps it: addresses.go, leaving.
 func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")

@@ -133,7 +133,8 @@ func (h *Host) nft(ctx context.Context) (*nftables.Conn, error) {
 	if err := h.ready(ctx); err != nil {
 		return nil, err
 	}
-	// Asked by itself first: a batch that finds no nf_tables gets one answer for all its messages, and the library would wait for the others.
+	// Asked by itself first: a batch that finds no nf_tables gets one answer for all its messages,
+	// and the library would wait for the others.
 	probe, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open the nft socket: %w", nftHint(err))

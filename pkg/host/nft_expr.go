@@ -57,7 +57,8 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 	case "target":
 		e = &expr.Target{}
 	case "immediate":
-		// One that writes no verdict has an address or a port for what comes next, and is not known.
+		// One that writes no verdict has an address or a port for what comes next, and is not
+		// known.
 		var i expr.Immediate
 		if expr.Unmarshal(family, data, &i) != nil || i.Register != unix.NFT_REG_VERDICT {
 			return nil

@@ -97,7 +97,8 @@ func TestReplaceTableIsAllOrNothingAndTouchesNothingElse(t *testing.T) {
 		old := masquerading("inet")
 		ok(t, h.ReplaceTable(ctx, old))
 
-		// The kernel refuses a masquerade in a filter chain; that is known only when all before it was sent.
+		// The kernel refuses a masquerade in a filter chain; that is known only when all before it
+		// was sent.
 		bad := masquerading("inet")
 		bad.Chains = append(bad.Chains, Chain{Name: "x", Type: "filter", Hook: "input", Rules: []NFRule{{Verdict: "accept"}, {Verdict: "masquerade"}}})
 		if err := h.ReplaceTable(ctx, bad); err == nil {

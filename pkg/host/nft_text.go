@@ -48,7 +48,8 @@ func (r NFRule) text(table string) string {
 			add("%s %s %s%s", layer, side, op, text)
 		}
 	}
-	// The prefixes say the family already; nft leaves the match out of the text, not out of the rule.
+	// The prefixes say the family already; nft leaves the match out of the text, not out of the
+	// rule.
 	if table == "inet" && r.Family != 0 && len(r.SrcIn)+len(r.SrcNotIn)+len(r.DstIn)+len(r.DstNotIn) == 0 {
 		add("meta nfproto ipv%d", r.Family)
 	}

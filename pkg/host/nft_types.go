@@ -36,7 +36,8 @@ type NFRule struct {
 	DstLocal        *bool    // fib daddr type local
 	CTState         []string // invalid, established, related, new, untracked
 	Verdict         string   // accept, drop, return, masquerade, masquerade fully-random, dnat
-	// DNAT is where the verdict dnat sends a packet; the port stays. Such a rule is only written: read back it is Unknown.
+	// DNAT is where the verdict dnat sends a packet; the port stays. Such a rule is only written:
+	// read back it is Unknown.
 	DNAT    netip.Addr
 	Comment string // at most 127 bytes
 	// Unknown is set by reading only: what a rule is that could not have come from here.

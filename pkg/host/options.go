@@ -17,16 +17,18 @@ type Options struct {
 	Sandbox bool
 	// FollowLinks are the symbolic links that somebody has stated: see [Live.Follow].
 	FollowLinks []string
-	// AnyLinks says that the paths are a person's own, who has just typed them: what is written there
-	// may be behind any link.
+	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
+	// there may be behind any link.
 	AnyLinks bool
 	// Verify makes [Files.Sum] read every byte: stamps are not believed.
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
 	Stamps Stamps
-	// Facts are those of an earlier look at the same host, taken for true again: to gather them costs most of a look. Nil: they are gathered.
+	// Facts are those of an earlier look at the same host, taken for true again: to gather them
+	// costs most of a look. Nil: they are gathered.
 	Facts *Facts
-	// Runtime asks the container runtime beside the looks. Nil: each look asks, and waits for the answer.
+	// Runtime asks the container runtime beside the looks. Nil: each look asks, and waits for the
+	// answer.
 	Runtime *cri.StatusCache
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger

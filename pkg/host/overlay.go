@@ -83,7 +83,8 @@ func (o overlay) Links(ctx context.Context) ([]Link, error) {
 	return out, nil
 }
 
-// Addresses are those that are there and those to come. A link that is still to come has the latter only.
+// Addresses are those that are there and those to come. A link that is still to come has the latter
+// only.
 func (o overlay) Addresses(ctx context.Context, link string) ([]Address, error) {
 	have, err := o.View.Addresses(ctx, link)
 	if err != nil && !errors.Is(err, ErrNotExist) {

@@ -100,7 +100,8 @@ func seenAs(t *testing.T, from, to *netns.NS, addr string, wait time.Duration) s
 	}()
 	var err error
 	from.Do(func() {
-		// IPv6 gives up on a neighbour within seconds, where a link has just come up and is not through with its own address.
+		// IPv6 gives up on a neighbour within seconds, where a link has just come up and is not
+		// through with its own address.
 		for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
 			var c net.Conn
 			if c, err = net.DialTimeout("tcp", listener.Addr().String(), time.Until(end)); err == nil {

@@ -17,7 +17,8 @@ type Fact struct {
 	Address *Address
 	Unit    *systemd.UnitState
 	File    *FileInfo // Size and Mode only
-	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an [Install] section; nil: it is no such file.
+	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an
+	// [Install] section; nil: it is no such file.
 	Installs *bool
 }
 

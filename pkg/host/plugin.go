@@ -21,7 +21,8 @@ func (h *Host) RunPlugin(ctx context.Context, path string, conf []byte, env []st
 	c := sys.Command{Path: path, Stdin: conf, Env: env, Timeout: pluginTimeout}
 	for tries := 0; ; tries++ {
 		out, err := h.run(ctx, c)
-		// A plugin that was just installed is busy while a child forked meanwhile still has it open for writing.
+		// A plugin that was just installed is busy while a child forked meanwhile still has it open
+		// for writing.
 		if !errors.Is(err, unix.ETXTBSY) || tries == 10 {
 			return out, err
 		}

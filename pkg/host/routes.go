@@ -94,10 +94,10 @@ func (n *network) Uplinks(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// DefaultRoutes are the default routes of the main table that lead to a link,
-// the preferred one first. One with several next hops (ECMP) is a route for
-// each of them. Behind one that leads nowhere (blackhole, unreachable and their like) there are none:
-// the kernel goes by the first. It may be retried.
+// DefaultRoutes are the default routes of the main table that lead to a link, the preferred one
+// first. One with several next hops (ECMP) is a route for each of them. Behind one that leads
+// nowhere (blackhole, unreachable and their like) there are none: the kernel goes by the first. It
+// may be retried.
 func (n *network) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	links, err := n.Links(ctx)
 	if err != nil {

@@ -47,8 +47,9 @@ func (h *Host) LegacyTables(ctx context.Context) (out []LegacyTable, err error) 
 	return out, nil
 }
 
-// RestoreLegacyTables brings the tables back as [Host.RestoreRuleSet] does those of iptables-nft: the
-// chains at hooks, and others that went or were emptied, each table in one transaction. It may be retried.
+// RestoreLegacyTables brings the tables back as [Host.RestoreRuleSet] does those of iptables-nft:
+// the chains at hooks, and others that went or were emptied, each table in one transaction. It may
+// be retried.
 func (h *Host) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (left []string, err error) {
 	now, err := h.LegacyTables(ctx)
 	if err != nil {

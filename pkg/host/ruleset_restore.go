@@ -18,8 +18,8 @@ import (
 // RestoreRuleSet brings the rule set back to what it was, in one transaction; where the kernel
 // refuses that, each table in its own, and left says what was not brought back. A table of which
 // nothing but chains without a hook has changed is left alone, as are tables of Kubernetes' own
-// programs that came meanwhile. Iptables' tables have many writers, and get their chains back one by
-// one ([mendChains]); another one is replaced as a whole. It may be retried.
+// programs that came meanwhile. Iptables' tables have many writers, and get their chains back one
+// by one ([mendChains]); another one is replaced as a whole. It may be retried.
 func (h *Host) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string, err error) {
 	if len(was.Tables) == 0 && !nftLoaded("/") {
 		return nil, nil
@@ -137,7 +137,8 @@ func (b *nftBatch) make(t SetTable) {
 	b.allRules(t)
 }
 
-// allRules makes the rules of all chains. Those of a chain that is bound to a rule come before that rule.
+// allRules makes the rules of all chains. Those of a chain that is bound to a rule come before that
+// rule.
 func (b *nftBatch) allRules(t SetTable) {
 	made := map[string]bool{}
 	var each func(c SetChain)
@@ -161,7 +162,8 @@ func (b *nftBatch) allRules(t SetTable) {
 	}
 }
 
-// elementsEach is how many bytes of elements go into a message: the length of an attribute has 16 bits.
+// elementsEach is how many bytes of elements go into a message: the length of an attribute has 16
+// bits.
 const elementsEach = 16 << 10
 
 func (b *nftBatch) elements(t SetTable, s SetMembers) {

@@ -10,8 +10,9 @@ import (
 
 // Runtime reads what the container runtime runs.
 type Runtime interface {
-	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an image, a sandbox of ours, no runtime with
-	// a CRI socket. Any other error says that there is one and that it did not answer: it may be retried.
+	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an
+	// image, a sandbox of ours, no runtime with a CRI socket. Any other error says that there is
+	// one and that it did not answer: it may be retried.
 	Pods(ctx context.Context) ([]cri.Pod, error)
 }
 

@@ -1,6 +1,7 @@
 package host
 
-// RuntimeUnit is the unit of a container runtime, by the name that [RuntimeFacts] has; "" where none is known.
+// RuntimeUnit is the unit of a container runtime, by the name that [RuntimeFacts] has; "" where
+// none is known.
 func RuntimeUnit(name string) string {
 	for _, kind := range runtimeKinds {
 		if kind.name == name {

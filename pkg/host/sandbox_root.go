@@ -76,7 +76,8 @@ func diskMounts() ([]string, error) {
 	defer f.Close() // only read from
 	disks := []string{"/"}
 	for sc := bufio.NewScanner(f); sc.Scan(); {
-		// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo: the fifth field is the mount point.
+		// https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo: the fifth field is the
+		// mount point.
 		left, right, ok := strings.Cut(sc.Text(), " - ")
 		fields, kind := strings.Fields(left), strings.Fields(right)
 		if !ok || len(fields) < 5 || len(kind) < 1 {

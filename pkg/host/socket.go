@@ -20,8 +20,9 @@ type Socket struct {
 	base string
 }
 
-// Listen opens a unix stream socket below the root, mode 0600. It appears under its name when it answers. What is in its place goes: the caller
-// holds a lock that says that nobody listens there, so it is what a dead process left. A directory in its place is an error.
+// Listen opens a unix stream socket below the root, mode 0600. It appears under its name when it
+// answers. What is in its place goes: the caller holds a lock that says that nobody listens there,
+// so it is what a dead process left. A directory in its place is an error.
 func Listen(opt Options, name string) (*Socket, error) {
 	files, err := openFiles(opt)
 	if err != nil {
@@ -31,7 +32,8 @@ func Listen(opt Options, name string) (*Socket, error) {
 	return files.listen(name, 0o600, -1)
 }
 
-// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See [FileWriter.MakeDirFor] for its directory.
+// ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See
+// [FileWriter.MakeDirFor] for its directory.
 func ListenFor(opt Options, name string, gid int) (*Socket, error) {
 	files, err := openFiles(opt)
 	if err != nil {
@@ -84,7 +86,8 @@ func (s *Socket) Close() error {
 	return errors.Join(err, s.UnixListener.Close(), unix.Close(s.dir))
 }
 
-// socketAddr names a socket by its directory's descriptor: a path of any length fits, and nobody can put a link in the way.
+// socketAddr names a socket by its directory's descriptor: a path of any length fits, and nobody
+// can put a link in the way.
 func socketAddr(dir int, base string) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir, base)}
 }
@@ -92,7 +95,8 @@ func socketAddr(dir int, base string) *net.UnixAddr {
 // dialLimit bounds a connect: it waits only where more clients queue than a daemon ever has.
 const dialLimit = 5 * time.Second
 
-// Dial connects to a unix socket below the root. [ErrNotExist]: there is none; [ErrNobody]: nobody listens, for who did has died.
+// Dial connects to a unix socket below the root. [ErrNotExist]: there is none; [ErrNobody]: nobody
+// listens, for who did has died.
 func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) {
 	files, err := openFiles(opt)
 	if err != nil {
@@ -122,7 +126,8 @@ func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) 
 // ErrNobody says that a socket is there and nobody listens on it.
 var ErrNobody = sys.ErrNobody
 
-// Peer is who is at the other end of a unix socket, as the kernel saw it when it connected. PID is 0 if it is of no namespace of ours.
+// Peer is who is at the other end of a unix socket, as the kernel saw it when it connected. PID is
+// 0 if it is of no namespace of ours.
 type Peer struct{ PID, UID int }
 
 // PeerOf asks the kernel. https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED)

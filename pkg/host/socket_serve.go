@@ -17,7 +17,8 @@ type Clients struct {
 	Serve func(*net.UnixConn)
 	// Full tells one that there is no place; the connection is its to close, and it does not wait.
 	Full func(*net.UnixConn)
-	// Refused hears why a client could not be accepted: no descriptors, mostly. The next is tried a second later.
+	// Refused hears why a client could not be accepted: no descriptors, mostly. The next is tried a
+	// second later.
 	Refused func(error)
 }
 
@@ -57,7 +58,8 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 	return s.Close()
 }
 
-// DialTrusted is [Dial] to a process of root's, or of the user's whom this one belongs to. Another that listens there is an error that names it.
+// DialTrusted is [Dial] to a process of root's, or of the user's whom this one belongs to. Another
+// that listens there is an error that names it.
 func DialTrusted(ctx context.Context, opt Options, name string) (*net.UnixConn, Peer, error) {
 	conn, err := Dial(ctx, opt, name)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 const sock = "/run/netwright/agent.sock"
 
-// A path of any length fits, since a socket is named by its directory's descriptor. The line that keeps it: socket.go, socketAddr.
+// A path of any length fits, since a socket is named by its directory's descriptor. The line that
+// keeps it: socket.go, socketAddr.
 func deepRoot(t *testing.T) Options {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
@@ -66,7 +67,8 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// What a dead daemon leaves in the way, under both names, is no obstacle. The line that keeps it: socket.go, Renameat.
+// What a dead daemon leaves in the way, under both names, is no obstacle. The line that keeps it:
+// socket.go, Renameat.
 func TestSocketOfTheDead(t *testing.T) {
 	opt := deepRoot(t)
 	s, err := Listen(opt, sock)
@@ -159,8 +161,8 @@ func TestPeerIsWhomTheKernelSays(t *testing.T) {
 	}
 }
 
-// A socket for a group is for nobody else, and its directory shows nothing but what its modes give. The lines that keep it: socket.go, listen;
-// writer.go, MakeDirFor.
+// A socket for a group is for nobody else, and its directory shows nothing but what its modes give.
+// The lines that keep it: socket.go, listen; writer.go, MakeDirFor.
 func TestSocketForAGroup(t *testing.T) {
 	needs.Root(t)
 	opt := deepRoot(t)

@@ -12,9 +12,10 @@ type Stamps interface {
 	Record(path string, info FileInfo, sum Digest)
 }
 
-// Within one tick of the kernel's clock a file can change twice under one time stamp, and the second change would look like the first
-// (git's "racy" files). So what is read is vouched for only if the clock has ticked between its last change, by mtime and ctime, and the
-// reading: who changes it from then on gives it another time.
+// Within one tick of the kernel's clock a file can change twice under one time stamp, and the
+// second change would look like the first (git's "racy" files). So what is read is vouched for only
+// if the clock has ticked between its last change, by mtime and ctime, and the reading: who changes
+// it from then on gives it another time.
 
 // Settled says that a file which was last changed as info says may be read now and vouched for.
 func Settled(info FileInfo) bool { return ticked(lastChange(info)) }
@@ -43,7 +44,8 @@ func fileClock() int64 {
 	return now.Nano()
 }
 
-// AwaitTick is [Settled], after a wait where one tick will do. The wait is the kernel's, as its clock is, and not that of package time.
+// AwaitTick is [Settled], after a wait where one tick will do. The wait is the kernel's, as its
+// clock is, and not that of package time.
 func AwaitTick(info FileInfo) bool {
 	newest := lastChange(info)
 	if fileClock()+longestTick*1e6 < newest {
@@ -80,8 +82,9 @@ func (f *files) takeRestless() []restless {
 	return list
 }
 
-// SettleStamps reads again what was read, or written, too soon before to be vouched for, so that the next pass need not. It is for the end of a
-// pass that may write, and waits for one tick at most; what cannot be read, or is of the future, is left to the next pass.
+// SettleStamps reads again what was read, or written, too soon before to be vouched for, so that
+// the next pass need not. It is for the end of a pass that may write, and waits for one tick at
+// most; what cannot be read, or is of the future, is left to the next pass.
 func (h *Host) SettleStamps() {
 	for _, r := range h.files.takeRestless() {
 		if AwaitTick(r.info) {

@@ -27,8 +27,9 @@ func mustSum(t *testing.T, h *Host, content string) {
 	}
 }
 
-// What may change again under the same stamp is read, and not vouched for. Of this the kernel before 6.13 gives an example whenever a file changes
-// twice within a tick, and any kernel one whose time is ahead of the clock. The line is `case !settled` in Sum.
+// What may change again under the same stamp is read, and not vouched for. Of this the kernel
+// before 6.13 gives an example whenever a file changes twice within a tick, and any kernel one
+// whose time is ahead of the clock. The line is `case !settled` in Sum.
 func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 	h, book, path := readable(t, "one")
 	ahead := unix.NsecToTimespec(fileClock() + 3600e9)
@@ -52,8 +53,9 @@ func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 	}
 }
 
-// Whatever the clock of the file system is: a file whose stamp says "now" or later is not settled, one of a tick ago is. Tried until a try began and
-// ended within one second: what is now at its beginning is long ago in the next.
+// Whatever the clock of the file system is: a file whose stamp says "now" or later is not settled,
+// one of a tick ago is. Tried until a try began and ended within one second: what is now at its
+// beginning is long ago in the next.
 func TestSettled(t *testing.T) {
 	for range 1000 {
 		now := fileClock()
@@ -119,7 +121,8 @@ func TestMtimePutBackIsSeen(t *testing.T) {
 	}
 }
 
-// What a pass itself wrote or made right is vouched for at its end, so that the next pass has nothing to write.
+// What a pass itself wrote or made right is vouched for at its end, so that the next pass has
+// nothing to write.
 func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	h, book, _ := readable(t, "one")
 	must(t, h.WriteFile(t.Context(), "/written", []byte("content"), self(0o644)))

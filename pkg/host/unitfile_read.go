@@ -87,8 +87,9 @@ func dropIns(f Files, unit string) []string {
 	return names
 }
 
-// UnitPrint names a unit's files, further files that it reads, and the program that it starts: another name says that one of them is another. It
-// reads files only, and of the program no more than its metadata.
+// UnitPrint names a unit's files, further files that it reads, and the program that it starts:
+// another name says that one of them is another. It reads files only, and of the program no more
+// than its metadata.
 func UnitPrint(f Files, name string, reads ...string) string {
 	sum := sha256.New()
 	u, err := ReadUnitFile(f, name)

@@ -239,7 +239,8 @@ func testUnitFiles(t *testing.T) {
 	testUnitWhoseFileWent(t, h)
 }
 
-// What systemd remembers of a unit that it has loaded says nothing once its file went: a run that was killed took it.
+// What systemd remembers of a unit that it has loaded says nothing once its file went: a run that
+// was killed took it.
 func testUnitWhoseFileWent(t *testing.T, h *Host) {
 	t.Helper()
 	const file = "/etc/systemd/system/went.service"

@@ -41,7 +41,8 @@ type View interface {
 type Files interface {
 	// Lstat describes path itself, a symlink not followed. [ErrNotExist] if absent.
 	Lstat(path string) (FileInfo, error)
-	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is followed, inside the root.
+	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is
+	// followed, inside the root.
 	ReadFile(path string) ([]byte, error)
 	// ReadAtMost is ReadFile of what has no more than so many bytes: else a [TooLargeError].
 	ReadAtMost(path string, most int) ([]byte, error)
@@ -56,22 +57,28 @@ type Files interface {
 	// SumOf is Sum of a file that Lstat has just described so: where a stamp
 	// is believed, the file is not even opened.
 	SumOf(path string, info FileInfo) (Digest, error)
-	// Attributes returns the extended attributes of a file or directory that another inode can have as well: labels, ACLs,
-	// capabilities, user.*. None for a symlink, which is not followed, and where the file system has none.
+	// Attributes returns the extended attributes of a file or directory that another inode can have
+	// as well: labels, ACLs, capabilities, user.*. None for a symlink, which is not followed, and
+	// where the file system has none.
 	Attributes(path string) (map[string][]byte, error)
-	// Removable says why nobody can remove a path for as long as its file system is as it is: read-only, or the path or its
-	// directory immutable or append-only. Nil otherwise, also of one that is absent. Who asks may be anybody.
+	// Removable says why nobody can remove a path for as long as its file system is as it is:
+	// read-only, or the path or its directory immutable or append-only. Nil otherwise, also of one
+	// that is absent. Who asks may be anybody.
 	Removable(path string) error
-	// Writable says why nobody can put so many new bytes at a path for as long as its file system is as it is: what Removable says, or that there is
-	// no room. Of a path whose directory is not there it tells of the nearest that is. Fewer than 0 bytes: what is there only gets another owner or mode.
+	// Writable says why nobody can put so many new bytes at a path for as long as its file system
+	// is as it is: what Removable says, or that there is no room. Of a path whose directory is not
+	// there it tells of the nearest that is. Fewer than 0 bytes: what is there only gets another
+	// owner or mode.
 	Writable(path string, size int64) error
-	// Plain is the same files for what must not be led astray: no symlink is followed but those that the
-	// operating system ships and those of [Options.FollowLinks], any other is a [LinkError]; a regular
-	// file with several names is not read: a [NamesError].
+	// Plain is the same files for what must not be led astray: no symlink is followed but those
+	// that the operating system ships and those of [Options.FollowLinks], any other is a
+	// [LinkError]; a regular file with several names is not read: a [NamesError].
 	Plain() Files
-	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of what is absent.
+	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of
+	// what is absent.
 	Way(path string) error
-	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is root:root, "user" its own group.
+	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is
+	// root:root, "user" its own group.
 	Owner(owner string) (uid, gid int, err error)
 }
 
@@ -97,7 +104,8 @@ type Network interface {
 	Link(ctx context.Context, name string) (Link, error)
 	// Addresses lists the addresses of a link, or of all with name "".
 	Addresses(ctx context.Context, link string) ([]Address, error)
-	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of [AllTables], and the local ones outside of the table for them.
+	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of
+	// [AllTables], and the local ones outside of the table for them.
 	Routes(ctx context.Context, table int) ([]Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]Rule, error)
@@ -126,8 +134,8 @@ type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
 	// [ErrNotHere] where no systemd runs.
 	Unit(ctx context.Context, name string) (systemd.UnitState, error)
-	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload: CLOCK_MONOTONIC, microseconds. 0 where
-	// systemd does not tell (before 250).
+	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload:
+	// CLOCK_MONOTONIC, microseconds. 0 where systemd does not tell (before 250).
 	UnitsLoadedUS(ctx context.Context) (uint64, error)
 }
 

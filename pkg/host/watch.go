@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Interest is what a [Watcher] listens for. It names things and not their values: what they should be like is looked at by whoever is woken.
+// Interest is what a [Watcher] listens for. It names things and not their values: what they should
+// be like is looked at by whoever is woken.
 type Interest struct {
 	Paths     []string // files, directories, symlinks: what is at the path, and whatever replaces a directory above it
 	Lists     []string // directories of which every name matters
@@ -42,8 +43,8 @@ const (
 	WakeUnits     WakeSource = "units"
 )
 
-// Wake says that something of an [Interest] may have changed. It is a reason to look and no more: events come late, twice, for one's own changes, and
-// are lost when there are too many.
+// Wake says that something of an [Interest] may have changed. It is a reason to look and no more:
+// events come late, twice, for one's own changes, and are lost when there are too many.
 type Wake struct {
 	Source WakeSource
 	Events int    // how many were folded into this one
@@ -51,11 +52,13 @@ type Wake struct {
 	Lost   bool   // events were lost, or could not come: anything of this source may have changed
 }
 
-// Watcher hears what happens to the things of an [Interest], from whichever process, and wakes. It changes nothing and reads only what it must to
-// know what to listen to. Its costs are those of the events: without any, its goroutines sleep.
+// Watcher hears what happens to the things of an [Interest], from whichever process, and wakes. It
+// changes nothing and reads only what it must to know what to listen to. Its costs are those of the
+// events: without any, its goroutines sleep.
 //
-// What the kernel tells nobody of it cannot hear: most sysctls, ip_tables, a write through a memory map or another hard link, extended attributes of
-// what a directory above is mounted over. So it is an addition to looking at everything now and then, and not a replacement.
+// What the kernel tells nobody of it cannot hear: most sysctls, ip_tables, a write through a memory
+// map or another hard link, extended attributes of what a directory above is mounted over. So it is
+// an addition to looking at everything now and then, and not a replacement.
 type Watcher struct {
 	woken   chan struct{}
 	sources []watchSource
@@ -72,13 +75,15 @@ type Watcher struct {
 
 // watchSource hears one part of the host. Its methods are called by one goroutine at a time.
 type watchSource interface {
-	// set replaces what is listened for. What is not open yet, or was lost, is opened; what nobody is interested in need not be.
+	// set replaces what is listened for. What is not open yet, or was lost, is opened; what nobody
+	// is interested in need not be.
 	set(*Interest) error
 	close() error
 	name() WakeSource
 }
 
-// Watch makes a watcher that listens for nothing yet. Sockets are of the calling thread's network namespace as of each [Watcher.Set]. The caller closes it.
+// Watch makes a watcher that listens for nothing yet. Sockets are of the calling thread's network
+// namespace as of each [Watcher.Set]. The caller closes it.
 func Watch(opt Options) *Watcher {
 	w := &Watcher{woken: make(chan struct{}, 1), pending: map[WakeSource]*Wake{}, deaf: map[WakeSource]error{}}
 	files := newFileWatch(w, opt)
@@ -93,8 +98,9 @@ func Watch(opt Options) *Watcher {
 	return w
 }
 
-// Set replaces what is listened for. It may be called at any time, with the same interest too: then what could not be heard is tried again. What happened
-// before Set returns may have gone unheard, so whoever sets another interest looks once more afterwards. Changed says that it is another one.
+// Set replaces what is listened for. It may be called at any time, with the same interest too: then
+// what could not be heard is tried again. What happened before Set returns may have gone unheard,
+// so whoever sets another interest looks once more afterwards. Changed says that it is another one.
 func (w *Watcher) Set(i Interest) (changed bool) {
 	w.setting.Lock()
 	defer w.setting.Unlock()
@@ -124,7 +130,8 @@ func (i Interest) same(o Interest) bool {
 // Woken has something to receive after an event that [Watcher.Take] has not taken yet.
 func (w *Watcher) Woken() <-chan struct{} { return w.woken }
 
-// Take returns what has happened since it was called last, by source. To be called before the host is looked at: what happens from then on wakes again.
+// Take returns what has happened since it was called last, by source. To be called before the host
+// is looked at: what happens from then on wakes again.
 func (w *Watcher) Take() []Wake {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,8 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileWatch hears what happens to paths, by inotify on their directories and all above. Inotify is spoken here and not by fsnotify, which knows watches by their paths:
-// when a directory above is replaced it takes the old ones for watches of the new directories, and two paths of one directory for one.
+// fileWatch hears what happens to paths, by inotify on their directories and all above. Inotify is
+// spoken here and not by fsnotify, which knows watches by their paths: when a directory above is
+// replaced it takes the old ones for watches of the new directories, and two paths of one directory
+// for one.
 type fileWatch struct {
 	w    *Watcher
 	root string // before every path; "" is the host's own
@@ -42,7 +44,8 @@ func newFileWatch(w *Watcher, opt Options) *fileWatch {
 
 func (f *fileWatch) name() WakeSource { return WakeFiles }
 
-// fileEvents are all that change a file or its attributes. Reading and executing are not among them.
+// fileEvents are all that change a file or its attributes. Reading and executing are not among
+// them.
 const fileEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
 	unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
 
@@ -99,7 +102,8 @@ func (f *fileWatch) again() {
 	}
 }
 
-// heard holds events against what matters. Where the way to a path changed, the new one is watched before anybody is woken who looks.
+// heard holds events against what matters. Where the way to a path changed, the new one is watched
+// before anybody is woken who looks.
 func (f *fileWatch) heard(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

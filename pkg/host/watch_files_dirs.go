@@ -10,11 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileLinks bounds how many symlinks are followed on the way to one path, as the kernel does (namei(7), MAXSYMLINKS).
+// fileLinks bounds how many symlinks are followed on the way to one path, as the kernel does
+// (namei(7), MAXSYMLINKS).
 const fileLinks = 40
 
-// look watches the directories that are at the paths now, and no others. A directory is watched before it is looked into, so that what comes into it meanwhile is
-// heard. To watch what is watched already changes nothing: the kernel knows it by its inode. The caller holds the lock.
+// look watches the directories that are at the paths now, and no others. A directory is watched
+// before it is looked into, so that what comes into it meanwhile is heard. To watch what is watched
+// already changes nothing: the kernel knows it by its inode. The caller holds the lock.
 func (f *fileWatch) look() error {
 	now := map[int32]*watchedDir{}
 	var failed error

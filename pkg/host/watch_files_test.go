@@ -112,7 +112,8 @@ func TestFilesWake(t *testing.T) {
 	}
 }
 
-// fence goes on to write a file until the test ends, so that somebody hears of it: a directory that has just come is watched a moment later.
+// fence goes on to write a file until the test ends, so that somebody hears of it: a directory that
+// has just come is watched a moment later.
 func (f below) fence(p string) {
 	f.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -153,7 +154,8 @@ func TestOnlyWhatMattersWakes(t *testing.T) {
 	}
 }
 
-// The kernel drops events when there are too many. Then whoever looks at everything sees them, and the watches are as the tree is.
+// The kernel drops events when there are too many. Then whoever looks at everything sees them, and
+// the watches are as the tree is.
 func TestTooManyEventsAreOneMoreLook(t *testing.T) {
 	f := below{t, t.TempDir()}
 	f.write("/etc/x", "")

@@ -8,8 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// nextHops finds the links that routes without one of their own lead through: when that link goes down they go with it, and IPv4 tells nobody (net/ipv4/fib_semantics.c,
-// fib_sync_down_dev).
+// nextHops finds the links that routes without one of their own lead through: when that link goes
+// down they go with it, and IPv4 tells nobody (net/ipv4/fib_semantics.c, fib_sync_down_dev).
 type nextHops struct {
 	known map[netip.Addr]string // the last that was found: while the link is down nothing is
 }

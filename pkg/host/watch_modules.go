@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which each pod brings several, are dropped before they wake anybody.
+// moduleWatch hears modules that come and go, by the kernel's uevents. Those of devices, of which
+// each pod brings several, are dropped before they wake anybody.
 type moduleWatch struct {
 	w      *Watcher
 	socket *multicast
@@ -49,7 +50,8 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 
 func (u *moduleWatch) close() error { return u.socket.close() }
 
-// moduleEvents lets through what begins with add@/module/ or remove@/module/ (lib/kobject_uevent.c: action, @ and path come first). Words are big-endian.
+// moduleEvents lets through what begins with add@/module/ or remove@/module/ (lib/kobject_uevent.c:
+// action, @ and path come first). Words are big-endian.
 var moduleEvents = []bpf.Instruction{
 	bpf.LoadAbsolute{Off: 0, Size: 4},
 	bpf.JumpIf{Cond: bpf.JumpEqual, Val: bpfWord("add@"), SkipTrue: 0, SkipFalse: 2},

@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with
-// POLLPRI). On a node every pod mounts: what is not at a path of the interest, or above one, does not wake.
+// mountWatch hears mounts, by the descriptor of mountinfo, which the kernel marks when any mount of
+// the namespace changes (fs/namespace.c, mnt_ns_tree; poll(2) with POLLPRI). On a node every pod
+// mounts: what is not at a path of the interest, or above one, does not wake.
 type mountWatch struct {
 	w    *Watcher
 	file *os.File
@@ -69,8 +70,8 @@ func (m *mountWatch) set(i *Interest) (err error) {
 // mountPause is how long mounts may come together before the list of all is read again.
 const mountPause = 4 * watchPause
 
-// follow compares the mounts each time that the runtime's poller hears of some: POLLERR comes with POLLPRI. It looks before it waits, since
-// the poller forgets what it heard before that.
+// follow compares the mounts each time that the runtime's poller hears of some: POLLERR comes with
+// POLLPRI. It looks before it waits, since the poller forgets what it heard before that.
 func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 	for {
 		now, waited := before, false

@@ -19,14 +19,17 @@ type multicast struct {
 }
 
 const (
-	// multicastRoom is what the kernel keeps of events that are not read yet. It takes a storm of links within the time that a busy machine lets us wait.
+	// multicastRoom is what the kernel keeps of events that are not read yet. It takes a storm of
+	// links within the time that a busy machine lets us wait.
 	multicastRoom = 4 << 20
-	// multicastMessage is more than any single read brings: what a dump is cut to (net/netlink/af_netlink.c, netlink_dump).
+	// multicastMessage is more than any single read brings: what a dump is cut to
+	// (net/netlink/af_netlink.c, netlink_dump).
 	multicastMessage = 32 << 10
 )
 
-// openMulticast joins groups of a netlink protocol, those that filter (nil: all) lets through. heard gets the bytes of each read, lost is told that the kernel
-// had to drop some, ended that there will be no more. All are called on one goroutine, which ends with [multicast.close].
+// openMulticast joins groups of a netlink protocol, those that filter (nil: all) lets through.
+// heard gets the bytes of each read, lost is told that the kernel had to drop some, ended that
+// there will be no more. All are called on one goroutine, which ends with [multicast.close].
 func openMulticast(protocol int, groups []int, filter []bpf.Instruction, heard func([]byte), lost func(), ended func(error)) (*multicast, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
@@ -98,7 +101,8 @@ func (m *multicast) close() error {
 	return err
 }
 
-// messages are the netlink messages in what one read brought: their types and what follows their headers.
+// messages are the netlink messages in what one read brought: their types and what follows their
+// headers.
 func messages(b []byte) iter.Seq2[uint16, []byte] {
 	return func(yield func(uint16, []byte) bool) {
 		for len(b) >= unix.NLMSG_HDRLEN {

@@ -65,8 +65,9 @@ func (n *nftWatch) heard(b []byte) {
 	}
 }
 
-// concerns returns the name of the table that a message is about, if it matters. The first attribute of all messages but that of a new generation is the table's
-// name (linux/netfilter/nf_tables.h).
+// concerns returns the name of the table that a message is about, if it matters. The first
+// attribute of all messages but that of a new generation is the table's name
+// (linux/netfilter/nf_tables.h).
 func (a *nftAim) concerns(kind uint16, m []byte) string {
 	const table, chainHook, ruleChain = unix.NFTA_TABLE_NAME, unix.NFTA_CHAIN_HOOK, unix.NFTA_RULE_CHAIN
 	if kind == unix.NFT_MSG_NEWGEN {
@@ -80,7 +81,8 @@ func (a *nftAim) concerns(kind uint16, m []byte) string {
 		case attr == chainHook && (kind == unix.NFT_MSG_NEWCHAIN || kind == unix.NFT_MSG_DELCHAIN):
 			forward = true
 		case attr == ruleChain && (kind == unix.NFT_MSG_NEWRULE || kind == unix.NFT_MSG_DELRULE):
-			// iptables' FORWARD, firewalld's filter_FORWARD: what others call theirs is seen when it is looked at.
+			// iptables' FORWARD, firewalld's filter_FORWARD: what others call theirs is seen when
+			// it is looked at.
 			forward = strings.HasSuffix(strings.ToLower(attributeText(value)), "forward")
 		}
 	}

@@ -34,7 +34,8 @@ func TestNFTWakes(t *testing.T) {
 			t.Errorf("%s: nobody woke", do)
 		}
 	}
-	// What others have of their own: a table of the same name in another family, kube-proxy's chains.
+	// What others have of their own: a table of the same name in another family, kube-proxy's
+	// chains.
 	for _, do := range []string{
 		"add table ip netwright; add table ip filter; add chain ip filter KUBE-SERVICES", "add rule ip filter KUBE-SERVICES accept",
 		"flush chain ip filter KUBE-SERVICES; delete chain ip filter KUBE-SERVICES", "flush table ip netwright",

@@ -68,7 +68,8 @@ func testWatchedUnits(t *testing.T) {
 	}
 }
 
-// ofSleeper has systemctl do something to the sleeper, and is back when systemd knows of it: a signal is only sent.
+// ofSleeper has systemctl do something to the sleeper, and is back when systemd knows of it: a
+// signal is only sent.
 func ofSleeper(t *testing.T, do string) {
 	t.Helper()
 	run(t, "systemctl", append(strings.Fields(do), "sleeper.service")...)

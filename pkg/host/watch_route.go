@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// routeWatch hears links, addresses, routes, rules and the sysctls of net.*.conf that the kernel tells of (netconf). On a node pods come and go by the second, and their
-// links, addresses and routes with them: what is nobody's of the interest is dropped after a few comparisons.
+// routeWatch hears links, addresses, routes, rules and the sysctls of net.*.conf that the kernel
+// tells of (netconf). On a node pods come and go by the second, and their links, addresses and
+// routes with them: what is nobody's of the interest is dropped after a few comparisons.
 type routeWatch struct {
 	w      *Watcher
 	socket *multicast
@@ -26,7 +27,8 @@ func newRouteWatch(w *Watcher) *routeWatch { return &routeWatch{w: w, links: new
 
 func (r *routeWatch) name() WakeSource { return WakeLinks }
 
-// routeGroups are joined all: which of them matter changes with the interest, and what does not is dropped cheaply.
+// routeGroups are joined all: which of them matter changes with the interest, and what does not is
+// dropped cheaply.
 var routeGroups = []int{
 	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
 	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE, unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
@@ -47,7 +49,8 @@ func (r *routeWatch) set(i *Interest) (err error) {
 
 func (r *routeWatch) close() error { return r.socket.close() }
 
-// ask has the kernel list all links on the same socket, among the events: so the numbers of links are known in the order in which they change.
+// ask has the kernel list all links on the same socket, among the events: so the numbers of links
+// are known in the order in which they change.
 func (r *routeWatch) ask() error {
 	const size = unix.NLMSG_HDRLEN + unix.SizeofIfInfomsg + unix.SizeofRtAttr + 4
 	msg := make([]byte, size)
@@ -165,7 +168,8 @@ func aimRoutes(i *Interest) *routeAim {
 	return a
 }
 
-// SysctlTold says that the kernel tells of each change of a key, by netconf (net/ipv4/devinet.c, devinet_conf_proc; net/ipv6/addrconf.c). Other keys have to be looked at.
+// SysctlTold says that the kernel tells of each change of a key, by netconf (net/ipv4/devinet.c,
+// devinet_conf_proc; net/ipv6/addrconf.c). Other keys have to be looked at.
 func SysctlTold(key string) bool {
 	if key == "net.ipv4.ip_forward" {
 		return true

@@ -75,7 +75,8 @@ func TestTheNetworkWakes(t *testing.T) {
 	}
 }
 
-// Pods come and go by the second, with their links, addresses, routes and rules. None of them wakes.
+// Pods come and go by the second, with their links, addresses, routes and rules. None of them
+// wakes.
 func TestPodsDoNotWake(t *testing.T) {
 	ns := netns.New(t)
 	run := func(format string, args ...any) { ns.Run("ip", strings.Fields(fmt.Sprintf(format, args...))...) }
@@ -103,7 +104,8 @@ func TestPodsDoNotWake(t *testing.T) {
 	onlyOf(t, got, WakeAddresses)
 }
 
-// When the kernel drops events, since nobody has read as many as it keeps, the watcher says so, and hears on: also of a link that came meanwhile.
+// When the kernel drops events, since nobody has read as many as it keeps, the watcher says so, and
+// hears on: also of a link that came meanwhile.
 func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "pod0", "type", "bridge")

@@ -40,8 +40,8 @@ func awaitWake(t *testing.T, w *Watcher, source WakeSource, what string) map[Wak
 	}
 }
 
-// fenced does something, and then something of the same source that wakes once for the fence. It returns how often the first woke: the kernel tells of both in
-// their order.
+// fenced does something, and then something of the same source that wakes once for the fence. It
+// returns how often the first woke: the kernel tells of both in their order.
 func fenced(t *testing.T, w *Watcher, source WakeSource, fence string, do, then func()) int {
 	t.Helper()
 	do()

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// linkedUnitDirs are where the administrator, and who speaks for the running system, link units: what is enabled and what is masked.
+// linkedUnitDirs are where the administrator, and who speaks for the running system, link units:
+// what is enabled and what is masked.
 var linkedUnitDirs = []string{"/etc/systemd/system", "/run/systemd/system"}
 
 // usualWants is where most units are linked that are enabled.
 const usualWants = "/etc/systemd/system/multi-user.target.wants"
 
-// unitLinks are the paths that say of a unit whether it is enabled and masked: those that are there, the usual one, and those that mask. systemd does not tell who
-// makes such links by hand.
+// unitLinks are the paths that say of a unit whether it is enabled and masked: those that are
+// there, the usual one, and those that mask. systemd does not tell who makes such links by hand.
 func unitLinks(root, name string) (links []string) {
 	links = append(links, path.Join(usualWants, name))
 	for _, dir := range linkedUnitDirs {

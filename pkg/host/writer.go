@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// FileWriter writes files durably, for who changes files and looks at nothing else of the machine: who publishes a store, or makes a key. What it writes
-// belongs to the caller.
+// FileWriter writes files durably, for who changes files and looks at nothing else of the machine:
+// who publishes a store, or makes a key. What it writes belongs to the caller.
 type FileWriter struct{ h *Host }
 
 // OpenFileWriter opens the files below a root for writing. The caller closes it.
@@ -45,8 +45,8 @@ func (w *FileWriter) WriteFileFor(ctx context.Context, name string, content []by
 	return w.h.WriteFile(ctx, name, content, FileSpec{Mode: mode, UID: os.Geteuid(), GID: gid})
 }
 
-// MakeDirFor makes a directory that a group may pass through, and not list: 0710; with a gid below 0 it is for its owner alone: 0700. What is in it is
-// kept by modes of its own.
+// MakeDirFor makes a directory that a group may pass through, and not list: 0710; with a gid below
+// 0 it is for its owner alone: 0700. What is in it is kept by modes of its own.
 func (w *FileWriter) MakeDirFor(name string, gid int) error {
 	spec := FileSpec{Mode: 0o710, UID: os.Geteuid(), GID: gid}
 	if gid < 0 {

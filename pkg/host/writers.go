@@ -23,10 +23,12 @@ const (
 	maxScriptArgs = 4
 )
 
-// Writers looks for who else may write each of some things, in one look at all processes: a process that has the file open, and one whose command
-// line or script names it. A thing is the path of a file, the key of a sysctl, or words that all stand in the command ("10.1.0.0/24 dev x"). What is said
-// begins with "probably" where it is only named there: nothing of what /proc tells proves who wrote last (fanotify would, and needs CAP_SYS_ADMIN). Nothing is
-// said of who was not found. It only reads, for a second at most.
+// Writers looks for who else may write each of some things, in one look at all processes: a process
+// that has the file open, and one whose command line or script names it. A thing is the path of a
+// file, the key of a sysctl, or words that all stand in the command ("10.1.0.0/24 dev x"). What is
+// said begins with "probably" where it is only named there: nothing of what /proc tells proves who
+// wrote last (fanotify would, and needs CAP_SYS_ADMIN). Nothing is said of who was not found. It
+// only reads, for a second at most.
 func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 	found := map[string]Writer{}
 	if !l.opt.live() || len(things) == 0 {
@@ -63,7 +65,8 @@ type Writer struct {
 // WriterID is a process that writes, or did.
 type WriterID struct {
 	Process
-	// Service is the control group of its service or container, in which another process may go on with its work; "" of what a person started.
+	// Service is the control group of its service or container, in which another process may go on
+	// with its work; "" of what a person started.
 	Service string `json:"service,omitempty"`
 }
 
@@ -97,7 +100,8 @@ func (p WriterID) runs(groups []string) bool {
 	})
 }
 
-// readers are programs that only look at what their command names: whoever searches for a key is not who writes it. So is sysctl without a value.
+// readers are programs that only look at what their command names: whoever searches for a key is
+// not who writes it. So is sysctl without a value.
 var readers = []string{
 	"bat", "cat", "cmp", "diff", "egrep", "fgrep", "file", "getfattr", "grep", "head", "inotifywait", "journalctl", "less", "ls", "lsof", "md5sum", "more",
 	"nl", "od", "pgrep", "pager", "readlink", "rg", "sha256sum", "stat", "strings", "tail", "view", "wc", "xxd", "zgrep",
@@ -178,7 +182,8 @@ func mentions(text, thing string) bool {
 	return true
 }
 
-// containerOf finds the id of a container in a control group: cri-containerd-ID.scope, crio-ID.scope, docker-ID.scope, …/ID.
+// containerOf finds the id of a container in a control group: cri-containerd-ID.scope,
+// crio-ID.scope, docker-ID.scope, …/ID.
 var containerOf = regexp.MustCompile(`([0-9a-f]{64})(\.scope)?$`)
 
 // whoIs names a process by its pod and image, or by its unit, and by its program.

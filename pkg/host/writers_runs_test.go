@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A process runs until its number is another's; one of a service runs for as long as any process does in its control group.
+// A process runs until its number is another's; one of a service runs for as long as any process
+// does in its control group.
 func TestAWriterRunsUntilItIsGone(t *testing.T) {
 	view, err := OpenView(t.Context(), Options{Root: "/"})
 	if err != nil {

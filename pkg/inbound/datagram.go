@@ -12,9 +12,9 @@ import (
 )
 
 // A question is one datagram of one size: its kind, a nonce, how many ports, the ports, and a seal
-// (HMAC-SHA256). An answer is smaller: its kind, the nonce, whether the peer was busy, a bit for each
-// port, and a seal. The seal covers the address of who asks, too: a question that somebody else sends
-// again has the peer knock on nobody but who asked, and an answer is for one question.
+// (HMAC-SHA256). An answer is smaller: its kind, the nonce, whether the peer was busy, a bit for
+// each port, and a seal. The seal covers the address of who asks, too: a question that somebody
+// else sends again has the peer knock on nobody but who asked, and an answer is for one question.
 const (
 	nonceSize    = 16
 	questionSize = 1 + nonceSize + 1 + 2*MaxPorts + sha256.Size
@@ -42,7 +42,8 @@ func (q datagramQuestion) seal(key secret.Text, asker netip.Addr) []byte {
 	return sealed(key, asker, body[:questionSize-sha256.Size])
 }
 
-// openQuestion reads a datagram from an address; ok says that it is a question of one who has the key.
+// openQuestion reads a datagram from an address; ok says that it is a question of one who has the
+// key.
 func openQuestion(key secret.Text, asker netip.Addr, datagram []byte) (q datagramQuestion, ok bool) {
 	body, ok := opened(key, asker, datagram, isQuestion, questionSize)
 	if !ok {

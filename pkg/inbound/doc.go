@@ -1,13 +1,13 @@
 // Package inbound has nodes prove to each other that they are reached: a node that is about to make
 // a change asks a few peers to knock on its ports, before the change and after it.
 //
-// Who asks whom follows from the names of the Nodes alone (rendezvous hashing), so each agent watches
-// a few Nodes by name, and no list. A question is an annotation on the asking node's own Node, the
-// answers are one on each peer's own: a kubelet may change its own Node and no other.
+// Who asks whom follows from the names of the Nodes alone (rendezvous hashing), so each agent
+// watches a few Nodes by name, and no list. A question is an annotation on the asking node's own
+// Node, the answers are one on each peer's own: a kubelet may change its own Node and no other.
 //
-// A peer connects to the InternalIP of the Node that asks, as the API has it, and to nothing else: to
-// at most [MaxPorts] ports in each family, once a second, and it sends no byte. One that is in the
-// middle of a change of its own says so, and does not count.
+// A peer connects to the InternalIP of the Node that asks, as the API has it, and to nothing else:
+// to at most [MaxPorts] ports in each family, once a second, and it sends no byte. One that is in
+// the middle of a change of its own says so, and does not count.
 //
 // Without an API the agent's own file states peers ([Static]), and whom the node answers
 // ([Responder]). See docs/adr/0005.

@@ -83,7 +83,8 @@ func (p *Peer) recall(ctx context.Context) error {
 	return nil
 }
 
-// later is the pause after so many failures. A fleet that lost its API does not come back at one moment.
+// later is the pause after so many failures. A fleet that lost its API does not come back at one
+// moment.
 func later(failures int) time.Duration {
 	d := min(retryFirst<<min(failures-1, 16), retryMax)
 	return d/2 + rand.N(d)

@@ -10,8 +10,8 @@ import (
 // peers is how many nodes knock for one: not all of them run an agent, or are up.
 const peers = 3
 
-// Peers are those of the nodes that knock for one, best first. That a node comes or goes changes who
-// knocks for few others.
+// Peers are those of the nodes that knock for one, best first. That a node comes or goes changes
+// who knocks for few others.
 func Peers(names []string, asker string) []string {
 	score := map[string]uint64{}
 	for _, name := range names {

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Responder knocks for the nodes that [Static.Answer] has, as long as the daemon runs. To whoever has
-// not the key it says nothing, and to nobody more bytes than he sent.
+// Responder knocks for the nodes that [Static.Answer] has, as long as the daemon runs. To whoever
+// has not the key it says nothing, and to nobody more bytes than he sent.
 type Responder struct {
 	Static
 	Busy func() bool // the node is in the middle of a change

@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Static are peers that the node's own file states. They ask each other by datagrams, where there is
-// no Kubernetes API to ask by.
+// Static are peers that the node's own file states. They ask each other by datagrams, where there
+// is no Kubernetes API to ask by.
 type Static struct {
 	KeyFile string         // the secret that all of them share, read anew each time
 	Port    uint16         // UDP, on which those answer who answer anybody

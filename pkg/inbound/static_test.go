@@ -54,8 +54,8 @@ func respond(t *testing.T, s Static, busy func() bool) {
 
 func some(said map[string][]string) bool { return len(said) > 0 }
 
-// A datagram says what was asked and answered, and nothing to who has another key, another address, or
-// another question. A bit that is changed on the way makes it none.
+// A datagram says what was asked and answered, and nothing to who has another key, another address,
+// or another question. A bit that is changed on the way makes it none.
 func TestDatagrams(t *testing.T) {
 	key, asker := secret.New(testKey), netip.MustParseAddr("10.0.0.1")
 	q := datagramQuestion{nonce: [nonceSize]byte{1, 2, 3}, ports: []uint16{22, 10250, 65535}}
@@ -119,7 +119,8 @@ func FuzzDatagrams(f *testing.F) {
 }
 
 // Who is known and has the key is answered, and each question once; who asks itself is not, and one
-// that is busy has not answered. Of an address of the loopback nobody knocks on: a node's test does.
+// that is busy has not answered. Of an address of the loopback nobody knocks on: a node's test
+// does.
 func TestStatedPeersAnswer(t *testing.T) {
 	const peer = "127.0.0.2"
 	s := stated(t, "127.0.0.1/32", peer, "127.0.0.1") // the second is the node's own

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An answer is one that comes through, over a connection that is new; a refusal is one. Half an answer is none.
-// The lines that keep it: client.go, alone and Answer.
+// An answer is one that comes through, over a connection that is new; a refusal is one. Half an
+// answer is none. The lines that keep it: client.go, alone and Answer.
 func TestAnAnswerComesOverANewConnection(t *testing.T) {
 	const limit = 64 << 10
 	for name, c := range map[string]struct {

@@ -5,11 +5,12 @@ import (
 	"net/http"
 )
 
-// maxAnswer is how large an answer may be, in bytes. The largest object that etcd takes has 1.5 MiB, and a Node that
-// says much of itself some 50 KiB.
+// maxAnswer is how large an answer may be, in bytes. The largest object that etcd takes has 1.5
+// MiB, and a Node that says much of itself some 50 KiB.
 const maxAnswer = 8 << 20
 
-// bounded ends every answer that is larger than [maxAnswer]. A watch has no end; client-go bounds each of its events.
+// bounded ends every answer that is larger than [maxAnswer]. A watch has no end; client-go bounds
+// each of its events.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {

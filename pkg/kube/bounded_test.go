@@ -34,7 +34,8 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	}
 }
 
-// A page of Nodes that say much of themselves is asked for again with fewer of them, until it has room.
+// A page of Nodes that say much of themselves is asked for again with fewer of them, until it has
+// room.
 func TestALargePageIsReadInParts(t *testing.T) {
 	const all, size = 300, 60 << 10
 	filler := strings.Repeat("x", size)

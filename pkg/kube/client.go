@@ -1,9 +1,12 @@
-// Package kube speaks to the Kubernetes API: the few objects that a node's network hangs on, and no more. ConfigMaps and Secrets of a
-// namespace are a state store, Nodes say pod CIDRs and who the peers are, and a CertificateSigningRequest brings a certificate.
+// Package kube speaks to the Kubernetes API: the few objects that a node's network hangs on, and no
+// more. ConfigMaps and Secrets of a namespace are a state store, Nodes say pod CIDRs and who the
+// peers are, and a CertificateSigningRequest brings a certificate.
 //
-// Beneath it is client-go's REST client and nothing above that (docs/adr/0012): it knows kubeconfigs with the credentials that clouds put
-// into them, reads tokens and certificates again when their files are renewed, and waits as long as a server asks for. What is said to the caller is ours:
-// small structs, errors that name the rule which is missing, and whether it is worth another try.
+// Beneath it is client-go's REST client and nothing above that (docs/adr/0012): it knows
+// kubeconfigs with the credentials that clouds put into them, reads tokens and certificates again
+// when their files are renewed, and waits as long as a server asks for. What is said to the caller
+// is ours: small structs, errors that name the rule which is missing, and whether it is worth
+// another try.
 package kube
 
 import (
@@ -27,8 +30,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Client speaks to one API server as one identity. It is safe for several goroutines. It opens no connection before the first request, and
-// has one that all requests share.
+// Client speaks to one API server as one identity. It is safe for several goroutines. It opens no
+// connection before the first request, and has one that all requests share.
 type Client struct {
 	core, certificates *rest.RESTClient
 	kubeconfig         string
@@ -40,10 +43,12 @@ const DefaultKubeconfig = "/etc/netwright/kubeconfig"
 
 // Options is how a client behaves.
 type Options struct {
-	// OnlyFiles refuses credentials that a program has to be started for (a kubeconfig's exec), for a dry run.
+	// OnlyFiles refuses credentials that a program has to be started for (a kubeconfig's exec), for
+	// a dry run.
 	OnlyFiles bool
 	Version   string // of the agent, for the server's audit log
-	// Alone gives the client connections of its own, for a probe; else all clients of one configuration share theirs, as do those whose credentials come from a program.
+	// Alone gives the client connections of its own, for a probe; else all clients of one
+	// configuration share theirs, as do those whose credentials come from a program.
 	Alone bool
 }
 
@@ -55,11 +60,12 @@ const (
 	aloneIdle  = 5 * time.Second
 )
 
-// ErrCredentialProgram says that the credentials come from a program, which a dry run does not start.
+// ErrCredentialProgram says that the credentials come from a program, which a dry run does not
+// start.
 var ErrCredentialProgram = errors.New("its credentials come from a program, which a dry run does not start")
 
-// Open reads a kubeconfig and makes a client of its current context. It asks nobody. A file that is not there yet, as on a node
-// that has not joined, is [fs.ErrNotExist].
+// Open reads a kubeconfig and makes a client of its current context. It asks nobody. A file that is
+// not there yet, as on a node that has not joined, is [fs.ErrNotExist].
 func Open(kubeconfig string, o Options) (*Client, error) {
 	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
 	switch {
@@ -108,7 +114,8 @@ func alone(how *rest.Config) error {
 // description is the API's of itself: some 100 KiB, for everybody who is known to it.
 const description = "/openapi/v3/api/v1"
 
-// Answer reads an answer of the server, up to a limit in bytes. A refusal is an answer too. A checkpoint probes by it, and it may be retried.
+// Answer reads an answer of the server, up to a limit in bytes. A refusal is an answer too. A
+// checkpoint probes by it, and it may be retried.
 func (c *Client) Answer(ctx context.Context, limit int64) error {
 	body, err := c.core.Get().AbsPath(description).MaxRetries(0).Stream(ctx)
 	if said := apierrors.APIStatus(nil); errors.As(err, &said) {
@@ -158,10 +165,12 @@ func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 // Server is where the API is, for messages.
 func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
 
-// Authorities are the CAs that the kubeconfig trusts to sign for the API's servers, PEM; nil: those of the system.
+// Authorities are the CAs that the kubeconfig trusts to sign for the API's servers, PEM; nil: those
+// of the system.
 func (c *Client) Authorities() []byte { return c.authorities }
 
-// do makes a request and decodes the answer, again where the server asks for it. It is bounded in time, whatever the server does.
+// do makes a request and decodes the answer, again where the server asks for it. It is bounded in
+// time, whatever the server does.
 func (c *Client) do(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
 	return c.request(ctx, w, request.MaxRetries(retries), into)
 }

@@ -45,9 +45,10 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 	}, nil
 }
 
-// SetCondition writes one condition of a Node and leaves all others as they are: conditions are merged by their type, so its kubelet and we do not
-// undo each other. It is one request, and may be retried. The server is asked once: how long to leave it alone then is the caller's to keep ([RetryAfter]).
-// https://kubernetes.io/docs/reference/node/node-status/#condition
+// SetCondition writes one condition of a Node and leaves all others as they are: conditions are
+// merged by their type, so its kubelet and we do not undo each other. It is one request, and may be
+// retried. The server is asked once: how long to leave it alone then is the caller's to keep
+// ([RetryAfter]). https://kubernetes.io/docs/reference/node/node-status/#condition
 func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
 	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
 		Type: corev1.NodeConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,

@@ -28,7 +28,8 @@ func TestABusyServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// One that asks for a day is believed for some minutes, and the error says so; a watch does not sleep on it.
+// One that asks for a day is believed for some minutes, and the error says so; a watch does not
+// sleep on it.
 func TestAServerThatAsksForADay(t *testing.T) {
 	var asked atomic.Int32
 	c := server(t, "token: secret", func(w http.ResponseWriter, _ *http.Request) {

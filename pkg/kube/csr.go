@@ -23,7 +23,8 @@ type SigningRequest struct {
 
 const signingRequests = "certificatesigningrequests"
 
-// CreateSigningRequest asks for a certificate. One of that name which is there already is [fs.ErrExist].
+// CreateSigningRequest asks for a certificate. One of that name which is there already is
+// [fs.ErrExist].
 func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) error {
 	raw := &certificatesv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: r.Name, Labels: r.Labels},
@@ -39,7 +40,8 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 		c.certificates.Post().Resource(signingRequests).Body(raw), nil)
 }
 
-// SigningRequest reads one, with what became of it. Absent is [fs.ErrNotExist]: the controller manager takes old ones away.
+// SigningRequest reads one, with what became of it. Absent is [fs.ErrNotExist]: the controller
+// manager takes old ones away.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
 	var raw certificatesv1.CertificateSigningRequest
 	if err := c.do(ctx, what{verb: "get", group: certificatesv1.GroupName, resource: signingRequests, name: name},

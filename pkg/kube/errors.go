@@ -43,7 +43,8 @@ func (w what) rule() string {
 	return fmt.Sprintf(`%s with {apiGroups: [%q], resources: [%q]%s, verbs: [%q]}`, where, w.group, w.resource, names, w.verb)
 }
 
-// allow is what to do where the server forbids it. What a node writes of itself, an account that several nodes share could write of every other.
+// allow is what to do where the server forbids it. What a node writes of itself, an account that
+// several nodes share could write of every other.
 func (w what) allow(kubeconfig string) string {
 	if w.verb == "patch" && strings.HasPrefix(w.resource, "nodes") {
 		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to it, least of all one that several nodes share", kubeconfig)
@@ -54,8 +55,9 @@ func (w what) allow(kubeconfig string) string {
 // ErrConflict is a write to an object that somebody else changed meanwhile: read it again.
 var ErrConflict = errors.New("somebody else changed it meanwhile")
 
-// explain says what a failed request means and what to do. What another attempt may not meet is marked [graph.Transient]: an API that does not answer, or
-// says so itself. Absent is [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
+// explain says what a failed request means and what to do. What another attempt may not meet is
+// marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
+// [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
 func (c *Client) explain(ctx, bounded context.Context, w what, err error) error {
 	if err == nil {
 		return nil
@@ -81,7 +83,8 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
 	}
-	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by themselves what it was.
+	// The rest is a server that is busy (429, 5xx), or a line to it that broke: those say by
+	// themselves what it was.
 	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
@@ -93,9 +96,11 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	return graph.Transient(said)
 }
 
-// longestQuiet is as long as a server is left alone that asks for more. One that sheds load asks for 32 s at most
-// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29); what asks for a day is a proxy that is set wrong,
-// and once that is mended nobody should wait a day for the nodes.
+// longestQuiet is as long as a server is left alone that asks for more. One that sheds load asks
+// for 32 s at most
+// (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29);
+// what asks for a day is a proxy that is set wrong, and once that is mended nobody should wait a
+// day for the nodes.
 const longestQuiet = 5 * time.Minute
 
 // busy is the error of a server that says how long to leave it alone.
@@ -104,7 +109,8 @@ type busy struct {
 	after time.Duration
 }
 
-// RetryAfter is how long a server asked to be left alone when it failed a request with this error, and five minutes where it asked for more; 0: it did not ask.
+// RetryAfter is how long a server asked to be left alone when it failed a request with this error,
+// and five minutes where it asked for more; 0: it did not ask.
 func RetryAfter(err error) time.Duration {
 	var b *busy
 	if errors.As(err, &b) {

@@ -27,8 +27,10 @@ const eventsNamespace = metav1.NamespaceDefault
 // reporter is who says it.
 const reporter = "netwright"
 
-// CreateEvent tells something of a Node, and returns the name of the Event, for [Client.RepeatEvent]. It may be retried, and may then tell it twice. A kubelet may create
-// Events of any object (the role system:node). They are core/v1, as kubelet's own are, with the Node's name as its uid: by that `kubectl describe node` finds them.
+// CreateEvent tells something of a Node, and returns the name of the Event, for
+// [Client.RepeatEvent]. It may be retried, and may then tell it twice. A kubelet may create Events
+// of any object (the role system:node). They are core/v1, as kubelet's own are, with the Node's
+// name as its uid: by that `kubectl describe node` finds them.
 func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name string, err error) {
 	kind := corev1.EventTypeNormal
 	if e.Warning {
@@ -45,8 +47,8 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
 }
 
-// RepeatEvent tells that what an Event tells of has happened again. One that the server has forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create
-// another. It may be retried.
+// RepeatEvent tells that what an Event tells of has happened again. One that the server has
+// forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create another. It may be retried.
 func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
 	body, err := json.Marshal(map[string]any{"count": e.Count, "message": e.Message, "lastTimestamp": metav1.NewTime(e.Last)})
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Kubeconfig is a file that clients are made of, again whenever it has changed: tokens and certificates stand in it as often as beside it, and an agent lives
-// longer than they do. Its zero value with a Path works. It is safe for several goroutines.
+// Kubeconfig is a file that clients are made of, again whenever it has changed: tokens and
+// certificates stand in it as often as beside it, and an agent lives longer than they do. Its zero
+// value with a Path works. It is safe for several goroutines.
 type Kubeconfig struct {
 	Path    string
 	Options Options
@@ -19,8 +20,9 @@ type Kubeconfig struct {
 	made   [sha256.Size]byte
 }
 
-// Client is the client of the file as it is now. Errors are those of [Open]. While the file cannot be read, as in the middle of being written, that
-// of the last one holds; when it is gone, none does.
+// Client is the client of the file as it is now. Errors are those of [Open]. While the file cannot
+// be read, as in the middle of being written, that of the last one holds; when it is gone, none
+// does.
 func (k *Kubeconfig) Client() (*Client, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

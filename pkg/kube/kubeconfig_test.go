@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Whoever renews a token in a kubeconfig need not restart the agent. The lines that keep it: kubeconfig.go, Client.
+// Whoever renews a token in a kubeconfig need not restart the agent. The lines that keep it:
+// kubeconfig.go, Client.
 func TestAKubeconfigIsReadAgain(t *testing.T) {
 	k := &Kubeconfig{Path: filepath.Join(t.TempDir(), "kubeconfig")}
 	write := func(text string) {

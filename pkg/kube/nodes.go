@@ -34,7 +34,8 @@ const (
 // AppliedAnnotation says on a Node which generation is applied there, as a number.
 const AppliedAnnotation = "netwright.dev/applied-generation"
 
-// cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away takes the matter over: then nothing is undone.
+// cordonAnnotation says on a Node that netwright made it unschedulable, and why. Who takes it away
+// takes the matter over: then nothing is undone.
 const cordonAnnotation = "netwright.dev/cordoned"
 
 // Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
@@ -47,8 +48,8 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	return &n, err
 }
 
-// Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A kubelet may not from Kubernetes 1.32 on
-// (KEP-4601), so it takes a ServiceAccount of our own.
+// Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A
+// kubelet may not from Kubernetes 1.32 on (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
 	var page corev1.NodeList
 	err = c.pages(ctx, listNodes, "", "", func() (runtime.Object, *metav1.ListMeta) {
@@ -70,7 +71,8 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 	return nodes, page.ResourceVersion, nil
 }
 
-// NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is as with [Client.Nodes].
+// NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is
+// as with [Client.Nodes].
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	var page metav1.PartialObjectMetadataList
@@ -88,8 +90,8 @@ func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 
 var listNodes = what{verb: "list", resource: "nodes"}
 
-// pages reads a list page by page, of what has these labels ("": all), in a form ("": the client's). A page that is larger than an answer may be is asked for
-// again with fewer objects.
+// pages reads a list page by page, of what has these labels ("": all), in a form ("": the
+// client's). A page that is larger than an answer may be is asked for again with fewer objects.
 func (c *Client) pages(ctx context.Context, w what, labels, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error) error {
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
@@ -114,7 +116,8 @@ func (c *Client) pages(ctx context.Context, w what, labels, form string, page fu
 	}
 }
 
-// Annotate sets an annotation of a Node, or takes it away with "". A kubelet may do so with its own Node. It may be retried.
+// Annotate sets an annotation of a Node, or takes it away with "". A kubelet may do so with its own
+// Node. It may be retried.
 func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	text := &value
 	if value == "" {
@@ -127,8 +130,8 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
 }
 
-// Registered is what tells one Node from another one of the same name that is registered later. It costs an answer of the Node's metadata, from
-// the server's cache.
+// Registered is what tells one Node from another one of the same name that is registered later. It
+// costs an answer of the Node's metadata, from the server's cache.
 func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	var into metav1.PartialObjectMetadata
@@ -137,7 +140,8 @@ func (c *Client) Registered(ctx context.Context, name string) (uid string, err e
 	return string(into.UID), err
 }
 
-// nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address there is not one for us.
+// nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address
+// there is not one for us.
 func nodeOf(raw *corev1.Node) (Node, error) {
 	n := Node{
 		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion, Made: raw.CreationTimestamp.UTC(),
@@ -162,8 +166,9 @@ func nodeOf(raw *corev1.Node) (Node, error) {
 	return n, nil
 }
 
-// Cordon makes a Node unschedulable and notes on it that it was us, and why. Of one that is unschedulable already nothing is changed. It tells whether
-// the Node is cordoned by us now. It may be called again.
+// Cordon makes a Node unschedulable and notes on it that it was us, and why. Of one that is
+// unschedulable already nothing is changed. It tells whether the Node is cordoned by us now. It may
+// be called again.
 func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err error) {
 	err = c.mark(ctx, name, func(n *Node) map[string]any {
 		if ours = n.CordonedBy != "" && n.Unschedulable; n.Unschedulable {
@@ -175,7 +180,8 @@ func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err e
 	return ours && err == nil, err
 }
 
-// Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable, and leaves every other as it is. It may be called again.
+// Uncordon makes a Node schedulable that [Client.Cordon] made unschedulable, and leaves every other
+// as it is. It may be called again.
 func (c *Client) Uncordon(ctx context.Context, name string) error {
 	return c.mark(ctx, name, func(n *Node) map[string]any {
 		if n.CordonedBy == "" {
@@ -185,7 +191,8 @@ func (c *Client) Uncordon(ctx context.Context, name string) error {
 	})
 }
 
-// mark changes a Node as it was read, and reads it again where somebody was quicker: its kubelet writes to it all the time.
+// mark changes a Node as it was read, and reads it again where somebody was quicker: its kubelet
+// writes to it all the time.
 func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[string]any) error {
 	const attempts = 5
 	for n := 1; ; n++ {

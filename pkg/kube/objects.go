@@ -52,7 +52,8 @@ func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string)
 	return into.ResourceVersion, err
 }
 
-// Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the caller's.
+// Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
+// caller's.
 func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
 	request := c.core.Post().Namespace(namespace).Resource(string(kind)).Body(kind.full(o))
 	into := kind.empty()
@@ -68,7 +69,8 @@ func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Obje
 	return objectOf(into), err
 }
 
-// Objects tells of all objects of a kind in a namespace that have these labels, in no order. A namespace that is not there has none.
+// Objects tells of all objects of a kind in a namespace that have these labels, in no order. A
+// namespace that is not there has none.
 func (c *Client) Objects(ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error) error {
 	var maps corev1.ConfigMapList
 	var secrets corev1.SecretList
@@ -125,7 +127,8 @@ func (k Kind) full(o Object) runtime.Object {
 	return &corev1.ConfigMap{ObjectMeta: meta, BinaryData: o.Data, Immutable: fixed}
 }
 
-// objectOf takes both halves of a ConfigMap: what a person wrote as text and what a program wrote as bytes.
+// objectOf takes both halves of a ConfigMap: what a person wrote as text and what a program wrote
+// as bytes.
 func objectOf(raw runtime.Object) *Object {
 	switch o := raw.(type) { // the two kinds there are
 	case *corev1.Secret:

@@ -25,14 +25,16 @@ type Watched struct {
 // watchTime is how long a server keeps a watch open; then it is opened again from where it was.
 const watchTime = 5 * time.Minute
 
-// Changed waits until what is watched is otherwise than in the known version, and returns nil; also where that can only be known by reading it again
-// (the version is too old for the server). Whoever calls it reads again, and does so after an error too, later: a watch only wakes.
+// Changed waits until what is watched is otherwise than in the known version, and returns nil; also
+// where that can only be known by reading it again (the version is too old for the server). Whoever
+// calls it reads again, and does so after an error too, later: a watch only wakes.
 func (c *Client) Changed(ctx context.Context, w Watched) error {
 	return c.await(ctx, w, func(watch.Event) bool { return true })
 }
 
-// NodesChanged is [Client.Changed] for what a [Node] says of its pods: ranges and addresses. Nodes change all the time besides. known is what is known of
-// the Node of this name, or with "" of all, in the version.
+// NodesChanged is [Client.Changed] for what a [Node] says of its pods: ranges and addresses. Nodes
+// change all the time besides. known is what is known of the Node of this name, or with "" of all,
+// in the version.
 func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, version string) error {
 	before := make(map[string]Node, len(known))
 	for _, n := range known {
@@ -83,7 +85,8 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) 
 	}
 }
 
-// next waits for the first event that counts. It tells false when the watch ends without one, and the version until which it has looked.
+// next waits for the first event that counts. It tells false when the watch ends without one, and
+// the version until which it has looked.
 func next(ctx context.Context, events watch.Interface, counts func(watch.Event) bool) (changed bool, version string) {
 	for {
 		select {

@@ -28,8 +28,9 @@ type Boot struct {
 	Names      []string  `json:"names,omitempty"` // files and units that had awaited it
 	Outcome    string    `json:"outcome"`
 	Why        string    `json:"why,omitempty"`
-	// Keys were brought back, and are not changed to the same again as long as all of them are wanted:
-	// for good after a bad boot, for a while where that is not known. Tries is how often that was so.
+	// Keys were brought back, and are not changed to the same again as long as all of them are
+	// wanted: for good after a bad boot, for a while where that is not known. Tries is how often
+	// that was so.
 	Keys  []BootKey `json:"keys,omitempty"`
 	Tries int       `json:"tries,omitempty"`
 }

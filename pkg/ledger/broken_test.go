@@ -18,7 +18,8 @@ func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(d.Host.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
 }
 
-// What was appended in part must not stand between two batches: that would be damage, and all that the ledger knows lost. The line that keeps it: entries.go, Commit (rewrite).
+// What was appended in part must not stand between two batches: that would be damage, and all that
+// the ledger knows lost. The line that keeps it: entries.go, Commit (rewrite).
 func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -35,7 +36,8 @@ func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	}
 }
 
-// A node that has revisions had a journal: without it nothing is known to be ours. The line that keeps it: entries.go, loadJournal (revisionDir).
+// A node that has revisions had a journal: without it nothing is known to be ours. The line that
+// keeps it: entries.go, loadJournal (revisionDir).
 func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -51,7 +53,8 @@ func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	}
 }
 
-// A content that is kept is not written again. The line that keeps it: revisions.go, saveBeside (there).
+// A content that is kept is not written again. The line that keeps it: revisions.go, saveBeside
+// (there).
 func TestAContentIsWrittenOnce(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -70,8 +73,9 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// What the node is at is kept however old it is, and where a revision is damaged no content goes: it may be the one that names it.
-// The lines that keep it: revisions.go, Tidy (head.Current; return nil).
+// What the node is at is kept however old it is, and where a revision is damaged no content goes:
+// it may be the one that names it. The lines that keep it: revisions.go, Tidy (head.Current; return
+// nil).
 func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -101,7 +105,8 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	}
 }
 
-// A ledger of a later version is not written to, whoever tries. The line that keeps it: entries.go, Commit (Newer).
+// A ledger of a later version is not written to, whoever tries. The line that keeps it: entries.go,
+// Commit (Newer).
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	root := t.TempDir()
 	_, h := open(t, root)

@@ -10,7 +10,8 @@ const deedsFile = Dir + "/deeds.json"
 // keptDeeds is how many deeds are remembered.
 const keptDeeds = 50
 
-// Deed is what somebody did to which configuration a node follows. It makes no revision: no task is new by it.
+// Deed is what somebody did to which configuration a node follows. It makes no revision: no task is
+// new by it.
 type Deed struct {
 	Time       time.Time `json:"time"`
 	By         string    `json:"by"`
@@ -37,7 +38,8 @@ func ReadDeeds(r Reader) (list []Deed, err error) {
 	return list, err
 }
 
-// NoteDeed remembers a deed, durably. One that was done last already leads to nothing new, and is not remembered again: a command that was killed is run again.
+// NoteDeed remembers a deed, durably. One that was done last already leads to nothing new, and is
+// not remembered again: a command that was killed is run again.
 func NoteDeed(ctx context.Context, w Host, d Deed) error {
 	list, _ := ReadDeeds(w) // a damaged one is as good as none
 	d.Time = d.Time.UTC().Truncate(time.Second)

@@ -36,21 +36,26 @@ type Entry struct {
 	Of    graph.Key       `json:"of,omitempty"`
 	Needs []graph.Key     `json:"needs,omitempty"`
 	Asks  []graph.Key     `json:"asks,omitempty"` // effects that its going asks for
-	// Baseline is what was there before the first change; nil when we never changed it, or it was absent.
+	// Baseline is what was there before the first change; nil when we never changed it, or it was
+	// absent.
 	Baseline *tasks.Baseline `json:"baseline,omitempty"`
 	// Last is what the host had when the agent last left it right.
 	Last string `json:"last,omitempty"`
 	// Pending says that a change was about to be made, and nothing says how it ended.
 	Pending bool `json:"pending,omitempty"`
-	// Again says of a change that is pending, or failed, that the key was right before, or made so, for this very task: it is a repair.
+	// Again says of a change that is pending, or failed, that the key was right before, or made so,
+	// for this very task: it is a repair.
 	Again bool `json:"again,omitempty"`
-	// Untried says of such a change that the key was never found right: what the node is like with it, nothing has shown.
+	// Untried says of such a change that the key was never found right: what the node is like with
+	// it, nothing has shown.
 	Untried bool `json:"untried,omitempty"`
-	// Boot is the boot in which a key that does not outlive one was last made right; see [Head.Boot].
+	// Boot is the boot in which a key that does not outlive one was last made right; see
+	// [Head.Boot].
 	Boot string `json:"boot,omitempty"`
 	// Drift is set once others have changed the key.
 	Drift *Drift `json:"drift,omitempty"`
-	// Released says that nobody wants the key any more and that it stays; only reset still looks at it.
+	// Released says that nobody wants the key any more and that it stays; only reset still looks at
+	// it.
 	Released bool `json:"released,omitempty"`
 	// Parent says that it is a directory made on the way to a path.
 	Parent   bool `json:"parent,omitempty"`
@@ -64,19 +69,24 @@ type Head struct {
 	// Settled says that every entry is wanted by that set, or released: there is nothing to prune.
 	Settled bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
-	// Former is the one that the node was at before Current came by its documents, and that a rollback goes to. It may be the higher of the two: a set that was
-	// there before has its number from then.
+	// Former is the one that the node was at before Current came by its documents, and that a
+	// rollback goes to. It may be the higher of the two: a set that was there before has its number
+	// from then.
 	Former int `json:"former,omitempty"`
 	// Boot is that in which all was right last: what is missing of a later one nobody took away.
 	Boot string `json:"boot,omitempty"`
 	Held *Pin   `json:"held,omitempty"`
-	// Network is the one that the node has: that of the last set that was right, or that a switch has come to.
+	// Network is the one that the node has: that of the last set that was right, or that a switch
+	// has come to.
 	Network Network `json:"network,omitzero"`
-	// Machine is the machine-id of the machine that has it: an image's ledger says nothing of the names of those that boot from it.
+	// Machine is the machine-id of the machine that has it: an image's ledger says nothing of the
+	// names of those that boot from it.
 	Machine string `json:"machine,omitempty"`
-	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was found then may be ours.
+	// Lost says that the ledger was begun anew after what an earlier one knew was gone: what was
+	// found then may be ours.
 	Lost bool `json:"lost,omitempty"`
-	// FollowLinks are those of spec.followLinks, a line each: an undo and a reset go by them, which have no documents.
+	// FollowLinks are those of spec.followLinks, a line each: an undo and a reset go by them, which
+	// have no documents.
 	FollowLinks string `json:"followLinks,omitempty"`
 	// Proof is that of the last change that was under a checkpoint and stayed.
 	Proof Proof `json:"proof,omitzero"`
@@ -87,7 +97,8 @@ func (h Head) Followed() []string {
 	return strings.FieldsFunc(h.FollowLinks, func(r rune) bool { return r == '\n' })
 }
 
-// Proof is by what a change was proved, and by what it was not: kinds of probes, with a comma between them.
+// Proof is by what a change was proved, and by what it was not: kinds of probes, with a comma
+// between them.
 type Proof struct {
 	At         time.Time `json:"at"`
 	Generation int64     `json:"generation"`
@@ -98,13 +109,16 @@ type Proof struct {
 // Network is what must be known of a node's network when it is to leave it.
 type Network struct {
 	Name string `json:"name"`
-	// PodCIDRs are where its pods have their addresses, on all nodes, as spec.podCIDR says them: with a comma between families.
+	// PodCIDRs are where its pods have their addresses, on all nodes, as spec.podCIDR says them:
+	// with a comma between families.
 	PodCIDRs string `json:"podCIDRs,omitempty"`
-	// Multus says that multus stands before it: its conf goes with the network, unless the next one has it too.
+	// Multus says that multus stands before it: its conf goes with the network, unless the next one
+	// has it too.
 	Multus bool `json:"multus,omitempty"`
 	// Declared is what only its documents knew of it, as JSON; package agent writes and reads it.
 	Declared string `json:"declared,omitempty"`
-	// Prepares is what the node is prepared with for it, or for the network that was handed over to `cni: {}`, as JSON; package agent writes and reads it.
+	// Prepares is what the node is prepared with for it, or for the network that was handed over to
+	// `cni: {}`, as JSON; package agent writes and reads it.
 	Prepares string `json:"prepares,omitempty"`
 }
 
@@ -128,7 +142,8 @@ type Batch struct {
 	Revision *Revision
 }
 
-// JournalFile is the ledger itself: whoever removes all of [Dir] removes it last, for without it the rest says nothing.
+// JournalFile is the ledger itself: whoever removes all of [Dir] removes it last, for without it
+// the rest says nothing.
 const JournalFile = Dir + "/journal"
 
 // loadJournal reads the journal's lines and its head; entries are decoded when somebody asks.
@@ -159,7 +174,8 @@ func (l *Ledger) loadJournal(r Reader) {
 	}
 }
 
-// lose forgets all that was known: what is desired comes in again as found, so that nothing is removed for want of a memory.
+// lose forgets all that was known: what is desired comes in again as found, so that nothing is
+// removed for want of a memory.
 func (l *Ledger) lose(why string) {
 	l.damage = append(l.damage, why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
 	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
@@ -169,8 +185,8 @@ func (l *Ledger) lose(why string) {
 // Head returns what the last commit said.
 func (l *Ledger) Head() Head { return l.head }
 
-// Entries returns all entries; the caller must not change the map. Decoding them is put off until here, for a run in which nothing
-// changes does not need them.
+// Entries returns all entries; the caller must not change the map. Decoding them is put off until
+// here, for a run in which nothing changes does not need them.
 func (l *Ledger) Entries() map[graph.Key]Entry {
 	if l.entries == nil {
 		var err error
@@ -187,8 +203,8 @@ func (l *Ledger) Dirs() map[string]int64 {
 	return l.dirs
 }
 
-// Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that names them. On an
-// error the ledger on disk is as before.
+// Commit writes a batch: one record, one fsync. Blobs and revision are there before the record that
+// names them. On an error the ledger on disk is as before.
 func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	if l.Newer != nil {
 		return l.Newer

@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "add the fields that are new to the form of this format")
 
-// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is followed. The kinds of tasks are those that its table records.
+// kept are the types that JSON of stands in a file below [Dir], by package; what they hold is
+// followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
 	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Applied", "Deed", "Pause", "Learnt", "LastGood", "Boot", "debt"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
@@ -28,9 +29,10 @@ var kept = map[string][]string{
 	"agent":      {"issuedFile", "declared", "memory"},
 }
 
-// What an agent of this format has on its disk, field by field, is in testdata. Nodes that are upgraded and downgraded read each other's, see docs/adr/0009: so a field
-// that goes, or gets another type, needs a new format, and whoever adds one has to say that an agent of before may leave it out. A type that only gets
-// another name gets it in testdata too, by hand.
+// What an agent of this format has on its disk, field by field, is in testdata. Nodes that are
+// upgraded and downgraded read each other's, see docs/adr/0009: so a field that goes, or gets
+// another type, needs a new format, and whoever adds one has to say that an agent of before may
+// leave it out. A type that only gets another name gets it in testdata too, by hand.
 func TestTheFormIsThatOfTheFormat(t *testing.T) {
 	form := newForm(t)
 	for pkg, names := range kept {

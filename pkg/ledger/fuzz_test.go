@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// FuzzMemory loads a ledger whose small files hold anything: what is damaged is said and believed in nothing.
+// FuzzMemory loads a ledger whose small files hold anything: what is damaged is said and believed
+// in nothing.
 func FuzzMemory(f *testing.F) {
 	head := stampsHeader + "boot "
 	good := string(formatStamps(bytes.Repeat([]byte("ab"), stampSize), "boot"))

@@ -2,9 +2,9 @@ package ledger
 
 import "context"
 
-// Hold pins the node to a revision, or lets go of it where pin is nil, for this process. On the disk
-// the node is held as before, whatever is committed, until [Ledger.SaveHold]: a pass that does not
-// come to its end, killed or for want of room, holds nothing.
+// Hold pins the node to a revision, or lets go of it where pin is nil, for this process. On the
+// disk the node is held as before, whatever is committed, until [Ledger.SaveHold]: a pass that does
+// not come to its end, killed or for want of room, holds nothing.
 func (l *Ledger) Hold(pin *Pin) {
 	if !l.ahead {
 		l.heldBefore, l.ahead = l.head.Held, true

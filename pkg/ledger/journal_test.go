@@ -64,7 +64,8 @@ func TestCommittedBatchesComeBack(t *testing.T) {
 	}
 }
 
-// A crash may leave any part of the last batch. The line that keeps it: journal.go, readLines (lines[:committed]).
+// A crash may leave any part of the last batch. The line that keeps it: journal.go, readLines
+// (lines[:committed]).
 func TestATornBatchNeverHappened(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -163,9 +164,9 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	}
 }
 
-// An eleventh revision takes with it the contents that nothing names any more, and none that a kept revision, the one that the node is
-// held at, or an entry's baseline or task names.
-// The lines that keep it: revisions.go, Tidy (name, of revisions and of entries).
+// An eleventh revision takes with it the contents that nothing names any more, and none that a kept
+// revision, the one that the node is held at, or an entry's baseline or task names. The lines that
+// keep it: revisions.go, Tidy (name, of revisions and of entries).
 func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
@@ -202,7 +203,8 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	}
 }
 
-// FuzzJournal: no file makes the reader fail other than by saying that it is damaged, and what it takes it writes back to the same.
+// FuzzJournal: no file makes the reader fail other than by saying that it is damaged, and what it
+// takes it writes back to the same.
 func FuzzJournal(f *testing.F) {
 	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
 	seed, err := whole(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Held: &Pin{Revision: 2, By: "root"}})

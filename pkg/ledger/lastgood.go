@@ -14,8 +14,9 @@ import (
 
 const lastGoodFile = Dir + "/last-good.json"
 
-// LastGood is the newest configuration of a store that was verified and could be read, for when the store cannot be had; and the memory of what was
-// taken from it last, behind which it must not go back. It is replaced by one rename, after what it names is there.
+// LastGood is the newest configuration of a store that was verified and could be read, for when the
+// store cannot be had; and the memory of what was taken from it last, behind which it must not go
+// back. It is replaced by one rename, after what it names is there.
 type LastGood struct {
 	Store      string      `json:"store"` // as the store names itself, with the cluster
 	Cluster    string      `json:"cluster"`
@@ -53,7 +54,8 @@ func (g *LastGood) Intact(r Reader) bool {
 	return errors.Join(err, err2) == nil
 }
 
-// KeepLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one or the new one is there, whole.
+// KeepLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one
+// or the new one is there, whole.
 func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
 	blobs := []host.Content{host.ContentOf(manifest), host.ContentOf(objects)}
 	g.Manifest, g.Objects = blobs[0].Sum, blobs[1].Sum

@@ -23,7 +23,8 @@ func (f full) WriteFile(ctx context.Context, path string, content []byte, spec h
 	return f.Host.WriteFile(ctx, path, content, spec)
 }
 
-// Whatever happens between the contents and the head that names them: the one of before is there, whole. What no head names goes with the next one.
+// Whatever happens between the contents and the head that names them: the one of before is there,
+// whole. What no head names goes with the next one.
 func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

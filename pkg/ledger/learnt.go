@@ -12,15 +12,18 @@ import (
 
 const learntFile = Dir + "/learnt.json"
 
-// Learnt is what the Kubernetes API said of a node and of its peers, and what the node owes it: kept for when the API is gone.
+// Learnt is what the Kubernetes API said of a node and of its peers, and what the node owes it:
+// kept for when the API is gone.
 type Learnt struct {
 	Node     string         `json:"node"`
 	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
 	Peers    []LearntPeer   `json:"peers,omitempty"` // that are believed
-	// Judged says that Peers were believed by what documents say, and not because a Node claimed it, as agents before did.
+	// Judged says that Peers were believed by what documents say, and not because a Node claimed
+	// it, as agents before did.
 	Judged bool      `json:"judged,omitempty"`
 	Since  time.Time `json:"since"` // when it was first said so
-	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made schedulable again.
+	// Cordoned says that we made the node unschedulable, or may have, and that it is to be made
+	// schedulable again.
 	Cordoned bool `json:"cordoned,omitempty"`
 }
 
@@ -34,7 +37,8 @@ type LearntPeer struct {
 	Stands []netip.Prefix `json:"stands,omitempty"`
 }
 
-// LoadLearnt reads what was learnt. Without a file that is nothing. A damaged one is said, and is nothing: the API says it again.
+// LoadLearnt reads what was learnt. Without a file that is nothing. A damaged one is said, and is
+// nothing: the API says it again.
 func LoadLearnt(r Reader) (Learnt, error) {
 	var out Learnt
 	data, err := r.ReadFile(learntFile)

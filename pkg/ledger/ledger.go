@@ -66,7 +66,8 @@ type Ledger struct {
 	Lost bool
 	// Unreadable says that there is a journal, and that it is not for us.
 	Unreadable bool
-	// Newer says that a later version wrote it, or that this cannot be told: nothing of it was read, and nothing may be written.
+	// Newer says that a later version wrote it, or that this cannot be told: nothing of it was
+	// read, and nothing may be written.
 	Newer error
 	// Of the journal, used by one goroutine: the pass.
 	lines   []line
@@ -113,7 +114,8 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 // Damage lists what of the ledger could not be read.
 func (l *Ledger) Damage() []string { return l.damage }
 
-// write makes the ledger's directory first: a task owns it, but what is owed is written before any task runs.
+// write makes the ledger's directory first: a task owns it, but what is owed is written before any
+// task runs.
 func write(ctx context.Context, w Writer, path string, data []byte) error {
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err

@@ -101,7 +101,8 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	}
 }
 
-// What nobody asks for any more is forgotten when there is something to write, and only then; and the ledger's own files are nobody's concern.
+// What nobody asks for any more is forgotten when there is something to write, and only then; and
+// the ledger's own files are nobody's concern.
 func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)

@@ -11,8 +11,9 @@ import (
 // debt is an effect that was asked for and is not known to have been done.
 type debt struct {
 	By []string `json:"by"` // the keys that asked for it
-	// Tried is what systemd showed just before it was last tried, with every change that asked for it in place: once systemd shows something
-	// else, it was done. Nil: it was not tried since the last change.
+	// Tried is what systemd showed just before it was last tried, with every change that asked for
+	// it in place: once systemd shows something else, it was done. Nil: it was not tried since the
+	// last change.
 	Tried *string `json:"tried,omitempty"`
 }
 
@@ -40,8 +41,9 @@ func (l *Ledger) Owe(effect, by string) {
 	l.owed[effect] = d
 }
 
-// Try notes, when all changes that ask for an effect are in place, that it is about to be done, and what systemd shows before. [Ledger.SaveOwed]
-// must follow before it is done: so a run that is killed right after it does not do it twice.
+// Try notes, when all changes that ask for an effect are in place, that it is about to be done, and
+// what systemd shows before. [Ledger.SaveOwed] must follow before it is done: so a run that is
+// killed right after it does not do it twice.
 func (l *Ledger) Try(effect, mark string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +53,8 @@ func (l *Ledger) Try(effect, mark string) {
 	}
 }
 
-// Tried returns the effects that were about to be done when a run ended, with what systemd showed before.
+// Tried returns the effects that were about to be done when a run ended, with what systemd showed
+// before.
 func (l *Ledger) Tried() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A trial of an effect outlives the run that made it, and ends with the next change that asks for the effect: that one it did not see.
+// A trial of an effect outlives the run that made it, and ends with the next change that asks for
+// the effect: that one it did not see.
 func TestWhatWasTriedIsRemembered(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)

@@ -15,7 +15,8 @@ type Pause struct {
 	For    time.Duration `json:"for"` // nanoseconds
 	Reason string        `json:"reason"`
 	By     string        `json:"by"`
-	// Boot and Up are the boot in which it began, and how long that had been up: a second clock, which nobody sets.
+	// Boot and Up are the boot in which it began, and how long that had been up: a second clock,
+	// which nobody sets.
 	Boot string        `json:"boot,omitempty"`
 	Up   time.Duration `json:"up,omitempty"`
 }
@@ -27,7 +28,8 @@ type Clock struct {
 	Up   time.Duration // zero: not known
 }
 
-// ClockOf reads the time since the boot. https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime), suspension included.
+// ClockOf reads the time since the boot.
+// https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime), suspension included.
 func ClockOf(r Reader, now time.Time) Clock {
 	c := Clock{Now: now}
 	if id, err := r.ReadFile(bootIDFile); err == nil {
@@ -42,8 +44,9 @@ func ClockOf(r Reader, now time.Time) Clock {
 	return c
 }
 
-// Ends is when the pause is over, at the latest: by the clock on the wall, and by the time that has passed for certain since it began. So a clock
-// that is set back does not make it longer than it was meant to be; one that is set ahead ends it early, which a person can mend.
+// Ends is when the pause is over, at the latest: by the clock on the wall, and by the time that has
+// passed for certain since it began. So a clock that is set back does not make it longer than it
+// was meant to be; one that is set ahead ends it early, which a person can mend.
 func (p *Pause) Ends(c Clock) time.Time {
 	passed := c.Up // of another boot all of this one
 	if c.Boot == p.Boot {
@@ -56,7 +59,8 @@ func (p *Pause) Ends(c Clock) time.Time {
 	return sure
 }
 
-// ReadPause returns nil where there is none. A damaged file is said, and is none: a node is not left alone for ever by accident.
+// ReadPause returns nil where there is none. A damaged file is said, and is none: a node is not
+// left alone for ever by accident.
 func ReadPause(r Reader) (*Pause, error) {
 	p := new(Pause)
 	if err := readState(r, pauseFile, p); err != nil || p.Since.IsZero() {

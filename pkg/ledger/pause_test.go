@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A pause ends by itself whatever the clocks do: never later than it was meant to last, as far as anything knows how long that is.
+// A pause ends by itself whatever the clocks do: never later than it was meant to last, as far as
+// anything knows how long that is.
 func TestAPauseEnds(t *testing.T) {
 	const hour = time.Hour
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

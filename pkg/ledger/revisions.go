@@ -45,7 +45,8 @@ type Revision struct {
 	Unproved   []string         `json:"unproved,omitempty"` // kinds of proofs that this change does not have
 }
 
-// Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names them.
+// Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names
+// them.
 func Revisions(r Reader) ([]Revision, error) {
 	numbers, err := revisionNumbers(r)
 	if err != nil {
@@ -88,7 +89,8 @@ func DropRevision(w Host, number int) error {
 	return nil
 }
 
-// Directories are those that a ledger is written to, where a run that was killed may have left something.
+// Directories are those that a ledger is written to, where a run that was killed may have left
+// something.
 func Directories() []string { return []string{Dir, blobDir, revisionDir} }
 
 func revisionFile(number int) string { return revisionDir + "/" + strconv.Itoa(number) + ".json" }
@@ -137,7 +139,8 @@ func Blob(r Reader, sum host.Digest) ([]byte, error) {
 	return data, nil
 }
 
-// saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets: none is for others to read.
+// saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
+// none is for others to read.
 func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 	files := map[string]host.Content{}
 	for _, content := range b.Blobs {
@@ -185,7 +188,8 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 	return nil
 }
 
-// Tidy removes the oldest revisions, and the contents that no entry and no revision names. Called when a revision was added.
+// Tidy removes the oldest revisions, and the contents that no entry and no revision names. Called
+// when a revision was added.
 func (l *Ledger) Tidy(w Host) error {
 	numbers, err := revisionNumbers(w)
 	if err != nil {

@@ -17,10 +17,12 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Stamps remember digests of files by what stat said of them when they were read. Safe for several goroutines.
+// Stamps remember digests of files by what stat said of them when they were read. Safe for several
+// goroutines.
 //
-// On disk they are a line that names their boot and checksum, and then records of one length, sorted, so that a run of ten thousand files
-// looks them up where they lie: to decode as many lines of text costs more than to stat the files.
+// On disk they are a line that names their boot and checksum, and then records of one length,
+// sorted, so that a run of ten thousand files looks them up where they lie: to decode as many lines
+// of text costs more than to stat the files.
 type Stamps struct {
 	boot   string
 	damage string
@@ -41,8 +43,8 @@ const (
 
 var _ host.Stamps = (*Stamps)(nil)
 
-// LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a file may have its times and not
-// its bytes. Without any, files are read.
+// LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a
+// file may have its times and not its bytes. Without any, files are read.
 func LoadStamps(r Reader) *Stamps {
 	s := &Stamps{fresh: map[fingerprint]host.Digest{}}
 	if id, err := r.ReadFile(bootIDFile); err == nil {
@@ -146,8 +148,8 @@ func ours(path string) bool {
 	return strings.HasPrefix(path, blobDir+"/") || strings.HasPrefix(path, revisionDir+"/")
 }
 
-// SaveStamps writes the stamps if there are new ones. Those on disk that nobody asked for since they were read are forgotten: their files
-// are gone, changed, or nobody's concern any more.
+// SaveStamps writes the stamps if there are new ones. Those on disk that nobody asked for since
+// they were read are forgotten: their files are gone, changed, or nobody's concern any more.
 func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	records := s.merged()
 	if records == nil {

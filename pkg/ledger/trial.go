@@ -25,15 +25,18 @@ const (
 	TrialHeld    TrialState = "held"    // the change is not made again before something changes
 )
 
-// Trial is a change of what a running unit runs from. It is written before the change, with what was there, and is over when the unit runs from it.
+// Trial is a change of what a running unit runs from. It is written before the change, with what
+// was there, and is over when the unit runs from it.
 type Trial struct {
 	Unit  string     `json:"unit"`
 	State TrialState `json:"state"`
-	// Want names what all tasks together wanted that ask for the unit's restart: another configuration has another name.
+	// Want names what all tasks together wanted that ask for the unit's restart: another
+	// configuration has another name.
 	Want       string      `json:"want"`
 	Invocation string      `json:"invocation"` // the run of the unit before the change, or before it was brought up again
 	Files      []TrialFile `json:"files,omitempty"`
-	// Tried is what systemd showed just before each effect of the undo, with the files back: once it shows something else, the effect was done.
+	// Tried is what systemd showed just before each effect of the undo, with the files back: once
+	// it shows something else, the effect was done.
 	Tried     map[graph.Key]string `json:"tried,omitempty"`
 	Since     time.Time            `json:"since"`
 	Made      Undone               `json:"made"` // for the history: by whom, of which generation
@@ -52,7 +55,8 @@ type TrialFile struct {
 	Tasks   []graph.Key    `json:"tasks"` // first keys of the tasks that changed it
 }
 
-// Trials reads the trials. Without a file there are none. A damaged one is said, and is none: the change is made again, on trial.
+// Trials reads the trials. Without a file there are none. A damaged one is said, and is none: the
+// change is made again, on trial.
 func Trials(r Reader) ([]Trial, error) {
 	data, err := r.ReadFile(trialsFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -15,7 +15,8 @@ const undoneFile = Dir + "/undone.json"
 // keptUndone is how many generations that were undone are remembered.
 const keptUndone = 10
 
-// Undone is a generation whose change was taken back: it has no revision, for the node never was at it.
+// Undone is a generation whose change was taken back: it has no revision, for the node never was at
+// it.
 type Undone struct {
 	Time       time.Time `json:"time"`
 	By         string    `json:"by"` // who made the pass
@@ -30,7 +31,8 @@ type Undone struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-// ReadUndone reads what was undone, oldest first. Without a memory of it there is none, and no error.
+// ReadUndone reads what was undone, oldest first. Without a memory of it there is none, and no
+// error.
 func ReadUndone(r Reader) ([]Undone, error) {
 	data, err := r.ReadFile(undoneFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +48,8 @@ func ReadUndone(r Reader) ([]Undone, error) {
 	return out, nil
 }
 
-// NoteUndone remembers that a generation was undone, durably. Of one generation the last time is kept, so that noting the same again changes nothing.
+// NoteUndone remembers that a generation was undone, durably. Of one generation the last time is
+// kept, so that noting the same again changes nothing.
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })

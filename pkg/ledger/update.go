@@ -11,12 +11,13 @@ import (
 
 const updateFile = Dir + "/update.json"
 
-// Update is a configuration that the node has seen and not taken yet. It is on the disk so that a restart of the agent is no way to take it, and
-// begins no time anew.
+// Update is a configuration that the node has seen and not taken yet. It is on the disk so that a
+// restart of the agent is no way to take it, and begins no time anew.
 type Update struct {
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
-	// Print names what it wants of this node. Another generation that wants the same has waited as long.
+	// Print names what it wants of this node. Another generation that wants the same has waited as
+	// long.
 	Print string    `json:"print"`
 	Class string    `json:"class"`
 	Since time.Time `json:"since"`         // when it was seen
@@ -25,7 +26,8 @@ type Update struct {
 	LetGo string `json:"letGo,omitempty"`
 }
 
-// ReadUpdate returns nil where nothing waits. A damaged file is said, and is nothing: what waits is seen again.
+// ReadUpdate returns nil where nothing waits. A damaged file is said, and is nothing: what waits is
+// seen again.
 func ReadUpdate(r Reader) (*Update, error) {
 	u := new(Update)
 	if err := readState(r, updateFile, u); err != nil || u.Digest == "" {
@@ -42,7 +44,8 @@ func SaveUpdate(ctx context.Context, w Writer, u *Update) error {
 // DropUpdate forgets it. Where there is none that is no error.
 func DropUpdate(h Host) error { return dropState(h, updateFile) }
 
-// readState reads a file of the agent's into to, which stays as it is where there is none, or none that may be read.
+// readState reads a file of the agent's into to, which stays as it is where there is none, or none
+// that may be read.
 func readState(r Reader, file string, to any) error {
 	data, err := r.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -12,9 +12,9 @@ import (
 // bridgePolicyPath is where the documents say who decides on br_netfilter's keys.
 const bridgePolicyPath = "spec.networking.bridgeNetfilter"
 
-// bridgeKeys send bridged packets through iptables and ip6tables. A network of bridges with kube-proxy wants 1; one whose own programs
-// handle bridged packets may want 0; who has neither leaves them as the kernel and others have them.
-// https://docs.kernel.org/networking/bridge.html
+// bridgeKeys send bridged packets through iptables and ip6tables. A network of bridges with
+// kube-proxy wants 1; one whose own programs handle bridged packets may want 0; who has neither
+// leaves them as the kernel and others have them. https://docs.kernel.org/networking/bridge.html
 var bridgeKeys = []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"}
 
 func isBridgeKey(key string) bool {
@@ -52,7 +52,8 @@ func (b *builder) againstBridgePolicy(u config.Sysctl) string {
 	return fmt.Sprintf("set %s to %q (%s): %s (%s) is %s: remove one of the two", u.Key, u.Value, u.Origin, bridgePolicyPath, b.view.Origin(bridgePolicyPath), policy)
 }
 
-// bridgeModule is what the keys exist with, where the documents want it and the network does not load it.
+// bridgeModule is what the keys exist with, where the documents want it and the network does not
+// load it.
 func (b *builder) bridgeModule() []network.Module {
 	loads := slices.ContainsFunc(b.net.Modules, func(m network.Module) bool { return m.Name == "br_netfilter" && (m.If == nil || m.If(b.view)) })
 	if b.in.Node.Networking.BridgeNetfilter != "1" || loads {

@@ -9,10 +9,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Build makes the tasks of a node, in an order that depends on nothing but the input, and the notes that its plan must carry.
+// Build makes the tasks of a node, in an order that depends on nothing but the input, and the notes
+// that its plan must carry.
 //
-// An error names what in the documents cannot be done here and what to write instead; all that can be found in one go are in it
-// (errors.Join), and it is permanent: the same input gives it again. Called once a pass, and by `agent store check` off-host.
+// An error names what in the documents cannot be done here and what to write instead; all that can
+// be found in one go are in it (errors.Join), and it is permanent: the same input gives it again.
+// Called once a pass, and by `agent store check` off-host.
 func Build(in Input) ([]tasks.Task, []Note, error) {
 	if in.Node == nil || in.Facts == nil {
 		return nil, nil, errors.New("build the model: the node's configuration or the host's facts are missing (a bug of the caller)")
@@ -61,8 +63,8 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 	return b.tasks, b.notes, nil
 }
 
-// Prepares is what the node is prepared with for its network, if that has an owner who may go on with it, or for the one
-// that was handed over; nil: for none. It is for the ledger.
+// Prepares is what the node is prepared with for its network, if that has an owner who may go on
+// with it, or for the one that was handed over; nil: for none. It is for the ledger.
 func Prepares(in Input) *network.Preparation {
 	net, ok := network.Of(in.Node)
 	if !ok || in.HandedOver != nil || in.Node.Apart() {
@@ -71,8 +73,8 @@ func Prepares(in Input) *network.Preparation {
 	return net.Prepares(view(in))
 }
 
-// builder gathers what the steps make. Each step reads the input and adds; none reads what another added, but for conf and effects,
-// which come last.
+// builder gathers what the steps make. Each step reads the input and adds; none reads what another
+// added, but for conf and effects, which come last.
 type builder struct {
 	in    Input
 	net   network.Network
@@ -107,7 +109,8 @@ func (b *builder) certificates() error {
 	return err
 }
 
-// supported refuses a release or a kernel that the network cannot be had with, and says how the network stands.
+// supported refuses a release or a kernel that the network cannot be had with, and says how the
+// network stands.
 func (b *builder) supported() error {
 	if b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6 { // an image has no kernel yet that could say
 		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without): boot it with IPv6, or take the IPv6 range out of podCIDR",

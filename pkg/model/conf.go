@@ -5,8 +5,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// conf puts the network's conf last, after all that a pod needs (plugins, links, addresses, routes, tables, the network's sysctls), and
-// after kubelet's gate the check that it is in force. With a conf in place the runtime says that the node's network is ready.
+// conf puts the network's conf last, after all that a pod needs (plugins, links, addresses, routes,
+// tables, the network's sysctls), and after kubelet's gate the check that it is in force. With a
+// conf in place the runtime says that the node's network is ready.
 func (b *builder) conf() {
 	if b.built.Conf != nil {
 		conf := *b.built.Conf

@@ -6,8 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// directories are those that the node must have whatever the network. containerd makes a missing conf directory with mode 0700, where
-// DaemonSets that do not run as root cannot write: so it is there first.
+// directories are those that the node must have whatever the network. containerd makes a missing
+// conf directory with mode 0700, where DaemonSets that do not run as root cannot write: so it is
+// there first.
 func (b *builder) directories() error {
 	for _, d := range []struct {
 		path string

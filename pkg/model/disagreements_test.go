@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TestDisagreements takes the places where kOps' documents and its code differ, by number, and shows what is held to: an error, a note, a file,
-// or nothing said. What a case wants begins with "error", "warning" or "info"; "silent" is neither error nor warning; "file" a part of a file.
+// TestDisagreements takes the places where kOps' documents and its code differ, by number, and
+// shows what is held to: an error, a note, a file, or nothing said. What a case wants begins with
+// "error", "warning" or "info"; "silent" is neither error nor warning; "file" a part of a file.
 func TestDisagreements(t *testing.T) {
 	all := network.Disagreements()
 	if len(all) != 15 {

@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden plans")
 
-// TestPlans pins what each network becomes, per Kubernetes release, runtime and family where it matters.
+// TestPlans pins what each network becomes, per Kubernetes release, runtime and family where it
+// matters.
 func TestPlans(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/plans/*.txtar") {
 		t.Run(s.name(), func(t *testing.T) {
@@ -46,8 +47,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestPlansOnImage lets every task look at an empty image: none may find fault with its own parameters. Certificates are left out, they
-// are no real ones here, and a TOML key, whose file is missing.
+// TestPlansOnImage lets every task look at an empty image: none may find fault with its own
+// parameters. Certificates are left out, they are no real ones here, and a TOML key, whose file is
+// missing.
 func TestPlansOnImage(t *testing.T) {
 	view, err := host.OpenView(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {
@@ -122,8 +124,8 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// TestStable: a node that has become what the plan says gets the same plan again. What a task changes must not feed back into whether the
-// task is wanted, or prune and apply take turns.
+// TestStable: a node that has become what the plan says gets the same plan again. What a task
+// changes must not feed back into whether the task is wanted, or prune and apply take turns.
 func TestStable(t *testing.T) {
 	for _, s := range scenarios(t, "testdata/plans/*.txtar") {
 		before, notes, _ := Build(s.in)

@@ -17,7 +17,8 @@ type Input struct {
 	Node       *config.Node
 	Facts      *host.Facts
 	Discovered Discovered
-	// HandedOver is what the node stays prepared with for a network that goes on without us; nil: none does.
+	// HandedOver is what the node stays prepared with for a network that goes on without us; nil:
+	// none does.
 	HandedOver *network.Preparation
 	// Assets is handed on to the archives, unread.
 	Assets tasks.Fetcher
@@ -33,7 +34,8 @@ type Discovered struct {
 	PodCIDRs []netip.Prefix
 	// Issued are the certificates that were, or are to be, issued to this node, by name.
 	Issued map[string]Issued
-	// Peers are the other nodes, of a node whose pod CIDRs are discovered too. What documents say of a peer wins.
+	// Peers are the other nodes, of a node whose pod CIDRs are discovered too. What documents say
+	// of a peer wins.
 	Peers []config.Peer
 	// NoPodCIDRs says why there are none, where they were looked for.
 	NoPodCIDRs string

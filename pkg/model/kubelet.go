@@ -19,8 +19,9 @@ type setting struct {
 	origin string
 }
 
-// kubelet gives kubelet the flags that its release knows and the network needs, the smallest way there is: a file in its --config-dir if
-// all of them are fields, else a variable that its command line already expands. Where neither is there, a note says what to set.
+// kubelet gives kubelet the flags that its release knows and the network needs, the smallest way
+// there is: a file in its --config-dir if all of them are fields, else a variable that its command
+// line already expands. Where neither is there, a note says what to set.
 func (b *builder) kubelet() error {
 	settings, err := b.kubeletSettings()
 	if err != nil || len(settings) == 0 {
@@ -49,8 +50,9 @@ func (b *builder) kubelet() error {
 	return nil
 }
 
-// setByOthers is what another file of kubelet's unit has in the variable. systemd takes the whole variable from the last file, so ours must
-// say again what those before it say; one that comes after ours wins over it.
+// setByOthers is what another file of kubelet's unit has in the variable. systemd takes the whole
+// variable from the last file, so ours must say again what those before it say; one that comes
+// after ours wins over it.
 func (b *builder) setByOthers(variable string, settings []setting) string {
 	for _, v := range b.in.Facts.Kubelet.Set {
 		switch {
@@ -64,7 +66,8 @@ func (b *builder) setByOthers(variable string, settings []setting) string {
 	return ""
 }
 
-// kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that this release does not have is an error.
+// kubeletSettings are the flags to set, in the table's order. A document that asks for a flag that
+// this release does not have is an error.
 func (b *builder) kubeletSettings() ([]setting, error) {
 	if err := b.kubeletPlugin(); err != nil {
 		return nil, err
@@ -96,7 +99,8 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 	return out, nil
 }
 
-// kubeletPlugin refuses a spec.kubelet.networkPluginName that is not the network's. With `cni: {}` the network has judged it already.
+// kubeletPlugin refuses a spec.kubelet.networkPluginName that is not the network's. With `cni: {}`
+// the network has judged it already.
 func (b *builder) kubeletPlugin() error {
 	const path = "spec.kubelet.networkPluginName"
 	name := b.in.Node.Kubelet.NetworkPluginName
@@ -118,8 +122,9 @@ func (f kubeletFlag) rangeText() string {
 	return fmt.Sprintf(" (there from 1.%d to 1.%d)", f.First, f.Last)
 }
 
-// chosenVariable picks the variable for our flags among those that kubelet's command line expands: one made for us, kubeadm's for network flags,
-// kubeadm's for the administrator. Any other belongs to somebody and is not taken.
+// chosenVariable picks the variable for our flags among those that kubelet's command line expands:
+// one made for us, kubeadm's for network flags, kubeadm's for the administrator. Any other belongs
+// to somebody and is not taken.
 func chosenVariable(variables []string) string {
 	for _, name := range []string{"NETWRIGHT_KUBELET_ARGS", "KUBELET_NETWORK_ARGS", "KUBELET_EXTRA_ARGS"} {
 		if slices.Contains(variables, name) {
@@ -147,15 +152,16 @@ func flagLine(settings []setting) string {
 	return strings.Join(words, " ")
 }
 
-// environmentDropIn sets a variable to what others have in it and our flags; quotes are escaped, and in what is ours systemd's specifiers too
-// (systemd.unit(5), systemd.syntax(7)).
+// environmentDropIn sets a variable to what others have in it and our flags; quotes are escaped,
+// and in what is ours systemd's specifiers too (systemd.unit(5), systemd.syntax(7)).
 func environmentDropIn(variable, others string, settings []setting) []byte {
 	value := strings.TrimSpace(others + " " + strings.ReplaceAll(flagLine(settings), "%", "%%"))
 	escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value)
 	return []byte(header + "[Service]\nEnvironment=\"" + variable + "=" + escaped + "\"\n")
 }
 
-// configDropIn is a part of a KubeletConfiguration. https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/#kubelet-conf-d
+// configDropIn is a part of a KubeletConfiguration.
+// https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/#kubelet-conf-d
 func configDropIn(settings []setting) []byte {
 	var text strings.Builder
 	text.WriteString(header + "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")

@@ -19,7 +19,8 @@ type kubeletFlag struct {
 
 	// User is what the documents say; "" is nothing.
 	User func(config.Kubelet) string
-	// Value is what the network wants where no document speaks; "" is nothing. Nil: only people set it.
+	// Value is what the network wants where no document speaks; "" is nothing. Nil: only people set
+	// it.
 	Value func(kubeletWant) string
 }
 
@@ -32,8 +33,8 @@ type kubeletWant struct {
 	maxPods int
 }
 
-// kubeletFlags is every network flag of kubelet with its first and last release. In 1.24 dockershim went, and with it most of them
-// (kubernetes#106907, --non-masquerade-cidr kubernetes#107096).
+// kubeletFlags is every network flag of kubelet with its first and last release. In 1.24 dockershim
+// went, and with it most of them (kubernetes#106907, --non-masquerade-cidr kubernetes#107096).
 func kubeletFlags() []kubeletFlag {
 	return []kubeletFlag{
 		{Name: "network-plugin", First: 0, Last: 23, Docker: true, Path: "networkPluginName",
@@ -84,8 +85,8 @@ func (f kubeletFlag) has(v config.Version) bool {
 	return v.AtLeast(1, f.First) && (f.Last == 0 || !v.AtLeast(1, f.Last+1))
 }
 
-// pluginDir: kubenet looks for its binaries there and nowhere else up to 1.8 (kops#2331); before --cni-conf-dir existed, the
-// CNI plugin read its confs from there (kubernetes#28563).
+// pluginDir: kubenet looks for its binaries there and nowhere else up to 1.8 (kops#2331); before
+// --cni-conf-dir existed, the CNI plugin read its confs from there (kubernetes#28563).
 func pluginDir(w kubeletWant) string {
 	switch {
 	case w.plugin == "kubenet":

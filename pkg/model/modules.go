@@ -9,11 +9,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// modulesFile makes systemd-modules-load.service load the modules at boot, before systemd-sysctl.service sets keys that only exist with them.
+// modulesFile makes systemd-modules-load.service load the modules at boot, before
+// systemd-sysctl.service sets keys that only exist with them.
 const modulesFile = "/etc/modules-load.d/netwright.conf"
 
-// nodeModules are wanted on every node. Upstream: kOps loads br_netfilter everywhere (upup/pkg/fi/nodeup/command.go), containerd's unit
-// overlay; kube-proxy needs nf_conntrack and sets its size.
+// nodeModules are wanted on every node. Upstream: kOps loads br_netfilter everywhere
+// (upup/pkg/fi/nodeup/command.go), containerd's unit overlay; kube-proxy needs nf_conntrack and
+// sets its size.
 func nodeModules() []network.Module {
 	return []network.Module{
 		{Name: "overlay", Why: "containerd's snapshots", Optional: true},
@@ -21,8 +23,9 @@ func nodeModules() []network.Module {
 	}
 }
 
-// modules loads each module now, and names them in one file for the next boot. A module that this kernel does not have stays out of
-// the file: systemd-modules-load.service would fail at every boot.
+// modules loads each module now, and names them in one file for the next boot. A module that this
+// kernel does not have stays out of the file: systemd-modules-load.service would fail at every
+// boot.
 func (b *builder) modules() error {
 	var text strings.Builder
 	text.WriteString(header)

@@ -2,8 +2,8 @@ package model
 
 import "github.com/netwright/netwright/pkg/tasks"
 
-// mounts are the file systems that the network's pods expect. One that is mounted already stays as it is; that is for the kind to see, for the
-// facts would change by our own doing.
+// mounts are the file systems that the network's pods expect. One that is mounted already stays as
+// it is; that is for the kind to see, for the facts would change by our own doing.
 func (b *builder) mounts() error {
 	for _, m := range b.net.Mounts {
 		if m.If == nil || m.If(b.view) {

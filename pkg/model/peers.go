@@ -2,8 +2,8 @@ package model
 
 import "github.com/netwright/netwright/pkg/model/network"
 
-// peers notes other agents that live on the host: their files are theirs, ours have names of our own, and where both set the same
-// thing people must choose.
+// peers notes other agents that live on the host: their files are theirs, ours have names of our
+// own, and where both set the same thing people must choose.
 func (b *builder) peers() {
 	for _, p := range b.in.Facts.Peers {
 		text, known := map[string]string{

@@ -15,9 +15,11 @@ type pluginRelease struct {
 // pluginBase is where the releases are.
 const pluginBase = "https://github.com/containernetworking/plugins/releases/download/"
 
-// pluginReleases is which release a Kubernetes version gets when no document names one: kOps' choice, newest first. Hashes from 0.9.1 on:
-// https://github.com/kubernetes/kops/tree/268927e26409f861634e18f3632c9dd483c350cf/pkg/assets/assetdata (cni-*.yaml); 0.8.7:
-// https://github.com/kubernetes/kubernetes/blob/v1.20.0/build/workspace.bzl. Of older releases upstream published SHA-1 only.
+// pluginReleases is which release a Kubernetes version gets when no document names one: kOps'
+// choice, newest first. Hashes from 0.9.1 on:
+// https://github.com/kubernetes/kops/tree/268927e26409f861634e18f3632c9dd483c350cf/pkg/assets/assetdata
+// (cni-*.yaml); 0.8.7: https://github.com/kubernetes/kubernetes/blob/v1.20.0/build/workspace.bzl.
+// Of older releases upstream published SHA-1 only.
 func pluginReleases() []pluginRelease {
 	return []pluginRelease{
 		{kubernetes(36), "v1.9.1", map[string]string{
@@ -55,7 +57,8 @@ func pluginReleases() []pluginRelease {
 
 func kubernetes(minor int) config.Version { return config.Version{Major: 1, Minor: minor} }
 
-// lyftRelease is what kOps gave every Kubernetes from 1.15 on. https://github.com/kubernetes/kops/blob/v1.18.0/upup/pkg/fi/cloudup/networking.go
+// lyftRelease is what kOps gave every Kubernetes from 1.15 on.
+// https://github.com/kubernetes/kops/blob/v1.18.0/upup/pkg/fi/cloudup/networking.go
 func lyftRelease() pluginRelease {
 	return pluginRelease{kubernetes(15), "v0.6.0", map[string]string{
 		"amd64": "871757d381035f64020a523e7a3e139b6177b98eb7a61b547813ff25957fc566",

@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// plugins installs the members that the network names of each asset that it names: an archive a time, nothing else of it.
+// plugins installs the members that the network names of each asset that it names: an archive a
+// time, nothing else of it.
 func (b *builder) plugins() error {
 	wanted := map[string]want{}
 	var names []string
@@ -92,7 +93,8 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 		Dir: b.view.BinDir, Members: members, Mode: 0o755, Owner: "root:root", Fetch: b.in.Assets}, nil
 }
 
-// asset finds what the documents name, else what the built-in table has for this Kubernetes version.
+// asset finds what the documents name, else what the built-in table has for this Kubernetes
+// version.
 func (b *builder) asset(name string) (config.Asset, error) {
 	for _, a := range b.in.Node.Assets {
 		if a.Name == name {
@@ -121,7 +123,8 @@ func archs(a config.Asset) []string {
 	return out
 }
 
-// memberNames are the members to install: those that the document lists, which must hold all that the network names, else those.
+// memberNames are the members to install: those that the document lists, which must hold all that
+// the network names, else those.
 func memberNames(asset config.Asset, w want) ([]string, error) {
 	members := slices.Concat(w.members, w.otherwise)
 	if len(asset.Members) > 0 {
@@ -143,7 +146,8 @@ func older(version, minimum string) bool {
 	return err == nil && err2 == nil && v.Before(least)
 }
 
-// mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or at the mirror already, stays.
+// mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or
+// at the mirror already, stays.
 func mirrored(raw, mirror string) string {
 	u, err := url.Parse(raw)
 	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") || u.Scheme != "http" && u.Scheme != "https" {

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// problems notes what of the host is there and could not be read: the plan was made as if it were not there.
+// problems notes what of the host is there and could not be read: the plan was made as if it were
+// not there.
 func (b *builder) problems() {
 	for _, p := range b.in.Facts.Problems {
 		b.note(network.Warning, "", "planned without what could not be learnt of this host: %s", p)
@@ -15,7 +16,8 @@ func (b *builder) problems() {
 	b.address()
 }
 
-// address notes an address that the node's document gives to the others, and that the node has not: they route its pods there.
+// address notes an address that the node's document gives to the others, and that the node has not:
+// they route its pods there.
 func (b *builder) address() {
 	var has []netip.Addr
 	for _, l := range b.in.Facts.Links {

@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// requires refuses a host that cannot carry the network, before anything is touched. What of the host is not known (an image, a container's
-// modules, a cloud without a mark) is not held against it.
+// requires refuses a host that cannot carry the network, before anything is touched. What of the
+// host is not known (an image, a container's modules, a cloud without a mark) is not held against
+// it.
 func (b *builder) requires() error {
 	var errs []error
 	for _, r := range append([]network.Requires{b.net.Requires}, b.net.Requires.Variants...) {
@@ -84,7 +85,8 @@ func (b *builder) hasHugepages(r network.Requires) error {
 	return nil
 }
 
-// defaultHugepage is the size that vm.nr_hugepages counts, on amd64 and on arm64 with pages of 4 KiB.
+// defaultHugepage is the size that vm.nr_hugepages counts, on amd64 and on arm64 with pages of 4
+// KiB.
 const defaultHugepage = "2M"
 
 // setsHugepages tells that the tasks themselves will set pages of a size aside.
@@ -93,8 +95,8 @@ func (b *builder) setsHugepages(size string) bool {
 	return err == nil && size == defaultHugepage && slices.ContainsFunc(keys, func(k sysctl) bool { return k.Key == "vm.nr_hugepages" && k.Value != "0" })
 }
 
-// hasModules refuses a kernel that has a needed module neither built in nor as a file. Where modules are somebody else's, or there is only an
-// image, it cannot be told.
+// hasModules refuses a kernel that has a needed module neither built in nor as a file. Where
+// modules are somebody else's, or there is only an image, it cannot be told.
 func (b *builder) hasModules() error {
 	k := b.in.Facts.Kernel
 	if !k.Modules || k.Release == "" {
@@ -117,7 +119,8 @@ func moduleFact(name string) string { return strings.ReplaceAll(name, "-", "_") 
 // variant is what of the network asks for it.
 func variant(r network.Requires) string { return cmp.Or(r.When, "it") }
 
-// linuxVersion reads what `uname -r` says: 6.1.0-18-amd64, 4.18.0-553.el8_10.x86_64, 5.10.16.3-microsoft.
+// linuxVersion reads what `uname -r` says: 6.1.0-18-amd64, 4.18.0-553.el8_10.x86_64,
+// 5.10.16.3-microsoft.
 func linuxVersion(release string) (config.Version, bool) {
 	end := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {

@@ -131,7 +131,8 @@ func TestHugepages(t *testing.T) {
 	}
 }
 
-// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing. The list is host.knownModules.
+// TestModulesAreFacts: a needed module that the host is not asked for would never be found missing.
+// The list is host.knownModules.
 func TestModulesAreFacts(t *testing.T) {
 	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 	if err != nil {

@@ -27,9 +27,9 @@ type runtimeSetting struct {
 	origin string
 }
 
-// runtime tells the runtime what a document asks of it. Where no document speaks its own settings are followed (see view), so on most nodes
-// there is nothing to tell. What is asked is told although the runtime does it already: it may do it because we told it, and to stop
-// would undo it.
+// runtime tells the runtime what a document asks of it. Where no document speaks its own settings
+// are followed (see view), so on most nodes there is nothing to tell. What is asked is told
+// although the runtime does it already: it may do it because we told it, and to stop would undo it.
 func (b *builder) runtime() error {
 	settings := b.runtimeSettings()
 	if len(settings) == 0 || b.view.DockerKubelet() {
@@ -75,9 +75,9 @@ func binDirSetting(rt host.RuntimeFacts, dir, origin string) runtimeSetting {
 	return runtimeSetting{"bin_dirs", "plugin_dirs", dirs, origin}
 }
 
-// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd from 2.1 on. containerd serves no CRI where it
-// finds bin_dir beside bin_dirs, so the key that its files have already is kept.
-// https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+// listsBinDirs tells that the runtime takes several directories of plugins: CRI-O, and containerd
+// from 2.1 on. containerd serves no CRI where it finds bin_dir beside bin_dirs, so the key that its
+// files have already is kept. https://github.com/containerd/containerd/blob/main/docs/cri/config.md
 func listsBinDirs(rt host.RuntimeFacts) bool {
 	if rt.BinDirKey != "" {
 		return rt.BinDirKey == "bin_dirs"
@@ -85,8 +85,10 @@ func listsBinDirs(rt host.RuntimeFacts) bool {
 	return rt.Name == "cri-o" || rt.Name == "containerd" && release(rt).AtLeast(2, 1)
 }
 
-// containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys in its own file, with every other byte kept.
-// Only what the file itself imports counts: `containerd config dump` shows /etc/containerd/conf.d/*.toml (2.2) although nothing is read from there.
+// containerd gets a file of ours where its imports merge (2.x with an imports pattern), else keys
+// in its own file, with every other byte kept. Only what the file itself imports counts:
+// `containerd config dump` shows /etc/containerd/conf.d/*.toml (2.2) although nothing is read from
+// there.
 func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) error {
 	table := []string{"plugins", "io.containerd.grpc.v1.cri", "cni"}
 	switch {
@@ -124,7 +126,8 @@ func release(rt host.RuntimeFacts) config.Version {
 	return v
 }
 
-// importDir is where a file of ours is imported from: only where imported files merge key by key (containerd 2.x; 1.x replaces whole sections).
+// importDir is where a file of ours is imported from: only where imported files merge key by key
+// (containerd 2.x; 1.x replaces whole sections).
 func importDir(rt host.RuntimeFacts) string {
 	if rt.ConfigVersion < 3 {
 		return ""

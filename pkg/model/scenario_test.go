@@ -18,10 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// scenario is one archive of testdata: documents of a store, the facts of a host where they differ from [aHost], and what is wanted.
-// Its comment has a line each: "node: node-1", "group: nodes", "keypairs: calico-client", "discovered: 10.0.0.0/24",
-// "issued: etcd" (or pending, or planned), "authority: kubernetes-ca".
-// "peer: node-2 10.0.0.2 10.0.2.0/24", which the API says.
+// scenario is one archive of testdata: documents of a store, the facts of a host where they differ
+// from [aHost], and what is wanted. Its comment has a line each: "node: node-1", "group: nodes",
+// "keypairs: calico-client", "discovered: 10.0.0.0/24", "issued: etcd" (or pending, or planned),
+// "authority: kubernetes-ca". "peer: node-2 10.0.0.2 10.0.2.0/24", which the API says.
 type scenario struct {
 	path    string
 	archive *txtar.Archive

@@ -12,15 +12,17 @@ import (
 // eniDrivers are those of AWS' interfaces, as amazon-ec2-net-utils matches them (80-ec2.network).
 var eniDrivers = []string{"ena", "ixgbevf", "vif"}
 
-// Files that name this boot's primary interface. They are below /run, so that an image that was made of this machine does not leave the one of
-// another machine type alone, which has another name there.
+// Files that name this boot's primary interface. They are below /run, so that an image that was
+// made of this machine does not leave the one of another machine type alone, which has another name
+// there.
 const (
 	enisNetworkd = "/run/systemd/network/75-netwright-enis.network" // after netplan's and people's own files, before 80-ec2.network
 	enisManager  = "/run/NetworkManager/conf.d/99-netwright-enis.conf"
 )
 
-// enisLeft keeps everybody from the cloud's further interfaces and from the further addresses of each: both are the network's, which gives
-// them to pods. https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/networking/eni_networking.go
+// enisLeft keeps everybody from the cloud's further interfaces and from the further addresses of
+// each: both are the network's, which gives them to pods.
+// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/networking/eni_networking.go
 func (b *builder) enisLeft() {
 	f, yes, no := b.in.Facts, true, false
 	meta := func(why string) tasks.Meta { return tasks.Meta{From: b.view.NetworkOrigin(), Why: why} }
@@ -42,14 +44,16 @@ func (b *builder) enisLeft() {
 			}
 		}
 	}
-	// cloud-init asks its settings at each event (cloudinit/cmd/devel/hotplug_hook.py): there is nothing to restart.
+	// cloud-init asks its settings at each event (cloudinit/cmd/devel/hotplug_hook.py): there is
+	// nothing to restart.
 	if f.Installed("cloud-init-hotplugd.socket") {
 		b.addShared("cloud-init would configure each interface that the network adds", "/etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg",
 			"updates:\n  network:\n    when: [boot-new-instance]\n")
 	}
 }
 
-// furtherENIs is for all interfaces but the primary one. While that is not known, what is there stays.
+// furtherENIs is for all interfaces but the primary one. While that is not known, what is there
+// stays.
 func (b *builder) furtherENIs() {
 	f := b.in.Facts
 	if f.Kernel.Release == "" {

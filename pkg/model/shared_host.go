@@ -17,8 +17,9 @@ const (
 	guestAgent     = "google-guest-agent.service"
 )
 
-// sharedHost tells the other services of this host what is the network's: for each that is in use here, and for every network that suffers
-// from it, whatever the distribution. Nothing is written for a service that is not there.
+// sharedHost tells the other services of this host what is the network's: for each that is in use
+// here, and for every network that suffers from it, whatever the distribution. Nothing is written
+// for a service that is not there.
 func (b *builder) sharedHost() error {
 	s := b.net.SharedHost
 	if b.in.Facts.Uses(networkd) {
@@ -47,9 +48,10 @@ func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
 	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
 }
 
-// networkdLeaves keeps systemd-networkd from the network's links and from routes and rules that it did not make. It takes those for leftovers
-// of its own when it sets a link up anew, and in releases before 252 at its start. Its settings are only read at its start, .network files at a reload.
-// https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
+// networkdLeaves keeps systemd-networkd from the network's links and from routes and rules that it
+// did not make. It takes those for leftovers of its own when it sets a link up anew, and in
+// releases before 252 at its start. Its settings are only read at its start, .network files at a
+// reload. https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
 func (b *builder) networkdLeaves(s network.SharedHost) {
 	version := b.in.Facts.Systemd
 	knows := func(since int) bool { return version == 0 || version >= since }
@@ -77,16 +79,18 @@ func (b *builder) networkdLeaves(s network.SharedHost) {
 	}
 }
 
-// linkFile keeps udev from choosing addresses; all else is as in systemd's 99-default.link, whose place it takes for these links.
+// linkFile keeps udev from choosing addresses; all else is as in systemd's 99-default.link, whose
+// place it takes for these links.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.link.html (MACAddressPolicy)
 func linkFile(links []string) string {
 	return "[Match]\nOriginalName=" + strings.Join(links, " ") +
 		"\n\n[Link]\nNamePolicy=keep kernel database onboard slot path\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=none\n"
 }
 
-// managerFile is read after people's files: what is appended to the list of one is lost where a later one begins a list anew. NetworkManager
-// lets go of links that it has when they get into that list, and a list may have exceptions that ours cannot know of; links
-// that come later are matched by the section as well. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
+// managerFile is read after people's files: what is appended to the list of one is lost where a
+// later one begins a list anew. NetworkManager lets go of links that it has when they get into that
+// list, and a list may have exceptions that ours cannot know of; links that come later are matched
+// by the section as well. https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html
 const managerFile = "/etc/NetworkManager/conf.d/zz-netwright.conf"
 
 // nmUnmanaged is a section of NetworkManager's settings, of a name that nobody else has.
@@ -98,7 +102,8 @@ func interfaceNames(patterns []string) string {
 	return "interface-name:" + strings.Join(patterns, ";interface-name:")
 }
 
-// aliasesLeft keeps Google's guest agent from taking alias addresses for the node's own. The node's owner has a file that wins.
+// aliasesLeft keeps Google's guest agent from taking alias addresses for the node's own. The node's
+// owner has a file that wins.
 func (b *builder) aliasesLeft() {
 	switch said := b.in.Facts.GuestAliases; {
 	case said == nil:

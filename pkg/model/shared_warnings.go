@@ -9,7 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// sharedWarnings says what people must do: nobody's firewall is stopped silently, and nobody's own file is edited.
+// sharedWarnings says what people must do: nobody's firewall is stopped silently, and nobody's own
+// file is edited.
 func (b *builder) sharedWarnings(s network.SharedHost) {
 	f := b.in.Facts
 	if s.Firewall && f.Uses("firewalld.service") && !b.stopped("firewalld.service") {

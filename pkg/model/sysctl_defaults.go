@@ -5,8 +5,9 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// nodeSysctls are what every node gets unless a document says otherwise. Values and reasons: kOps nodeup/pkg/model/sysctls.go; each links the
-// issue that it came from where there is one. A kernel without such a key is fine.
+// nodeSysctls are what every node gets unless a document says otherwise. Values and reasons: kOps
+// nodeup/pkg/model/sysctls.go; each links the issue that it came from where there is one. A kernel
+// without such a key is fine.
 func nodeSysctls(in network.Input) []network.Sysctl {
 	out := []network.Sysctl{
 		{Key: "vm.max_map_count", Value: "1048576", Why: "Elasticsearch and others map many files (kops#1340)"},

@@ -11,13 +11,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// fewestSourcePorts must be left to the node's own connections: to the store that brings a correction, the API server, DNS.
+// fewestSourcePorts must be left to the node's own connections: to the store that brings a
+// correction, the API server, DNS.
 const fewestSourcePorts = 1024
 
-// withoutHarm refuses values that take the node off the network in a way that no probe sees in time, and drops our own default where it would.
+// withoutHarm refuses values that take the node off the network in a way that no probe sees in
+// time, and drops our own default where it would.
 func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	for _, k := range keys {
-		// 8: no address is answered for. The cut comes when the neighbours forget this node: https://docs.kernel.org/networking/ip-sysctl.html
+		// 8: no address is answered for. The cut comes when the neighbours forget this node:
+		// https://docs.kernel.org/networking/ip-sysctl.html
 		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && kernel.SameSysctl(k.Key, k.Value, "8") {
 			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
 		}

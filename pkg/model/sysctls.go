@@ -16,7 +16,8 @@ import (
 // sysctlFile keeps the values over a reboot.
 const sysctlFile = "/etc/sysctl.d/" + host.OwnSysctlFile
 
-// The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of its family.
+// The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of
+// its family.
 const (
 	keyIPv4Forward = "net.ipv4.ip_forward"
 	keyIPv6Forward = "net.ipv6.conf.all.forwarding"
@@ -29,8 +30,9 @@ type sysctl struct {
 	overrides string
 }
 
-// sysctls decides each key's value, by precedence: required by the network, the user, the network's default, the node's default. Each
-// is a task for the running kernel; one file, in the same order, keeps them over a reboot.
+// sysctls decides each key's value, by precedence: required by the network, the user, the network's
+// default, the node's default. Each is a task for the running kernel; one file, in the same order,
+// keeps them over a reboot.
 func (b *builder) sysctls() error {
 	keys, err := b.decide()
 	if err != nil {
@@ -55,7 +57,8 @@ func (b *builder) sysctls() error {
 	return nil
 }
 
-// lateSysctls names who wins over us at boot: what we write then is right only from our first pass on.
+// lateSysctls names who wins over us at boot: what we write then is right only from our first pass
+// on.
 func (b *builder) lateSysctls(keys []sysctl) {
 	for _, late := range b.in.Facts.LateSysctls {
 		i := find(keys, late.Key)
@@ -128,9 +131,11 @@ func (b *builder) networkSysctls() []network.Sysctl {
 	return out
 }
 
-// routerAdvertisements keeps the default route of a node that has it from router advertisements: a forwarding host ignores them
-// unless accept_ra is 2. IPv6 may come in by another link than IPv4, and an advertisement later than we look: so this is for the uplink and for every
-// link on which the kernel takes them now. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html (accept_ra)
+// routerAdvertisements keeps the default route of a node that has it from router advertisements: a
+// forwarding host ignores them unless accept_ra is 2. IPv6 may come in by another link than IPv4,
+// and an advertisement later than we look: so this is for the uplink and for every link on which
+// the kernel takes them now. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html
+// (accept_ra)
 func (b *builder) routerAdvertisements() []network.Sysctl {
 	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s config.Sysctl) bool {
 		return strings.HasPrefix(s.Key, "net.ipv6.conf.") && strings.HasSuffix(s.Key, ".forwarding") && s.Value != "0"
@@ -153,7 +158,8 @@ func acceptRA(link string) string {
 	return "net.ipv6.conf." + strings.ReplaceAll(link, ".", "/") + ".accept_ra"
 }
 
-// place sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it came.
+// place sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it
+// came.
 func place(key string) int {
 	switch {
 	case key == keyIPv4Forward:
@@ -166,8 +172,9 @@ func place(key string) int {
 	return 3
 }
 
-// before lists what must be right before a key is written and the task cannot know: IPv6 forwarding comes after each accept_ra, or a node
-// loses its default route in between. The rest of the order is the kind's own ([tasks.Sysctl.Needs]).
+// before lists what must be right before a key is written and the task cannot know: IPv6 forwarding
+// comes after each accept_ra, or a node loses its default route in between. The rest of the order
+// is the kind's own ([tasks.Sysctl.Needs]).
 func before(key string, all []sysctl) []graph.Key {
 	if key != keyIPv6Forward {
 		return nil

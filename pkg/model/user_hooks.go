@@ -14,9 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// userHooks installs the hooks of the documents: units that people want on the node. One without a manifest names a unit that is
-// already there; one that is disabled is stopped. No task waits for a hook: it may be ordered after us. That it came up is looked at
-// when all else is done, and kubelet is held back only for one that says of itself that it comes before kubelet.
+// userHooks installs the hooks of the documents: units that people want on the node. One without a
+// manifest names a unit that is already there; one that is disabled is stopped. No task waits for a
+// hook: it may be ordered after us. That it came up is looked at when all else is done, and kubelet
+// is held back only for one that says of itself that it comes before kubelet.
 func (b *builder) userHooks() error {
 	for _, h := range b.in.Node.Hooks {
 		meta := tasks.Meta{From: h.Origin.String(), Why: whyHooks, Refused: h.Refused}
@@ -59,8 +60,9 @@ func beforeKubelet(h config.Hook) bool {
 	return slices.Contains(strings.Fields(strings.Join(before, " ")), kubelet)
 }
 
-// readBy are the files of the documents that a unit's text names, or that are in a directory which it names, wherever it does (ExecStart=, EnvironmentFile=,
-// LoadCredential= …), and its drop-ins. What a unit reads that the documents do not bring, nobody here knows: it may be any of them.
+// readBy are the files of the documents that a unit's text names, or that are in a directory which
+// it names, wherever it does (ExecStart=, EnvironmentFile=, LoadCredential= …), and its drop-ins.
+// What a unit reads that the documents do not bring, nobody here knows: it may be any of them.
 func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	named := map[string]bool{}
 	for _, found := range absolutePath.FindAllSubmatch(text, -1) {
@@ -79,10 +81,12 @@ func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	return out
 }
 
-// absolutePath finds paths in the settings of a unit: after a space, a quote, =, : or one of the prefixes of a program or a file that may be absent.
+// absolutePath finds paths in the settings of a unit: after a space, a quote, =, : or one of the
+// prefixes of a program or a file that may be absent.
 var absolutePath = regexp.MustCompile(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
-// hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless it is a whole unit (useRawManifest).
+// hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless
+// it is a whole unit (useRawManifest).
 func hookUnit(h config.Hook) string {
 	if h.UseRawManifest {
 		return strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n"

@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// What a hook reads of the documents is there when it starts: what its text names, what is below a directory that it names, and its drop-ins; of a unit whose
-// text nobody knows here any file may be. The lines that keep it: user_hooks.go, readBy.
+// What a hook reads of the documents is there when it starts: what its text names, what is below a
+// directory that it names, and its drop-ins; of a unit whose text nobody knows here any file may
+// be. The lines that keep it: user_hooks.go, readBy.
 func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 	files := []string{"/etc/motd", "/srv/lab/run", "/srv/lab.d/10-a", "/srv/lab.d/more/b", "/etc/systemd/system/own.service.d/x.conf", "/etc/own.conf"}
 	in := of(t, "{bridge: {}}", func(_ *host.Facts, n *config.Node) {

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// view is the input as a network sees it: what documents and discovery say, and the directories that the runtime really uses.
+// view is the input as a network sees it: what documents and discovery say, and the directories
+// that the runtime really uses.
 func view(in Input) network.Input {
 	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued, PodCIDRs: in.Node.PodCIDRs}
 	if len(v.PodCIDRs) == 0 {
@@ -54,7 +55,8 @@ const (
 // byDefault tells that no document said a value: then the runtime's own setting is followed.
 func byDefault(n *config.Node, path string) bool { return n.Origin(path).IsDefault() }
 
-// families says which families pods have, by the first that knows: the node's pod CIDRs, the cluster's, the services'; else IPv4.
+// families says which families pods have, by the first that knows: the node's pod CIDRs, the
+// cluster's, the services'; else IPv4.
 func families(v network.Input) (v4, v6 bool) {
 	for _, cidrs := range []config.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
 		if len(cidrs) > 0 {

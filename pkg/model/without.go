@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// WithoutIt is what pods lack while a task that they stand on (see [PodsStandOn]) is not right, for who is on call.
+// WithoutIt is what pods lack while a task that they stand on (see [PodsStandOn]) is not right, for
+// who is on call.
 func WithoutIt(t tasks.Task) string {
 	switch t := t.(type) {
 	case tasks.Sysctl:

@@ -1,6 +1,7 @@
-// Package problem names what can go wrong. Each kind of error has an identifier, which never changes once it was
-// released, and a section in docs/reference/errors.md, which is made of the table here. An error bears it at the end of
-// its text, so that whoever reads a terminal, a journal or a status finds the section.
+// Package problem names what can go wrong. Each kind of error has an identifier, which never
+// changes once it was released, and a section in docs/reference/errors.md, which is made of the
+// table here. An error bears it at the end of its text, so that whoever reads a terminal, a journal
+// or a status finds the section.
 package problem
 
 import (
@@ -54,7 +55,8 @@ func (id ID) Errorf(format string, args ...any) error {
 	return id.Wrap(fmt.Errorf(format, args...))
 }
 
-// Because is an error of this kind whose text does not show its cause: what is wrong is said already, and in better words.
+// Because is an error of this kind whose text does not show its cause: what is wrong is said
+// already, and in better words.
 func (id ID) Because(cause error, format string, args ...any) error {
 	return id.Wrap(&caused{fmt.Sprintf(format, args...), cause})
 }
@@ -67,7 +69,8 @@ type caused struct {
 func (c *caused) Error() string { return c.text }
 func (c *caused) Unwrap() error { return c.cause }
 
-// Wrap gives an error this identifier, unless it has one: whoever is nearest to the cause knows best. Of nil it is nil.
+// Wrap gives an error this identifier, unless it has one: whoever is nearest to the cause knows
+// best. Of nil it is nil.
 func (id ID) Wrap(err error) error {
 	if err == nil || Find(err) != "" {
 		return err

@@ -8,10 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Console tells whoever stands before a node that has not joined yet, and whom no metric and no API reaches: one line when the node is prepared, and one for each
-// reason that it is not. After the first it says nothing more. The unit's standard output goes to the console as well as to the journal
-// (StandardOutput=journal+console), which is journald's doing: no device need be open to the agent. A daemon that is started again on a node that was
-// prepared since the boot has nothing to tell.
+// Console tells whoever stands before a node that has not joined yet, and whom no metric and no API
+// reaches: one line when the node is prepared, and one for each reason that it is not. After the
+// first it says nothing more. The unit's standard output goes to the console as well as to the
+// journal (StandardOutput=journal+console), which is journald's doing: no device need be open to
+// the agent. A daemon that is started again on a node that was prepared since the boot has nothing
+// to tell.
 type Console struct {
 	Latest
 	Out io.Writer

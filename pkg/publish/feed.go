@@ -23,20 +23,23 @@ const (
 	StatusFile = Dir + "/status.json"
 )
 
-// FeedProtocol names the form of what is said on [FeedSocket]. Fields and events may be added to it; a reader leaves out what it does not know.
+// FeedProtocol names the form of what is said on [FeedSocket]. Fields and events may be added to
+// it; a reader leaves out what it does not know.
 const FeedProtocol = "netwright.dev/feed/v1"
 
 // Bounds of what readers may cost.
 const (
 	maxReaders = 16
-	// stalled is how long a reader may take no line. Meanwhile it costs a goroutine and one status: nobody waits for it.
+	// stalled is how long a reader may take no line. Meanwhile it costs a goroutine and one status:
+	// nobody waits for it.
 	stalled = time.Minute
 	// parting is how long the last line may take, so that the daemon can end.
 	parting = time.Second
 )
 
-// line is what the daemon says to a reader, as one line of JSON: a hello, then the status as it is and again whenever something but times changed, and
-// an end if the daemon lives long enough to say so. The reader says nothing.
+// line is what the daemon says to a reader, as one line of JSON: a hello, then the status as it is
+// and again whenever something but times changed, and an end if the daemon lives long enough to say
+// so. The reader says nothing.
 //
 //	{"event":"hello","protocol":"netwright.dev/feed/v1","version":"v1.2.3","pid":7}
 //	{"event":"status","status":{…},"events":[…]}
@@ -52,7 +55,8 @@ type line struct {
 	Missed   int            `json:"missed,omitempty"`
 }
 
-// Feed is the status socket: whoever its mode lets in reads how the node is. Nothing can be asked for there; that is what package control is for.
+// Feed is the status socket: whoever its mode lets in reads how the node is. Nothing can be asked
+// for there; that is what package control is for.
 type Feed struct {
 	socket  *host.Socket
 	version string
@@ -63,8 +67,8 @@ type Feed struct {
 	readers map[*Latest]bool
 }
 
-// ListenFeed opens the status socket for root and the members of a group; gid below 0: for root alone. The caller holds the daemon's lock: a socket
-// that is there is a dead daemon's.
+// ListenFeed opens the status socket for root and the members of a group; gid below 0: for root
+// alone. The caller holds the daemon's lock: a socket that is there is a dead daemon's.
 func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Feed, error) {
 	listen := host.Listen
 	if gid >= 0 {

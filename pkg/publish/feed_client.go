@@ -14,7 +14,8 @@ import (
 )
 
 var (
-	// ErrNoDaemon says that nobody tells a status: no daemon runs, or one that was killed left its socket.
+	// ErrNoDaemon says that nobody tells a status: no daemon runs, or one that was killed left its
+	// socket.
 	ErrNoDaemon = errors.New("no daemon runs here")
 	// ErrNotYours says that there may be a status, and that it is not for this user.
 	ErrNotYours = errors.New("the status is not for this user")
@@ -22,7 +23,8 @@ var (
 	ErrEnded = errors.New("the daemon ended")
 )
 
-// helloLimit is how long a daemon may take to say who it is and how the node is. It does so whatever it is at, so one that does not stands still.
+// helloLimit is how long a daemon may take to say who it is and how the node is. It does so
+// whatever it is at, so one that does not stands still.
 const helloLimit = 10 * time.Second
 
 // Reading is a reader's end of the status socket.
@@ -85,7 +87,8 @@ func (r *Reading) hear() (l line, err error) {
 	return l, nil
 }
 
-// Next waits for something to be told: the first time for the status as it is. [ErrEnded]: the daemon stopped or died.
+// Next waits for something to be told: the first time for the status as it is. [ErrEnded]: the
+// daemon stopped or died.
 func (r *Reading) Next(ctx context.Context) (News, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })
 	defer stop()

@@ -108,7 +108,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// Readers that do not read hold up neither the daemon, nor other readers, nor the end. The lines that keep it: feed.go, Observe and send.
+// Readers that do not read hold up neither the daemon, nor other readers, nor the end. The lines
+// that keep it: feed.go, Observe and send.
 func TestReadersThatDoNotRead(t *testing.T) {
 	f, opt, stop := feed(t)
 	big := status(strings.Repeat("x", 1<<20)) // more than a socket takes in
@@ -205,7 +206,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// One reason is told once, also where each attempt has a port of its own; others are told besides, and not without end.
+// One reason is told once, also where each attempt has a port of its own; others are told besides,
+// and not without end.
 func TestConsoleTellsAReasonOnce(t *testing.T) {
 	var c Console
 	failing := func(reason string) *report.Status {

@@ -14,11 +14,13 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// fileEvery is the least time between two writings of [StatusFile]. What comes between them is written once, with what came last.
+// fileEvery is the least time between two writings of [StatusFile]. What comes between them is
+// written once, with what came last.
 const fileEvery = 2 * time.Second
 
-// File keeps the status in [StatusFile], for who comes when no daemon answers: it is there from the first second of the daemon's life, and after it. It is
-// written where something but times changed, and lies on a tmpfs: a node on which nothing happens writes nothing.
+// File keeps the status in [StatusFile], for who comes when no daemon answers: it is there from the
+// first second of the daemon's life, and after it. It is written where something but times changed,
+// and lies on a tmpfs: a node on which nothing happens writes nothing.
 type File struct {
 	Latest
 	Host host.Options
@@ -26,7 +28,8 @@ type File struct {
 	Log  *zap.Logger
 }
 
-// Run writes until ctx ends, and then the last status once more. A file that cannot be written is said once, and tried again.
+// Run writes until ctx ends, and then the last status once more. A file that cannot be written is
+// said once, and tried again.
 func (f *File) Run(ctx context.Context) {
 	said := ""
 	write := func(s *report.Status) bool {
@@ -74,7 +77,8 @@ func (f *File) write(s *report.Status) error {
 	return w.WriteFile(context.Background(), StatusFile, data, mode)
 }
 
-// ReadStatusFile is the status that a daemon left. [host.ErrNotExist]: none has told any since the boot; [fs.ErrPermission]: it is not for this user.
+// ReadStatusFile is the status that a daemon left. [host.ErrNotExist]: none has told any since the
+// boot; [fs.ErrPermission]: it is not for this user.
 func ReadStatusFile(opt host.Options) (*report.Status, error) {
 	files, err := host.OpenFiles(opt)
 	if err != nil {

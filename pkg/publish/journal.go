@@ -19,14 +19,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journalSocket is where journald takes entries with fields: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
+// journalSocket is where journald takes entries with fields:
+// https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
 const journalSocket = "/run/systemd/journal/socket"
 
 // Identifier is the log's name in the journal: `journalctl -t netwright`.
 const Identifier = "netwright"
 
-// Journal gives journald the log's entries with their fields, so that `journalctl NETWRIGHT_KEY=sysctl:net.ipv4.ip_forward` selects. It never waits: what
-// journald does not take at once is dropped and counted, and the next entry that it takes says how many. Where it cannot be had, entries go to Rest.
+// Journal gives journald the log's entries with their fields, so that `journalctl
+// NETWRIGHT_KEY=sysctl:net.ipv4.ip_forward` selects. It never waits: what journald does not take at
+// once is dropped and counted, and the next entry that it takes says how many. Where it cannot be
+// had, entries go to Rest.
 type Journal struct {
 	zapcore.LevelEnabler
 	rest   zapcore.Core    // where entries go that cannot be given to journald
@@ -37,13 +40,15 @@ type Journal struct {
 	lost   *atomic.Int64
 }
 
-// ToJournal says that a stream is connected to the journal, by what systemd tells a service of its own (systemd.exec(5), JOURNAL_STREAM).
+// ToJournal says that a stream is connected to the journal, by what systemd tells a service of its
+// own (systemd.exec(5), JOURNAL_STREAM).
 func ToJournal(stream *os.File, said string) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(stream.Fd()), &st) == nil && said == fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// NewJournal is a core for journald. text encodes an entry's MESSAGE, without time and level; rest writes what journald cannot be given.
+// NewJournal is a core for journald. text encodes an entry's MESSAGE, without time and level; rest
+// writes what journald cannot be given.
 func NewJournal(level zapcore.LevelEnabler, text zapcore.Encoder, rest zapcore.Core) (*Journal, error) {
 	return newJournal(journalSocket, level, text, rest)
 }
@@ -109,7 +114,8 @@ func (j *Journal) Write(e zapcore.Entry, fields []zapcore.Field) error {
 // Sync implements [zapcore.Core]: nothing is kept back.
 func (j *Journal) Sync() error { return nil }
 
-// send gives journald one entry, without waiting. What is too large for a datagram goes as a file in memory.
+// send gives journald one entry, without waiting. What is too large for a datagram goes as a file
+// in memory.
 func (j *Journal) send(entry []byte) error {
 	err := j.sendmsg(entry, nil)
 	if !errors.Is(err, unix.EMSGSIZE) {

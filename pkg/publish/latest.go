@@ -10,8 +10,9 @@ import (
 // maxEvents is how many events are kept for who has not taken them yet.
 const maxEvents = 256
 
-// Latest stands between the daemon's loop, which must not wait, and somebody who takes his time: the newest status, and what happened since it was taken. What
-// is told makes no sound where it differs in nothing but times ([report.Status.Same]). Safe for several goroutines.
+// Latest stands between the daemon's loop, which must not wait, and somebody who takes his time:
+// the newest status, and what happened since it was taken. What is told makes no sound where it
+// differs in nothing but times ([report.Status.Same]). Safe for several goroutines.
 type Latest struct {
 	mu     sync.Mutex
 	now    *report.Status

@@ -10,7 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Times of an [Object]: the least between two writings, and the longest between two attempts where the place cannot be had.
+// Times of an [Object]: the least between two writings, and the longest between two attempts where
+// the place cannot be had.
 const (
 	objectEvery = 30 * time.Second
 	objectMax   = 10 * time.Minute
@@ -19,8 +20,9 @@ const (
 
 var errSlow = errors.New("the place of the status object took more than a minute")
 
-// Object puts the status where people look who cannot reach the node: one small JSON beside the documents of its store, from the first second. It is written where
-// something but times changed. A place that cannot be had is tried again, ever more seldom, and nobody waits for it.
+// Object puts the status where people look who cannot reach the node: one small JSON beside the
+// documents of its store, from the first second. It is written where something but times changed. A
+// place that cannot be had is tried again, ever more seldom, and nobody waits for it.
 type Object struct {
 	Latest
 	Put func(ctx context.Context, data []byte) error

@@ -9,8 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Readers gives the directory of socket and file to those who may read them: the members of a group, by name or number, or with "" root alone. The group gets
-// no more than to pass through: the control socket and the locks beside them are 0600. A group that is not there is a warning, and nobody's.
+// Readers gives the directory of socket and file to those who may read them: the members of a
+// group, by name or number, or with "" root alone. The group gets no more than to pass through: the
+// control socket and the locks beside them are 0600. A group that is not there is a warning, and
+// nobody's.
 func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	w, err := host.OpenFileWriter(opt)
 	if err != nil {
@@ -31,7 +33,8 @@ func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	return gid
 }
 
-// ReadBy is the group that may read a node's status, by name; "": root alone may, or it cannot be seen.
+// ReadBy is the group that may read a node's status, by name; "": root alone may, or it cannot be
+// seen.
 func ReadBy(opt host.Options) string {
 	files, err := host.OpenFiles(opt)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // in the environment it does nothing.
 type Systemd struct{}
 
-// Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl status`.
+// Ready says that the node is prepared: kubelet may start. Status is one line for `systemctl
+// status`.
 func (Systemd) Ready(status string) error {
 	return notify(daemon.SdNotifyReady + "\nSTATUS=" + oneLine(status))
 }
@@ -26,7 +27,8 @@ func (Systemd) Status(status string) error { return notify("STATUS=" + oneLine(s
 // Stopping says that the daemon is on its way out.
 func (Systemd) Stopping() error { return notify(daemon.SdNotifyStopping) }
 
-// Reloading says that a changed configuration is taken; Ready ends it. The time is for Type=notify-reload, and no harm to others.
+// Reloading says that a changed configuration is taken; Ready ends it. The time is for
+// Type=notify-reload, and no harm to others.
 func (Systemd) Reloading() error {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Proof is by what a change was proved that stayed; without a time, there was none that needed it. A
-// kind of proof is that of its probes.
+// Proof is by what a change was proved that stayed; without a time, there was none that needed it.
+// A kind of proof is that of its probes.
 type Proof struct {
 	At         time.Time `json:"at,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
@@ -57,8 +57,8 @@ const (
 	UndoneUnconfirmed UndoneCause = "unconfirmed"
 )
 
-// UndoneAfter is when a change was last taken back that failed, zero if that was not after a time. Of
-// no plan nothing is known.
+// UndoneAfter is when a change was last taken back that failed, zero if that was not after a time.
+// Of no plan nothing is known.
 func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	if p == nil {
 		return at

@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// What no agent proves is said, with and without a change that was proved; what is long over is not.
-// The lines that keep it: aftermath.go, String and aftermath.
+// What no agent proves is said, with and without a change that was proved; what is long over is
+// not. The lines that keep it: aftermath.go, String and aftermath.
 func TestTheAftermathOfChangesIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*report.Status)

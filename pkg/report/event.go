@@ -42,7 +42,8 @@ func (k EventKind) Warns() bool {
 	return false
 }
 
-// Events is what happened between two statuses of one daemon, and in the pass that lies between them, which may be nil. before may be nil too.
+// Events is what happened between two statuses of one daemon, and in the pass that lies between
+// them, which may be nil. before may be nil too.
 func Events(before, after *Status, done *Plan) []Event {
 	e := events{at: after.At}
 	if before == nil {

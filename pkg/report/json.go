@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// JSON writes a value for programs; of a [Plan], which must be finished, [PlanVersion] names the form.
+// JSON writes a value for programs; of a [Plan], which must be finished, [PlanVersion] names the
+// form.
 func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

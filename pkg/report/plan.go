@@ -27,29 +27,35 @@ type Plan struct {
 	Store      string `json:"store"`
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
-	// Applied is the last configuration with which a pass ended right; nil: none did, or that was not asked.
+	// Applied is the last configuration with which a pass ended right; nil: none did, or that was
+	// not asked.
 	Applied *Generation `json:"applied,omitempty"`
 	// LastGood is when these documents were taken from the store, which cannot be used now.
 	LastGood *time.Time `json:"lastGood,omitempty"`
-	// Waiting is a configuration that is not taken yet: in a dry run the one that the plan is of, else a newer one.
+	// Waiting is a configuration that is not taken yet: in a dry run the one that the plan is of,
+	// else a newer one.
 	Waiting *Waiting `json:"waiting,omitempty"`
 	// Paused is set where nothing is changed for a while: what is not as wanted has drifted.
 	Paused *Paused `json:"paused,omitempty"`
-	// Awaits is set where a change is made and awaits its confirmation: until then nothing else is changed.
+	// Awaits is set where a change is made and awaits its confirmation: until then nothing else is
+	// changed.
 	Awaits *Awaits `json:"awaits,omitempty"`
-	// Off are the switches that keep the daemon from starting, each with what to do to turn it on again: in a dry run.
+	// Off are the switches that keep the daemon from starting, each with what to do to turn it on
+	// again: in a dry run.
 	Off []string `json:"off,omitempty"`
 	// Held says that the node does not follow the store: "held at revision 3 by root".
 	Held string `json:"held,omitempty"`
 	// AwaitingBoot are files and units that act at the next boot, and that no boot has proved yet.
 	AwaitingBoot []string `json:"awaitingBoot,omitempty"`
-	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty where nothing changes.
+	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty
+	// where nothing changes.
 	Class string `json:"class,omitempty"`
 	// ClassWhy says what makes it more than live.
 	ClassWhy string `json:"classWhy,omitempty"`
 	// Switch is set where the documents want another network than the node has.
 	Switch *Switch `json:"switch,omitempty"`
-	// Rounds are the passes before this one that a command made and that changed something, in order.
+	// Rounds are the passes before this one that a command made and that changed something, in
+	// order.
 	Rounds []Round `json:"rounds,omitempty"`
 	// Steps in the order in which they would run.
 	Steps   []Step  `json:"steps"`
@@ -96,7 +102,8 @@ const (
 	NotHere State = "not here"
 	Stopped State = "cancelled"
 
-	// Three states of a key that others changed, and that stays so. What needs it goes on with the key as it is, if it is there at all.
+	// Three states of a key that others changed, and that stays so. What needs it goes on with the
+	// key as it is, if it is there at all.
 	Contested State = "contested" // they change it again and again, whatever is repaired
 	Drifted   State = "drifted"   // spec.drift says to report it
 	Ignored   State = "ignored"   // spec.drift says to ignore it
@@ -115,25 +122,30 @@ type Step struct {
 	Asks       []string `json:"asks,omitempty"`      // effects asked for
 	Unknown    string   `json:"unknown,omitempty"`   // "until X"
 	Disruption string   `json:"disruption,omitempty"`
-	// Repair says that the key was as wanted before, under the same configuration, and somebody changed it.
+	// Repair says that the key was as wanted before, under the same configuration, and somebody
+	// changed it.
 	Repair   bool   `json:"repair,omitempty"`
 	Class    string `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
 	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
-	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes the key, where that can be known.
+	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes
+	// the key, where that can be known.
 	Count  int    `json:"count,omitempty"`
 	Writer string `json:"writer,omitempty"`
 	// By is the process that Writer names.
 	By host.WriterID `json:"-"`
-	// Pods says of a key that is lost, or that somebody else keeps writing, that pods stand on it; Means says what they lack then.
+	// Pods says of a key that is lost, or that somebody else keeps writing, that pods stand on it;
+	// Means says what they lack then.
 	Pods  bool   `json:"pods,omitempty"`
 	Means string `json:"means,omitempty"`
 	// Message says what is waited for, what failed and what to do, or why not here.
 	Message string `json:"message,omitempty"`
-	// Refused says of a step that failed by what its change is refused: the node is as it was without it.
+	// Refused says of a step that failed by what its change is refused: the node is as it was
+	// without it.
 	Refused Refusal `json:"refused,omitempty"`
 	// Alone says of a step that failed that nothing but what needs it is held up for it.
 	Alone bool `json:"-"`
-	// Fetching says of a step that waits that what it needs is being fetched: it was not there before.
+	// Fetching says of a step that waits that what it needs is being fetched: it was not there
+	// before.
 	Fetching bool `json:"fetching,omitempty"`
 	// Because is the key that failed or waits, where this step only shares its fate.
 	Because string `json:"because,omitempty"`
@@ -185,7 +197,8 @@ type Summary struct {
 	Skipped int `json:"skipped"`
 	NotHere int `json:"notHere"`
 	Unknown int `json:"unknown"`
-	// Repairs are those of the keys counted above that were as wanted before, and that somebody changed. Effects are not counted.
+	// Repairs are those of the keys counted above that were as wanted before, and that somebody
+	// changed. Effects are not counted.
 	Repairs   int `json:"repairs"`
 	Contested int `json:"contested"`
 	Drifted   int `json:"drifted"`

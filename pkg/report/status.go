@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// StatusVersion names the JSON form of a [Status]. Fields are added to it; none changes its meaning or goes.
+// StatusVersion names the JSON form of a [Status]. Fields are added to it; none changes its meaning
+// or goes.
 const StatusVersion = "netwright.dev/status/v1"
 
-// Status is what a daemon knows of its node at one moment. It is a value: who is given one may keep it, and changes nothing in it.
-// `agent status`, the status file, metrics and the Node's condition are views of it.
+// Status is what a daemon knows of its node at one moment. It is a value: who is given one may keep
+// it, and changes nothing in it. `agent status`, the status file, metrics and the Node's condition
+// are views of it.
 type Status struct {
 	Version string    `json:"version"` // StatusVersion
 	At      time.Time `json:"at"`
@@ -43,7 +45,8 @@ type Status struct {
 	Notes        []Note        `json:"notes,omitempty"`
 	Certificates []Certificate `json:"certificates,omitempty"`
 	Totals       Totals        `json:"totals"`
-	// Wakes are what woke the daemon between its passes since it began, by source: "files", "netlink", "store" …
+	// Wakes are what woke the daemon between its passes since it began, by source: "files",
+	// "netlink", "store" …
 	Wakes map[string]int64 `json:"wakes,omitempty"`
 
 	Last *LastPass `json:"last,omitempty"`
@@ -53,7 +56,8 @@ type Status struct {
 // NodeState is a node's network in one word.
 type NodeState string
 
-// The states of a node, that which matters most first: a node that is paused and fails is said to fail.
+// The states of a node, that which matters most first: a node that is paused and fails is said to
+// fail.
 const (
 	NodeCritical  NodeState = "critical"  // pods are cut off, or cannot be run: what they stand on is lost or fought over, runtime or kubelet does not work
 	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
@@ -97,18 +101,21 @@ func (g *Generation) Is(o *Generation) bool {
 	return g.Number == o.Number && g.Digest == o.Digest
 }
 
-// Configuration is what the node is made by. Three generations of it are told: the newest that the store has, that which the node is to have
-// now, and that which it has.
+// Configuration is what the node is made by. Three generations of it are told: the newest that the
+// store has, that which the node is to have now, and that which it has.
 type Configuration struct {
 	Store string `json:"store"` // never with credentials
 	// Generation and Digest are those of Applied, for who knows only one.
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest,omitempty"`
-	// Published is the newest that the store has, as far as it was believed; At is when it was published.
+	// Published is the newest that the store has, as far as it was believed; At is when it was
+	// published.
 	Published *Generation `json:"published,omitempty"`
-	// Wanted is what the daemon works towards: another one than Published while that waits, or the node is held at a revision.
+	// Wanted is what the daemon works towards: another one than Published while that waits, or the
+	// node is held at a revision.
 	Wanted *Generation `json:"wanted,omitempty"`
-	// Applied is the last one with which a pass ended right; At is when the first did. What a generation changes of this node is made then, or awaits what others bring.
+	// Applied is the last one with which a pass ended right; At is when the first did. What a
+	// generation changes of this node is made then, or awaits what others bring.
 	Applied *Generation `json:"applied,omitempty"`
 	Checked time.Time   `json:"checked,omitzero"` // when the store last said that there is nothing newer
 	Since   time.Time   `json:"since,omitzero"`   // when this daemon began to work towards what is applied
@@ -118,9 +125,11 @@ type Configuration struct {
 	Error    string    `json:"error,omitempty"` // why there are no newer ones
 	// Silent is since when the store was not read, once that is several intervals.
 	Silent time.Time `json:"silent,omitzero"`
-	// Untrusted says that the error is of who may have changed the store: a signature that is wrong, a generation that goes back.
+	// Untrusted says that the error is of who may have changed the store: a signature that is
+	// wrong, a generation that goes back.
 	Untrusted bool `json:"untrusted,omitempty"`
-	// Pinned says that the store has another one than the pin of the agent's file names, which the node has.
+	// Pinned says that the store has another one than the pin of the agent's file names, which the
+	// node has.
 	Pinned bool `json:"pinned,omitempty"`
 }
 
@@ -212,7 +221,8 @@ type KindStatus struct {
 	NotHere   int    `json:"notHere,omitempty"`
 	Contested int    `json:"contested,omitempty"`
 	Drifted   int    `json:"drifted,omitempty"` // only reported
-	// Repaired and Changed are how often keys of the kind were brought back, and changed on purpose, since the daemon began.
+	// Repaired and Changed are how often keys of the kind were brought back, and changed on
+	// purpose, since the daemon began.
 	Repaired int64 `json:"repaired,omitempty"`
 	Changed  int64 `json:"changed,omitempty"`
 }

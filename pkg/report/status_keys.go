@@ -40,7 +40,8 @@ var looks = []keyLook{
 	{KeyRepaired, "✓", green, "repaired", func(*KeyStatus) string { return "" }, 6},
 }
 
-// troubles are the keys that are not plainly right. Those that share another's fate are counted under it.
+// troubles are the keys that are not plainly right. Those that share another's fate are counted
+// under it.
 func (t *statusText) troubles(s *Status) {
 	t.gap()
 	follow := map[string]int{}
@@ -135,7 +136,8 @@ var columns = []column{
 	{"changed", "", func(k *KindStatus) int64 { return k.Changed }, false},
 }
 
-// kinds is a table of the kinds; a column in which nothing stands is left out. Where it does not fit each kind is a line of words.
+// kinds is a table of the kinds; a column in which nothing stands is left out. Where it does not
+// fit each kind is a line of words.
 func (t *statusText) kinds(list []KindStatus) {
 	if len(list) == 0 {
 		return

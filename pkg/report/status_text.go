@@ -15,8 +15,9 @@ type StatusOptions struct {
 	Now   time.Time // that ages are told from
 }
 
-// StatusText writes a status for eyes: who reads it is on call. How the node is and what is wrong comes first, each with what to do; then how many of each
-// kind are right; then what is good to know.
+// StatusText writes a status for eyes: who reads it is on call. How the node is and what is wrong
+// comes first, each with what to do; then how many of each kind are right; then what is good to
+// know.
 func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 	t := &statusText{text: text{opt: TextOptions{Color: opt.Color}}, width: opt.Width, now: opt.Now, served: v.Daemon.Running}
 	t.daemon(v.Daemon, v.Status)
@@ -45,7 +46,8 @@ var stateColor = map[NodeState]string{
 	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,
 }
 
-// daemon says, where no daemon runs, so and why, before everything else: what follows is of the past.
+// daemon says, where no daemon runs, so and why, before everything else: what follows is of the
+// past.
 func (t *statusText) daemon(d Daemon, s *Status) {
 	if !d.Running {
 		t.say("", red, "✗ no daemon runs here: "+cmp.Or(d.Why, "nobody knows why"))

@@ -2,8 +2,8 @@ package report
 
 import "time"
 
-// StatusView is what is known of a node from outside of its daemon: the status that was told last, by whom, and why there is none that is newer.
-// `agent status -o json` is one.
+// StatusView is what is known of a node from outside of its daemon: the status that was told last,
+// by whom, and why there is none that is newer. `agent status -o json` is one.
 type StatusView struct {
 	*Status        // nil: none was ever told since the boot
 	Daemon  Daemon `json:"daemon"`
@@ -12,12 +12,14 @@ type StatusView struct {
 // Daemon is whether somebody keeps the node right.
 type Daemon struct {
 	Running bool `json:"running"`
-	// From is where the status comes from: "socket" of a daemon that runs, or the path of the file that one left; "": from nowhere.
+	// From is where the status comes from: "socket" of a daemon that runs, or the path of the file
+	// that one left; "": from nowhere.
 	From string `json:"from,omitempty"`
 	// Why no daemon runs, in one line, and what to do about it.
 	Why string `json:"why,omitempty"`
 	Do  string `json:"do,omitempty"`
-	// Off are the switches that keep the daemon from starting at the next boot, each with what to do to turn it on again.
+	// Off are the switches that keep the daemon from starting at the next boot, each with what to
+	// do to turn it on again.
 	Off []string `json:"off,omitempty"`
 }
 
@@ -45,8 +47,8 @@ func (v StatusView) Verdict() Verdict {
 	return Wrong
 }
 
-// Same says that two statuses differ in nothing but times and what a look that changed nothing brings, so that there is nothing new to tell. Each
-// may be nil.
+// Same says that two statuses differ in nothing but times and what a look that changed nothing
+// brings, so that there is nothing new to tell. Each may be nil.
 func (s *Status) Same(o *Status) bool {
 	if s == nil || o == nil {
 		return s == o

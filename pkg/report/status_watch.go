@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// StatusChange writes what happened between two statuses, a line for each thing, as `agent status --watch` does below its table. before may be nil.
+// StatusChange writes what happened between two statuses, a line for each thing, as `agent status
+// --watch` does below its table. before may be nil.
 func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int, opt StatusOptions) error {
 	t := &text{opt: TextOptions{Color: opt.Color}}
 	if missed > 0 {

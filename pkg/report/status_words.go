@@ -42,8 +42,8 @@ func (t *statusText) do(indent, s string) {
 // minWidth is the narrowest column that text is folded into.
 const minWidth = 20
 
-// fold breaks a line between words into lines of at most a width, of which 0 or less is none. A word that is longer has a line of its own, so
-// that a path can be copied.
+// fold breaks a line between words into lines of at most a width, of which 0 or less is none. A
+// word that is longer has a line of its own, so that a path can be copied.
 func fold(s string, width int) (lines []string) {
 	if width <= 0 {
 		return []string{s}

@@ -11,12 +11,14 @@ const (
 	Disruptive = "disruptive"
 )
 
-// Switch is a node that has one network and whose documents want another. It stands beside the steps: those of a switch
-// that is made, or, where it is not, those that keep the network which the node has.
+// Switch is a node that has one network and whose documents want another. It stands beside the
+// steps: those of a switch that is made, or, where it is not, those that keep the network which the
+// node has.
 type Switch struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Known is what says that the node has From: "the ledger", "10-calico.conflist in /etc/cni/net.d".
+	// Known is what says that the node has From: "the ledger", "10-calico.conflist in
+	// /etc/cni/net.d".
 	Known  string `json:"known"`
 	Kind   string `json:"kind"`   // Safe or Disruptive
 	Reason string `json:"reason"` // why it is safe, or what it disrupts
@@ -27,7 +29,8 @@ type Switch struct {
 	// Generation of the documents that want To.
 	Generation int64  `json:"generation"`
 	Removes    []Left `json:"removes"` // what From left here and the switch takes away
-	// Pods that have an address of From, as namespace/name: they are removed, and made again by kubelet.
+	// Pods that have an address of From, as namespace/name: they are removed, and made again by
+	// kubelet.
 	Pods    []string `json:"pods"`
 	Notices []string `json:"notices"` // what pods notice
 	Order   []string `json:"order"`   // what happens, in order

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// How wide the columns of a plan may grow, in characters, and how many lines of contents it shows: the JSON has them all.
+// How wide the columns of a plan may grow, in characters, and how many lines of contents it shows:
+// the JSON has them all.
 const (
 	keyColumn   = 52
 	fieldColumn = 24

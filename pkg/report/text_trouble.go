@@ -24,7 +24,8 @@ func (t *text) failures(p *Plan) {
 	}, "not tried because of it:")
 }
 
-// left writes what others changed and that stays so, each with what is different and who did it, as far as that is known.
+// left writes what others changed and that stays so, each with what is different and who did it, as
+// far as that is known.
 func (t *text) left(p *Plan) {
 	first := true
 	for i := range p.Steps {
@@ -47,7 +48,8 @@ func (t *text) left(p *Plan) {
 	}
 }
 
-// roots writes the steps of a state that met something themselves, and under each the keys that share its fate.
+// roots writes the steps of a state that met something themselves, and under each the keys that
+// share its fate.
 func (t *text) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
 	first := true
 	for i := range p.Steps {
@@ -86,7 +88,8 @@ func (t *text) keys(keys []string) {
 	}
 }
 
-// groups writes the keys of a state under the message that they share, as many on a line as go there: values are in the JSON.
+// groups writes the keys of a state under the message that they share, as many on a line as go
+// there: values are in the JSON.
 func (t *text) groups(p *Plan, state State, color string) {
 	byMessage, order := map[string][]string{}, []string(nil)
 	for i := range p.Steps {

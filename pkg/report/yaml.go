@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// YAML writes a value for programs and for eyes: the same fields in the same order as its JSON form has, no others. It goes by that form, so that
-// what is kept out of JSON cannot get into YAML.
+// YAML writes a value for programs and for eyes: the same fields in the same order as its JSON form
+// has, no others. It goes by that form, so that what is kept out of JSON cannot get into YAML.
 //
-// The writer is ours: that of goccy/go-yaml, which reads our documents, gives text that begins with a space or is a lone newline back as
-// another text, and the string .inf as a number.
+// The writer is ours: that of goccy/go-yaml, which reads our documents, gives text that begins with
+// a space or is a lone newline back as another text, and the string .inf as a number.
 func YAML(w io.Writer, v any) error {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
@@ -40,8 +40,8 @@ type yamlWriter struct {
 	out bytes.Buffer
 }
 
-// value writes the next value. What stands before it on its line is written already, without a space after it; alone says
-// that there is nothing before it, as behind the dash of a list.
+// value writes the next value. What stands before it on its line is written already, without a
+// space after it; alone says that there is nothing before it, as behind the dash of a list.
 func (y *yamlWriter) value(depth int, alone bool) error {
 	token, err := y.in.Token()
 	if err != nil {
@@ -134,9 +134,11 @@ func (y *yamlWriter) text(s string, depth int) {
 }
 
 var (
-	// literal is text of several lines that begins and ends with ink. https://yaml.org/spec/1.2.2/#812-literal-style
+	// literal is text of several lines that begins and ends with ink.
+	// https://yaml.org/spec/1.2.2/#812-literal-style
 	literal = regexp.MustCompile(`^[!-~](?:[\t -~]*\n)*[\t -~]*[!-~]\n?$`)
-	// bare is a string that no reader takes for anything else. https://yaml.org/spec/1.2.2/#733-plain-style
+	// bare is a string that no reader takes for anything else.
+	// https://yaml.org/spec/1.2.2/#733-plain-style
 	bare = regexp.MustCompile(`^[A-Za-z/](?:[A-Za-z0-9_./@%+=,()~ -]|:[A-Za-z0-9_./])*$`)
 	// words are those that YAML 1.1 takes for no strings. https://yaml.org/type/bool.html
 	words = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}

@@ -1,11 +1,15 @@
-// Package secret has the types of what nobody may read in a log, a plan, a status or an error. Whoever formats, logs or encodes such a value gets a mark in
-// its place, whatever the way: fmt with any verb, zap, JSON, YAML, an error. So no care is needed where values are shown; it is needed where one is
-// used, and there stands Reveal.
+// Package secret has the types of what nobody may read in a log, a plan, a status or an error.
+// Whoever formats, logs or encodes such a value gets a mark in its place, whatever the way: fmt
+// with any verb, zap, JSON, YAML, an error. So no care is needed where values are shown; it is
+// needed where one is used, and there stands Reveal.
 //
-// [Text] is for tokens, passwords and private keys. It shows nothing even as a field that is not exported, whose methods fmt may not call. [Bytes] and [Contents]
-// are for contents that may be secret among others that are not: they say their size, and are converted to plain bytes without a word.
+// [Text] is for tokens, passwords and private keys. It shows nothing even as a field that is not
+// exported, whose methods fmt may not call. [Bytes] and [Contents] are for contents that may be
+// secret among others that are not: they say their size, and are converted to plain bytes without a
+// word.
 //
-// It does not protect from whoever reads the memory of the process, and what was revealed is plain text again.
+// It does not protect from whoever reads the memory of the process, and what was revealed is plain
+// text again.
 package secret
 
 import (
@@ -63,7 +67,8 @@ func (t Text) Format(f fmt.State, _ rune) { io.WriteString(f, t.String()) }
 // MarshalText is what JSON, YAML and zap show. To write a secret to where it is kept, reveal it.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText takes a secret from a document. A mark is none: it was written by somebody who could not know the secret.
+// UnmarshalText takes a secret from a document. A mark is none: it was written by somebody who
+// could not know the secret.
 func (t *Text) UnmarshalText(text []byte) error {
 	if string(text) == Mark {
 		return fmt.Errorf("%s stands where a secret should: it was taken out of what this was copied from", Mark)

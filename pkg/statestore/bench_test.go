@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// BenchmarkFetch reads a plain directory of 5000 nodes: all of it, and again when nothing has changed.
+// BenchmarkFetch reads a plain directory of 5000 nodes: all of it, and again when nothing has
+// changed.
 func BenchmarkFetch(b *testing.B) {
 	const nodes = 5000
 	dir := b.TempDir()

@@ -14,7 +14,8 @@ const bundleName = "the bundle"
 // privateDir holds what only the node that uses it reads, one by one.
 const privateDir = "pki/private/"
 
-// bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a newer publisher may have more of.
+// bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a
+// newer publisher may have more of.
 func bundled(name string) bool {
 	return !strings.HasPrefix(name, privateDir) && !strings.HasPrefix(name, filesDir+"/")
 }
@@ -25,8 +26,9 @@ func (m *Manifest) inBundle() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !bundled(name) })
 }
 
-// AddBundle names in the manifest one object that has every document and certificate, so that a boot costs two requests, and returns its
-// content: theirs, one after the other in the order of their names. Private keys and what is below files/ are not in it. For who publishes.
+// AddBundle names in the manifest one object that has every document and certificate, so that a
+// boot costs two requests, and returns its content: theirs, one after the other in the order of
+// their names. Private keys and what is below files/ are not in it. For who publishes.
 func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
 	var out []byte
 	for _, name := range m.inBundle() {

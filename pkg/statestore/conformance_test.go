@@ -62,7 +62,8 @@ func openIn(dir string) func(*testing.T, string) statestore.Store {
 	}
 }
 
-// A plain directory is published at once by what git-sync does: a new tree, and a symbolic link that is renamed over the old one.
+// A plain directory is published at once by what git-sync does: a new tree, and a symbolic link
+// that is renamed over the old one.
 func TestPlainConforms(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		dir, n := t.TempDir(), 0

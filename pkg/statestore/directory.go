@@ -19,7 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Directory is a store in a directory of this machine, plain or published. It is read and never written.
+// Directory is a store in a directory of this machine, plain or published. It is read and never
+// written.
 type Directory struct {
 	dir     string // absolute
 	cluster string
@@ -38,7 +39,8 @@ type knowledge struct {
 
 var _ Store = (*Directory)(nil)
 
-// NewDirectory returns the store in dir for one cluster, which is a directory in it. It reads nothing yet.
+// NewDirectory returns the store in dir for one cluster, which is a directory in it. It reads
+// nothing yet.
 func NewDirectory(dir, cluster string) (*Directory, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -53,20 +55,23 @@ func (d *Directory) Remember(m Memory) { d.memory = m }
 // String implements [Store].
 func (d *Directory) String() string { return filepath.Join(d.dir, d.cluster) }
 
-// How often a directory that changes under the reader is read again, and the pauses between: 10 ms, doubled.
+// How often a directory that changes under the reader is read again, and the pauses between: 10 ms,
+// doubled.
 const (
 	attempts   = 6
 	firstPause = 10 * time.Millisecond
 )
 
-// settled is how much older than the reading a file's ctime must be for stat to vouch for it. Within one tick of the file system's
-// clock a file can change twice under one time stamp; 2 s is the coarsest clock there is (FAT), and kind to a server's clock of NFS.
+// settled is how much older than the reading a file's ctime must be for stat to vouch for it.
+// Within one tick of the file system's clock a file can change twice under one time stamp; 2 s is
+// the coarsest clock there is (FAT), and kind to a server's clock of NFS.
 const settled = 2 * time.Second
 
 // errChanged says that the store changed while it was read.
 var errChanged = errors.New("it kept changing while it was read: write each file aside and rename it, or publish")
 
-// Fetch implements [Store]. While nothing changes it costs a stat of each file, or of the manifest alone.
+// Fetch implements [Store]. While nothing changes it costs a stat of each file, or of the manifest
+// alone.
 func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {

@@ -145,7 +145,8 @@ func TestOpenDoesNotLeaveTheStore(t *testing.T) {
 	}
 }
 
-// A change that keeps size, inode and mtime is seen while the files are young, and by its ctime when they are old.
+// A change that keeps size, inode and mtime is seen while the files are young, and by its ctime
+// when they are old.
 func TestFetchSeesChangeUnderOneMtime(t *testing.T) {
 	dir, cluster := plain(t)
 	s, path := openIn(dir)(t, "c"), filepath.Join(cluster, "cluster.yaml")
@@ -246,7 +247,8 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// Whatever lies below files/ is part of the snapshot, whatever it is called; a link may lead to a file or a directory within the store.
+// Whatever lies below files/ is part of the snapshot, whatever it is called; a link may lead to a
+// file or a directory within the store.
 func TestFilesBelongToTheSnapshot(t *testing.T) {
 	dir, cluster := plain(t)
 	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))

@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Either is a place behind a source that may hold a published cluster or one of kOps. Which, is seen at each look until one was found.
+// Either is a place behind a source that may hold a published cluster or one of kOps. Which, is
+// seen at each look until one was found.
 type Either struct {
 	*Remote
 	kops *kopsStore
@@ -21,7 +22,8 @@ type Either struct {
 
 var _ Store = (*Either)(nil)
 
-// NewEither returns the store of a cluster that may be kOps' own. group is the node group whose documents are read there.
+// NewEither returns the store of a cluster that may be kOps' own. group is the node group whose
+// documents are read there.
 func NewEither(source objectstore.Source, cluster, group string, policy *trust.Policy) *Either {
 	return &Either{Remote: NewRemote(source, cluster, policy), kops: &kopsStore{source: source, cluster: cluster, group: group, trust: policy}}
 }

@@ -65,7 +65,8 @@ func (g generations) came(number int64) (latest time.Time, known bool) {
 	return latest, !latest.IsZero()
 }
 
-// oldest is the first generation that somebody may still read: the published one, or one whose successor came after the cutoff.
+// oldest is the first generation that somebody may still read: the published one, or one whose
+// successor came after the cutoff.
 func (g generations) oldest(published int64, cutoff time.Time, older time.Duration) (int64, error) {
 	for n := published; ; n-- {
 		switch came, known := g.came(n); {

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// pruning is the content of the object that says who prunes a cluster. Its JSON form is a file format.
+// pruning is the content of the object that says who prunes a cluster. Its JSON form is a file
+// format.
 type pruning struct {
 	By    string    `json:"by"`
 	Began time.Time `json:"began"`
@@ -23,7 +24,8 @@ type pruning struct {
 // maxPruning is in bytes.
 const maxPruning = 4 << 10
 
-// guard keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that cannot be pruned it does nothing.
+// guard keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that
+// cannot be pruned it does nothing.
 type guard struct {
 	to   objectstore.Prunable
 	etag string // of the object at pruneName; "" where there is none
@@ -45,8 +47,8 @@ func guarded(ctx context.Context, to objectstore.Sink) (*guard, error) {
 	return &guard{p, etag}, nil
 }
 
-// record keeps what a manifest says as a record of its generation: what it names is not pruned from then on. Several may be of one generation, of which
-// one was published.
+// record keeps what a manifest says as a record of its generation: what it names is not pruned from
+// then on. Several may be of one generation, of which one was published.
 func (g *guard) record(ctx context.Context, m *Manifest, statement []byte) error {
 	if g.to == nil || m.Generation == 0 {
 		return nil

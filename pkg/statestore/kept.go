@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Pack puts the objects that a node has read of a store into one content, for [NewKept]: each behind its length, in the order of their names.
+// Pack puts the objects that a node has read of a store into one content, for [NewKept]: each
+// behind its length, in the order of their names.
 func Pack(objects map[string][]byte) []byte {
 	var out []byte
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
@@ -23,8 +24,10 @@ func Pack(objects map[string][]byte) []byte {
 	return out
 }
 
-// NewKept returns a store of what a node has kept itself of another one: the manifest as it was there, and what [Pack] made of its objects. All of it is held
-// against the policy and its hashes like the store's own, but that it may have expired. name is that of the store which it stands for.
+// NewKept returns a store of what a node has kept itself of another one: the manifest as it was
+// there, and what [Pack] made of its objects. All of it is held against the policy and its hashes
+// like the store's own, but that it may have expired. name is that of the store which it stands
+// for.
 func NewKept(name, cluster string, manifest, packed []byte, policy *trust.Policy) *Remote {
 	source := &kept{name: name, objects: map[string][]byte{manifestName: manifest}}
 	for len(packed) >= 8 {

@@ -13,26 +13,29 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// Keypair is a certificate with its key and the CA that signed it, PEM each. What the store does not have is empty.
+// Keypair is a certificate with its key and the CA that signed it, PEM each. What the store does
+// not have is empty.
 type Keypair struct {
 	CA, Cert []byte
 	Key      secret.Text
 	Origin   string // the object that has the certificate
 }
 
-// authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed "ca" in 1.22 and reads it still
-// (upup/pkg/fi/vfs_keystorereader.go). calico-client of etcd, as kOps before 1.20 had it, is signed by this CA.
+// authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed
+// "ca" in 1.22 and reads it still (upup/pkg/fi/vfs_keystorereader.go). calico-client of etcd, as
+// kOps before 1.20 had it, is signed by this CA.
 var authorities = []string{"kubernetes-ca", "ca"}
 
 // ownAuthority, among a name's issued certificates, is the CA of this name alone.
 const ownAuthority = "ca"
 
-// Keypairs puts the pki files of a snapshot together, by name. Of several certificates the one that keyset.yaml calls primary is taken,
-// or else the highest id, which is the youngest. The CA is pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the
-// cluster; of a CA it is itself, with those that are trusted beside it.
+// Keypairs puts the pki files of a snapshot together, by name. Of several certificates the one that
+// keyset.yaml calls primary is taken, or else the highest id, which is the youngest. The CA is
+// pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the cluster; of a CA it
+// is itself, with those that are trusted beside it.
 //
-// The map is good also beside an error, which names each keyset that could not be read and was left out; its text shows nothing of
-// what they contain.
+// The map is good also beside an error, which names each keyset that could not be read and was left
+// out; its text shows nothing of what they contain.
 func Keypairs(s *Snapshot) (map[string]Keypair, error) {
 	sets, err := keysets(s.Objects)
 	pairs := make(map[string]Keypair, len(sets))
@@ -49,7 +52,8 @@ func Keypairs(s *Snapshot) (map[string]Keypair, error) {
 // keyset is what the store has under one name.
 type keyset struct {
 	items map[string]*keyItem
-	// declared says that keyset.yaml lists the items, which then decides alone; first is its primary.
+	// declared says that keyset.yaml lists the items, which then decides alone; first is its
+	// primary.
 	declared bool
 	first    string
 	own      []byte // ca.crt
@@ -65,7 +69,8 @@ type keyItem struct {
 	distrusted bool
 }
 
-// keysets sorts the pki files by name. The private keyset.yaml comes last, and over the issued one, because it has the keys too.
+// keysets sorts the pki files by name. The private keyset.yaml comes last, and over the issued one,
+// because it has the keys too.
 func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 	sets := map[string]*keyset{}
 	var errs []error
@@ -92,7 +97,8 @@ func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 	return sets, errors.Join(errs...)
 }
 
-// put takes one file of a certificate or a key. Of one id the certificate comes first, "issued" being before "private".
+// put takes one file of a certificate or a key. Of one id the certificate comes first, "issued"
+// being before "private".
 func (s *keyset) put(file, path string, data []byte) {
 	id, kind, _ := cutLast(file, ".")
 	if id == ownAuthority && kind == "crt" {
@@ -131,7 +137,8 @@ func (s *keyset) primary() *keyItem {
 	return all[0]
 }
 
-// trusted lists the items with a certificate, youngest first. A ca.crt is one of them only where there is no other.
+// trusted lists the items with a certificate, youngest first. A ca.crt is one of them only where
+// there is no other.
 func (s *keyset) trusted() []*keyItem {
 	var all []*keyItem
 	for _, item := range s.items {
@@ -146,8 +153,9 @@ func (s *keyset) trusted() []*keyItem {
 	return all
 }
 
-// bundle is what to trust of a CA: while it is being changed, all that keyset.yaml has and does not distrust, as kOps does. A store
-// without keyset.yaml cannot say what is distrusted, so there it is the primary alone.
+// bundle is what to trust of a CA: while it is being changed, all that keyset.yaml has and does not
+// distrust, as kOps does. A store without keyset.yaml cannot say what is distrusted, so there it is
+// the primary alone.
 func (s *keyset) bundle() []byte {
 	first := s.primary()
 	if first == nil {
@@ -171,8 +179,8 @@ func (s *keyset) bundle() []byte {
 	return out.Bytes()
 }
 
-// authority is the CA that goes with the set's certificate. Where none of the store signed it, it is the cluster's, so that whoever
-// installs the files finds out and says so.
+// authority is the CA that goes with the set's certificate. Where none of the store signed it, it
+// is the cluster's, so that whoever installs the files finds out and says so.
 func (s *keyset) authority(sets map[string]*keyset) []byte {
 	if s.own != nil {
 		return s.own
@@ -214,7 +222,8 @@ func parseCertificates(text []byte) []*x509.Certificate {
 	return all
 }
 
-// compareIDs orders ids by age: kOps makes them from the time, as long decimal numbers. A number is younger than a name.
+// compareIDs orders ids by age: kOps makes them from the time, as long decimal numbers. A number is
+// younger than a name.
 func compareIDs(a, b string) int {
 	x, isX := new(big.Int).SetString(a, 10)
 	y, isY := new(big.Int).SetString(b, 10)

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// kopsKeyset is keyset.yaml as kOps writes it (pkg/apis/kops/v1alpha2/keyset.go); what else is in it does not matter here.
+// kopsKeyset is keyset.yaml as kOps writes it (pkg/apis/kops/v1alpha2/keyset.go); what else is in
+// it does not matter here.
 type kopsKeyset struct {
 	Kind string `yaml:"kind"`
 	Spec struct {
@@ -26,7 +27,8 @@ type kopsKeyset struct {
 	} `yaml:"spec"`
 }
 
-// declare takes a keyset.yaml in the place of all that the set had but its own CA. No error shows any of the text, which has keys.
+// declare takes a keyset.yaml in the place of all that the set had but its own CA. No error shows
+// any of the text, which has keys.
 func (s *keyset) declare(path string, data []byte) error {
 	var doc kopsKeyset
 	if err := yaml.Unmarshal(data, &doc); err != nil {

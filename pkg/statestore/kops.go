@@ -16,10 +16,11 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// kopsStore reads what kOps keeps of a cluster from behind a source: the documents of one node group, by the names that kOps has given them since 1.18, because
-// a source cannot list. kOps changes them one by one and signs nothing: they are read until a whole look found none changed, and taken only from who
-// says that nothing need vouch for them. A look that finds nothing new is a request without a body for each document, two or three.
-// https://kops.sigs.k8s.io/state/
+// kopsStore reads what kOps keeps of a cluster from behind a source: the documents of one node
+// group, by the names that kOps has given them since 1.18, because a source cannot list. kOps
+// changes them one by one and signs nothing: they are read until a whole look found none changed,
+// and taken only from who says that nothing need vouch for them. A look that finds nothing new is a
+// request without a body for each document, two or three. https://kops.sigs.k8s.io/state/
 type kopsStore struct {
 	source  objectstore.Source
 	cluster string
@@ -83,8 +84,8 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 	return false, problem.StoreMissing.Because(fs.ErrNotExist, "there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
-// choices are the documents that are wanted: of each list the first that is there. What was there is asked for first, so that a look asks for nothing that
-// was not.
+// choices are the documents that are wanted: of each list the first that is there. What was there
+// is asked for first, so that a look asks for nothing that was not.
 func (k *kopsStore) choices() [][]string {
 	choices := [][]string{slices.Clone(clusterDocuments[1:])}
 	if k.group != "" {

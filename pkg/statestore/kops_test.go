@@ -92,7 +92,8 @@ func TestNeitherPublishedNorKops(t *testing.T) {
 	}
 }
 
-// TestPublishedIsNotTakenForKops: a store that was published once and lost its manifest is not read another way.
+// TestPublishedIsNotTakenForKops: a store that was published once and lost its manifest is not read
+// another way.
 func TestPublishedIsNotTakenForKops(t *testing.T) {
 	m := new(storetest.Memory)
 	store := statestore.NewEither(m, storetest.Cluster, "nodes", nil)

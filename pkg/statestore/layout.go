@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Layout is every name that an object of a snapshot may have, relative to the cluster's directory; a star is any name, two at the end
-// are any path. The pki files have kOps' names, older (a file for each certificate and key) and newer (keyset.yaml).
+// Layout is every name that an object of a snapshot may have, relative to the cluster's directory;
+// a star is any name, two at the end are any path. The pki files have kOps' names, older (a file
+// for each certificate and key) and newer (keyset.yaml).
 var Layout = []string{
 	clusterDocument,
 	"nodegroups/*.yaml",
@@ -77,7 +78,8 @@ func noteIgnored(name string, dir bool) string {
 	return fmt.Sprintf("%q is no document of a cluster and was not read", name)
 }
 
-// validName tells that name stays below the directory that it is relative to, and prints as what it is.
+// validName tells that name stays below the directory that it is relative to, and prints as what it
+// is.
 func validName(name string) bool {
 	return fs.ValidPath(name) && name != "." && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }

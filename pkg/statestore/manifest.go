@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Manifest names every object of a published state by its content. It is the only object of a published cluster that changes, so
-// that its replacement is the publication. Its JSON form is a file format: fields are added, never changed.
+// Manifest names every object of a published state by its content. It is the only object of a
+// published cluster that changes, so that its replacement is the publication. Its JSON form is a
+// file format: fields are added, never changed.
 type Manifest struct {
 	APIVersion string            `json:"apiVersion"` // [ManifestVersion]
 	Kind       string            `json:"kind"`       // "Manifest"
@@ -30,8 +31,9 @@ type Manifest struct {
 	Objects    map[string]Object `json:"objects"`          // by path relative to the cluster
 }
 
-// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only control plane nodes may read it, in
-// objects/control-plane/<SHA256>: the manifest does not say which, as agents of earlier releases refuse a field that they do not know.
+// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only
+// control plane nodes may read it, in objects/control-plane/<SHA256>: the manifest does not say
+// which, as agents of earlier releases refuse a field that they do not know.
 type Object struct {
 	SHA256 string `json:"sha256"` // hex, lower case
 	Size   int64  `json:"size"`   // bytes
@@ -43,7 +45,8 @@ const ManifestVersion = "netwright.dev/v1alpha1"
 // maxManifestSize is in bytes: 200 for each object that a snapshot may have.
 const maxManifestSize = 200 * MaxObjects
 
-// NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes one.
+// NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes
+// one.
 func NewManifest(cluster string, generation int64, objects map[string][]byte) *Manifest {
 	m := newManifest(cluster, generation, len(objects))
 	for name, data := range objects {
@@ -87,8 +90,8 @@ func appendTime(out []byte, name string, t time.Time) []byte {
 	return fmt.Appendf(out, "\n  %q: %q,", name, t.UTC().Format(time.RFC3339))
 }
 
-// appendObject adds the object with number i. By hand: package json takes longer for the objects of a big store than it takes to read and hash
-// its files.
+// appendObject adds the object with number i. By hand: package json takes longer for the objects of
+// a big store than it takes to read and hash its files.
 func appendObject(out []byte, i int, name, sha256 string, size int64) []byte {
 	if i > 0 {
 		out = append(out, ',')
@@ -120,7 +123,8 @@ func appendQuoted(out []byte, s string) []byte {
 	return append(append(append(out, '"'), s...), '"')
 }
 
-// ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the same bytes fail again.
+// ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the
+// same bytes fail again.
 func ParseManifest(data []byte, cluster string) (*Manifest, error) {
 	m, err := decodeManifest(data, cluster)
 	if err == nil && m.Generation < 1 {

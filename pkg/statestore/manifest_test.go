@@ -26,7 +26,8 @@ func TestManifestIsPlainJSON(t *testing.T) {
 	}
 }
 
-// What was added to the format stands in it only where it is set: an older manifest keeps its digest.
+// What was added to the format stands in it only where it is set: an older manifest keeps its
+// digest.
 func TestManifestWithAllFields(t *testing.T) {
 	m := NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("x")})
 	m.Published = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))

@@ -83,7 +83,8 @@ func TestWhatIsRememberedIsNotRead(t *testing.T) {
 	}
 }
 
-// A content that the store has no more is had from the node's own memory, and never another one in its place.
+// A content that the store has no more is had from the node's own memory, and never another one in
+// its place.
 func TestContentOfAStoreThatWentAway(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	f := motd(t, dir, m)

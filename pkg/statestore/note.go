@@ -14,10 +14,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// noteName is the object that says who published. It is in the bundle. Agents of earlier releases say that they do not know it, and go on.
+// noteName is the object that says who published. It is in the bundle. Agents of earlier releases
+// say that they do not know it, and go on.
 const noteName = "publication"
 
-// Note says who published a generation, from which commit and why. Nothing that a node does depends on it.
+// Note says who published a generation, from which commit and why. Nothing that a node does depends
+// on it.
 type Note struct {
 	Publisher string `json:"publisher,omitempty"`
 	Commit    string `json:"commit,omitempty"`
@@ -85,7 +87,8 @@ func (s *Snapshot) Note() Note { return noteOf(s.note) }
 // isPublished tells that a published object of this name is read.
 func isPublished(name string) bool { return isObject(name) || name == noteName }
 
-// annotate adds the note to what is to be published. Where all the rest is there and stays, so does the note that is there: the same documents make no new generation.
+// annotate adds the note to what is to be published. Where all the rest is there and stays, so does
+// the note that is there: the same documents make no new generation.
 func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old *Manifest, stays bool) error {
 	p.Objects = maps.Clone(p.Objects)
 	delete(p.Objects, noteName) // that of a generation which is published again

@@ -16,11 +16,13 @@ import (
 
 // Options are how a store is opened, beyond where it is.
 type Options struct {
-	// Trust decides on manifests. With nil whatever is there is taken: for who validates, publishes, or only looks whether the store answers.
+	// Trust decides on manifests. With nil whatever is there is taken: for who validates,
+	// publishes, or only looks whether the store answers.
 	Trust *trust.Policy
 	// NodeGroup is the group whose documents are read of a store of kOps that cannot be listed.
 	NodeGroup string
-	// HTTPS are the files that an https:// store is asked with; of them, an s3:// store knows the CA.
+	// HTTPS are the files that an https:// store is asked with; of them, an s3:// store knows the
+	// CA.
 	HTTPS https.Settings
 	// Kubernetes is how the API of a k8s:// store is spoken to.
 	Kubernetes kubernetes.Options
@@ -39,8 +41,9 @@ var schemes = []struct {
 	{"k8s", openKubernetes},
 }
 
-// Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list. It reads nothing yet, so that a store
-// which is not there at boot is an error of Fetch, which may be tried again; every error of Open is permanent.
+// Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list.
+// It reads nothing yet, so that a store which is not there at boot is an error of Fetch, which may
+// be tried again; every error of Open is permanent.
 func Open(location, cluster string, o Options) (Store, error) {
 	switch {
 	case location == "":

@@ -58,8 +58,8 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
-// asNobody takes root's privilege over files from this thread, and gives the directories down to dir to everybody. The returned
-// function gives it back.
+// asNobody takes root's privilege over files from this thread, and gives the directories down to
+// dir to everybody. The returned function gives it back.
 func asNobody(t *testing.T, dir string) func() {
 	t.Helper()
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {

@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// A directory is the host's own when nobody but root and whoever runs the agent can change what is in it. Then it vouches for its documents as the
-// agent's own file does, which lies there just so. Access lists beyond the mode are not looked at.
+// A directory is the host's own when nobody but root and whoever runs the agent can change what is
+// in it. Then it vouches for its documents as the agent's own file does, which lies there just so.
+// Access lists beyond the mode are not looked at.
 
 // ownIDs are root's and those of the caller, also of who calls through sudo.
 func ownIDs(caller int, behindSudo string) []uint32 {
@@ -30,8 +31,9 @@ func ownIDs(caller int, behindSudo string) []uint32 {
 // access is who may change a file or a directory, as stat(2) says it.
 type access struct{ mode, uid, gid uint32 }
 
-// foreign says who else may change what has this path, in parts; nil: nobody. within is of a directory on the way to it, where a sticky bit keeps others from
-// all but names of their own. Of ten thousand files of root's it asks and makes nothing.
+// foreign says who else may change what has this path, in parts; nil: nobody. within is of a
+// directory on the way to it, where a sticky bit keeps others from all but names of their own. Of
+// ten thousand files of root's it asks and makes nothing.
 func (a access) foreign(within bool, parts ...string) error {
 	switch {
 	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
@@ -51,7 +53,8 @@ func notOwn(parts []string, why, remedy string) error {
 		path.Join(parts...), why, remedy)
 }
 
-// policy is what a published manifest is held against. The host's own directory vouches for one that nobody signed.
+// policy is what a published manifest is held against. The host's own directory vouches for one
+// that nobody signed.
 func (d *Directory) policy(l *listing) *trust.Policy {
 	if d.trust == nil || d.foreign(l) != nil {
 		return d.trust
@@ -61,8 +64,9 @@ func (d *Directory) policy(l *listing) *trust.Policy {
 	return &own
 }
 
-// foreign says who else may change what was listed, or put another directory in the place of the cluster's; nil: nobody. A symbolic link counts with where
-// it lies, with all that it leads through and with where it ends.
+// foreign says who else may change what was listed, or put another directory in the place of the
+// cluster's; nil: nobody. A symbolic link counts with where it lies, with all that it leads through
+// and with where it ends.
 func (d *Directory) foreign(l *listing) error {
 	if l.foreign != nil {
 		return l.foreign
@@ -83,7 +87,8 @@ func (d *Directory) foreign(l *listing) error {
 	return nil
 }
 
-// passed lists what a path leads through, from the root on: each directory and each link, those too that a link leads through.
+// passed lists what a path leads through, from the root on: each directory and each link, those too
+// that a link leads through.
 func passed(name string) (steps []string, err error) {
 	here, todo := "/", strings.Split(name, "/")
 	steps = []string{here}

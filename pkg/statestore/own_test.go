@@ -81,7 +81,8 @@ func TestDirectoryOfTheHost(t *testing.T) {
 	}
 }
 
-// A link counts with where it lies and with where it leads, and who calls through sudo is the caller.
+// A link counts with where it lies and with where it leads, and who calls through sudo is the
+// caller.
 func TestDirectoryBehindALink(t *testing.T) {
 	needs.Root(t)
 	dir, cluster := plain(t)
@@ -105,7 +106,8 @@ func TestDirectoryBehindALink(t *testing.T) {
 	}
 }
 
-// Each element of a chain of links counts, those in its middle too: whoever can turn one of them turns the store.
+// Each element of a chain of links counts, those in its middle too: whoever can turn one of them
+// turns the store.
 func TestDirectoryBehindAChainOfLinks(t *testing.T) {
 	needs.Root(t)
 	dir, _ := plain(t)

@@ -26,7 +26,8 @@ type Past struct {
 	Note
 	Objects int  `json:"objects"`
 	InForce bool `json:"inForce,omitempty"` // it is what nodes take now
-	// Several says that there are several records of this number: one was published, of the others only the objects were uploaded.
+	// Several says that there are several records of this number: one was published, of the others
+	// only the objects were uploaded.
 	Several bool `json:"several,omitempty"`
 	// Error is why the record, or its note, cannot be read.
 	Error string `json:"error,omitempty"`
@@ -34,7 +35,8 @@ type Past struct {
 	manifest *Manifest
 }
 
-// History lists the last generations of a cluster that the store has a record of, the newest first. Generation 0 has none: nothing is published there.
+// History lists the last generations of a cluster that the store has a record of, the newest first.
+// Generation 0 has none: nothing is published there.
 func History(ctx context.Context, from objectstore.Prunable, cluster string, last int) ([]Past, error) {
 	now, records, err := recorded(ctx, from, cluster)
 	if err != nil {
@@ -51,7 +53,8 @@ func History(ctx context.Context, from objectstore.Prunable, cluster string, las
 	return list, nil
 }
 
-// recorded are the records of a cluster by number, the published one among them, and the digest of that one.
+// recorded are the records of a cluster by number, the published one among them, and the digest of
+// that one.
 func recorded(ctx context.Context, from objectstore.Prunable, cluster string) (now string, records generations, err error) {
 	raw, m, err := current(ctx, from, cluster)
 	switch {
@@ -113,12 +116,14 @@ type Difference struct {
 	Name   string  `json:"name"`
 	Before *Object `json:"before,omitempty"` // nil: it is new
 	After  *Object `json:"after,omitempty"`  // nil: it is gone
-	// Texts says that the contents are documents, which may be shown. Keys, certificates and files are not read.
+	// Texts says that the contents are documents, which may be shown. Keys, certificates and files
+	// are not read.
 	Texts         bool   `json:"-"`
 	Former, Later []byte `json:"-"`
 }
 
-// Compare reads what differs between two generations, each named by its number or the beginning of its sha256; "" is the published one.
+// Compare reads what differs between two generations, each named by its number or the beginning of
+// its sha256; "" is the published one.
 func Compare(ctx context.Context, store objectstore.Prunable, cluster, from, to string) (*Compared, error) {
 	now, records, err := recorded(ctx, store, cluster)
 	if err != nil {

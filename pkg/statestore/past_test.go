@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
-// Who published is read with the generation, and told of each that is past. The same documents make no new generation, whoever publishes them again; a generation that is published
-// anew since its time is half over has who did that.
+// Who published is read with the generation, and told of each that is past. The same documents make
+// no new generation, whoever publishes them again; a generation that is published anew since its
+// time is half over has who did that.
 func TestWhoPublished(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,8 @@ func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []in
 	return s, s.complete(d.String() + "/")
 }
 
-// stored is a content that stays in the store. When it is gone there, what the node has kept itself will do.
+// stored is a content that stays in the store. When it is gone there, what the node has kept itself
+// will do.
 func (d *Directory) stored(path string, c *content) host.Content {
 	sum := c.sum
 	return host.StoredContent(c.size, sum, func() ([]byte, error) {

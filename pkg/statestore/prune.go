@@ -17,7 +17,8 @@ import (
 // Pruning says what of a published cluster is to go.
 type Pruning struct {
 	Cluster string
-	// Older is how long nodes may still read a generation after the next one came, and how old at least what is removed is.
+	// Older is how long nodes may still read a generation after the next one came, and how old at
+	// least what is removed is.
 	Older    time.Duration
 	DryRun   bool   // only look
 	TakeOver bool   // though somebody else's has not ended: it was killed
@@ -44,18 +45,26 @@ const pruneTogether = 64
 // pruneBatchLimit bounds the removal of so many, all attempts together.
 const pruneBatchLimit = 2 * time.Minute
 
-// Prune removes objects that no manifest names which a node may read: not the one that is published, and none whose successor is younger than p.Older. What was
-// put there less than p.Older ago stays too. It is for whoever publishes, may be retried, and after an error has removed only what was to go.
+// Prune removes objects that no manifest names which a node may read: not the one that is
+// published, and none whose successor is younger than p.Older. What was put there less than p.Older
+// ago stays too. It is for whoever publishes, may be retried, and after an error has removed only
+// what was to go.
 //
-// A publication keeps a record of each generation, generations/N-<sha256>, before it moves the manifest. A record that is missing or damaged of a generation
-// that may still be read is an error, before anything is removed: nobody knows what that generation names. So is an object that the published one lacks: whoever
-// removed it may have removed others, and until it is published again the older generations are all that nodes have.
+// A publication keeps a record of each generation, generations/N-<sha256>, before it moves the
+// manifest. A record that is missing or damaged of a generation that may still be read is an error,
+// before anything is removed: nobody knows what that generation names. So is an object that the
+// published one lacks: whoever removed it may have removed others, and until it is published again
+// the older generations are all that nodes have.
 //
-// Why a publication beside it is safe, whatever the clocks say. Who prunes marks the object "prune" as taken, by a compare and swap, then lists, removes, and marks it as
-// free. Who publishes (1) sees it free, (2) puts the objects, where one of its name is there it stays, (3) puts the record, (4) sees the mark as it was in 1, and (5) moves the
-// manifest. So no prune removed anything between 1 and 4, and all objects are there at 4. A prune that begins after 4 lists after 3: it finds the record, whose generation
-// is higher than that of the manifest or the same, and keeps what it names. For the same reason two prunes at once are one: the other one's swap fails. A prune that is killed leaves its mark, so
-// that publishers wait for a person who takes over; if it only seemed killed, it finds the mark changed before it removes the next few.
+// Why a publication beside it is safe, whatever the clocks say. Who prunes marks the object "prune"
+// as taken, by a compare and swap, then lists, removes, and marks it as free. Who publishes (1)
+// sees it free, (2) puts the objects, where one of its name is there it stays, (3) puts the record,
+// (4) sees the mark as it was in 1, and (5) moves the manifest. So no prune removed anything
+// between 1 and 4, and all objects are there at 4. A prune that begins after 4 lists after 3: it
+// finds the record, whose generation is higher than that of the manifest or the same, and keeps
+// what it names. For the same reason two prunes at once are one: the other one's swap fails. A
+// prune that is killed leaves its mark, so that publishers wait for a person who takes over; if it
+// only seemed killed, it finds the mark changed before it removes the next few.
 //
 // Times are those of the store's own clock: when the mark was put there is now.
 func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned, err error) {
@@ -149,7 +158,8 @@ func named(to map[string]bool, m *Manifest) map[string]bool {
 	return to
 }
 
-// twice adds what a manifest has under several names, by sha256: who may not read a key of control plane nodes may need the same content by another name.
+// twice adds what a manifest has under several names, by sha256: who may not read a key of control
+// plane nodes may need the same content by another name.
 func twice(to map[string]bool, m *Manifest) map[string]bool {
 	once := make(map[string]bool, len(m.Objects))
 	for _, o := range m.Objects {

@@ -74,7 +74,8 @@ func (p prunable) prune(change func(*statestore.Pruning)) (*statestore.Pruned, e
 	return statestore.Prune(p.t.Context(), p.sink(), of)
 }
 
-// A generation goes when the next one has been there for long enough; what it shares with later ones stays, and a dry run only says what would go.
+// A generation goes when the next one has been there for long enough; what it shares with later
+// ones stays, and a dry run only says what would go.
 func TestPrune(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	for _, content := range []string{"one", "two", "three"} { // 5, 4 and 3 days ago
@@ -110,7 +111,8 @@ func TestPrune(t *testing.T) {
 	mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
 }
 
-// What a publisher has put there that was interrupted, or lost, stays until it is old; what is foreign stays for ever.
+// What a publisher has put there that was interrupted, or lost, stays until it is old; what is
+// foreign stays for ever.
 func TestPruneLeaves(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	p.publish("one")
@@ -186,7 +188,8 @@ func TestPruneRefuses(t *testing.T) {
 	}
 }
 
-// A store that lacks what it has published is damaged: nothing more is removed from it until that is published again.
+// A store that lacks what it has published is damaged: nothing more is removed from it until that
+// is published again.
 func TestPruneOfADamagedStore(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	p.publish("one")
@@ -283,8 +286,9 @@ func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
 	return b.Prunable.Put(ctx, name, data)
 }
 
-// A key that only control plane nodes read is not among the objects that every node reads. One that an earlier generation put there is named by each
-// publication, until it is pruned; and whoever may not have the key reads the rest.
+// A key that only control plane nodes read is not among the objects that every node reads. One that
+// an earlier generation put there is named by each publication, until it is pruned; and whoever may
+// not have the key reads the rest.
 func TestControlPlaneKeys(t *testing.T) {
 	const name = "pki/private/a/1.key"
 	p := prunable{t, t.TempDir()}
@@ -344,7 +348,8 @@ func TestControlPlaneKeys(t *testing.T) {
 	}
 }
 
-// A key that every node reads by another name cannot be kept from them: it stays where they look for it, and each publication tells.
+// A key that every node reads by another name cannot be kept from them: it stays where they look
+// for it, and each publication tells.
 func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 	for _, other := range []string{"files/copy", "pki/private/b/1.key"} {
 		p := prunable{t, t.TempDir()}

@@ -22,11 +22,13 @@ import (
 type Publication struct {
 	Cluster string
 	Objects map[string][]byte // by name: see [Layout]
-	// ControlPlane are the names of private keys that only control plane nodes read. They go where the store's
-	// policy can deny them to others: below objects/control-plane, and in Kubernetes into a namespace of their own.
-	// A key that another name has too, which is not of these, stays where every node reads.
+	// ControlPlane are the names of private keys that only control plane nodes read. They go where
+	// the store's policy can deny them to others: below objects/control-plane, and in Kubernetes
+	// into a namespace of their own. A key that another name has too, which is not of these, stays
+	// where every node reads.
 	ControlPlane []string
-	// Withheld are the names of private keys that are not published, and that an earlier generation may have.
+	// Withheld are the names of private keys that are not published, and that an earlier generation
+	// may have.
 	Withheld []string
 	Note     Note                 // who publishes, and why; the zero Note: nobody says
 	Key      *minisign.PrivateKey // signs; nil: nobody does
@@ -44,21 +46,25 @@ type Published struct {
 	Bundle     int64     `json:"bundle"` // bytes
 	SignedBy   string    `json:"signedBy,omitempty"`
 	Expires    time.Time `json:"expires,omitzero"`
-	// Exposed are those of ControlPlane and Withheld that every node can read, since an earlier generation put them there. Nobody knows
-	// who did: they are to be replaced, and their objects pruned.
+	// Exposed are those of ControlPlane and Withheld that every node can read, since an earlier
+	// generation put them there. Nobody knows who did: they are to be replaced, and their objects
+	// pruned.
 	Exposed []string `json:"exposed,omitempty"`
 	// Unchanged says that the store has it all already: nothing was moved.
 	Unchanged bool `json:"unchanged"`
 }
 
-// lastGeneration is the highest that is followed by another: a number that programs of all languages have, and that nobody reaches by publishing.
+// lastGeneration is the highest that is followed by another: a number that programs of all
+// languages have, and that nobody reaches by publishing.
 const lastGeneration = 1<<53 - 1
 
 // writers is how many objects are uploaded at once.
 const writers = 8
 
-// Publish puts the objects there, then their bundle, and moves the manifest last, if it is still the one that was there before. So a reader sees the state
-// of before or of after, and of two publishers at once one loses: that is an error, and nothing has changed for any reader. It may be retried.
+// Publish puts the objects there, then their bundle, and moves the manifest last, if it is still
+// the one that was there before. So a reader sees the state of before or of after, and of two
+// publishers at once one loses: that is an error, and nothing has changed for any reader. It may be
+// retried.
 func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Published, error) {
 	raw, old, err := current(ctx, to, p.Cluster)
 	if err != nil {
@@ -185,8 +191,9 @@ func upload(ctx context.Context, to objectstore.Sink, m *Manifest, p Publication
 	return each.Wait()
 }
 
-// exposed are the private keys that this publication keeps from other nodes, or from all, and that every node can read: an earlier generation put them there,
-// or another object of this one is the same. A publisher that may not look is not told.
+// exposed are the private keys that this publication keeps from other nodes, or from all, and that
+// every node can read: an earlier generation put them there, or another object of this one is the
+// same. A publisher that may not look is not told.
 func exposed(ctx context.Context, in objectstore.Source, old, now *Manifest, p Publication) (names []string, err error) {
 	for _, name := range slices.Concat(p.ControlPlane, p.Withheld) {
 		for _, m := range []*Manifest{old, now} {
@@ -212,7 +219,8 @@ func same(old, now *Manifest) bool {
 	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Generation > 0
 }
 
-// lasts tells that what is there ends when it is to end: never, or not later than it would, and after more than half of that time.
+// lasts tells that what is there ends when it is to end: never, or not later than it would, and
+// after more than half of that time.
 func lasts(old, now *Manifest) bool {
 	if old.Expires.IsZero() || now.Expires.IsZero() {
 		return old.Expires.IsZero() && now.Expires.IsZero()
@@ -231,8 +239,8 @@ func signedBy(raw []byte, key *minisign.PrivateKey) bool {
 	return err == nil
 }
 
-// Sign adds a key's signature to the manifest that is there, in the place of an older one of that key. The manifest stays what it is, so that a pin
-// of it holds.
+// Sign adds a key's signature to the manifest that is there, in the place of an older one of that
+// key. The manifest stays what it is, so that a pin of it holds.
 func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign.PrivateKey) (*Published, error) {
 	raw, m, err := current(ctx, to, cluster)
 	switch {

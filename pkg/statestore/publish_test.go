@@ -69,7 +69,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// meanwhile is a sink on which somebody else publishes between the reading of the manifest and its replacement.
+// meanwhile is a sink on which somebody else publishes between the reading of the manifest and its
+// replacement.
 type meanwhile struct {
 	objectstore.Sink
 	other func()
@@ -169,7 +170,8 @@ func TestPublishFails(t *testing.T) {
 	}
 }
 
-// Keys are for the owner; what is damaged is put right by publishing again, and what is no manifest is not overwritten.
+// Keys are for the owner; what is damaged is put right by publishing again, and what is no manifest
+// is not overwritten.
 func TestPublishIntoADirectory(t *testing.T) {
 	dir := t.TempDir()
 	sink, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})

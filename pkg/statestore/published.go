@@ -88,7 +88,8 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	return s, nil
 }
 
-// verifyBundle reads the bundle, which nobody reads who has the directory: nodes boot from it that read the store over a network.
+// verifyBundle reads the bundle, which nobody reads who has the directory: nodes boot from it that
+// read the store over a network.
 func (d *Directory) verifyBundle(m *Manifest) error {
 	if m.Bundle == nil {
 		return nil
@@ -110,7 +111,8 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 	return m.Bundle.verify(bundleName, &c)
 }
 
-// leftThere is a private key that could not be read, for who needs it. That it is not there is transient: what copies a store may put it there after the manifest.
+// leftThere is a private key that could not be read, for who needs it. That it is not there is
+// transient: what copies a store may put it there after the manifest.
 func (d *Directory) leftThere(name string, m *Manifest) host.Content {
 	o := m.Objects[name]
 	return o.stored(func() ([]byte, error) {

@@ -25,8 +25,8 @@ type wanted struct {
 // isFile tells that an object's digest is all that is wanted now.
 func (w wanted) isFile() bool { return strings.HasPrefix(w.name, filesDir+"/") }
 
-// content is a file's digest and, but for those below files/, its bytes; and what stat said of the file before it was read. Or why they
-// cannot be had.
+// content is a file's digest and, but for those below files/, its bytes; and what stat said of the
+// file before it was read. Or why they cannot be had.
 type content struct {
 	data  []byte
 	sum   host.Digest
@@ -67,8 +67,8 @@ func (d *Directory) readOne(name string, sum host.Digest) ([]byte, error) {
 	}
 }
 
-// inShares calls do for neighbouring parts of n things, on as many processors as there are. A handful of things is done sooner than a
-// goroutine starts.
+// inShares calls do for neighbouring parts of n things, on as many processors as there are. A
+// handful of things is done sooner than a goroutine starts.
 func inShares(n int, do func(from, to int)) {
 	var others sync.WaitGroup
 	shares := min(runtime.GOMAXPROCS(0), n/64+1)
@@ -79,7 +79,8 @@ func inShares(n int, do func(from, to int)) {
 	others.Wait()
 }
 
-// reader reads files one after the other. It keeps the directory of the last one open: each part of a path costs system calls.
+// reader reads files one after the other. It keeps the directory of the last one open: each part of
+// a path costs system calls.
 type reader struct {
 	root    *os.Root
 	cluster string

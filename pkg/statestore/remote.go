@@ -15,8 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new is one request without a body; a new
-// generation is the manifest and its bundle. What it read and verified it keeps in memory, and asks for no object twice.
+// Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new
+// is one request without a body; a new generation is the manifest and its bundle. What it read and
+// verified it keeps in memory, and asks for no object twice.
 type Remote struct {
 	cluster string
 	source  objectstore.Source
@@ -126,8 +127,8 @@ func (r *Remote) take() error {
 	return nil
 }
 
-// known is the ETag to ask with. A manifest that was refused may have been damaged on its way, under an ETag that is right: it is asked for anew, ever more
-// seldom, and at every sixteenth look.
+// known is the ETag to ask with. A manifest that was refused may have been damaged on its way,
+// under an ETag that is right: it is asked for anew, ever more seldom, and at every sixteenth look.
 func (r *Remote) known() string {
 	if r.raw != nil && r.manifest == nil {
 		if r.looks++; r.looks&(r.looks-1) == 0 || r.looks%16 == 0 {

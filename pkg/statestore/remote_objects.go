@@ -28,7 +28,8 @@ const readers = 8
 // lazyLimit bounds the reading of one object that was left in the store, all attempts together.
 const lazyLimit = 2 * time.Minute
 
-// fill reads the objects that are missing: the bundle has them all, but for one alone is more than it takes.
+// fill reads the objects that are missing: the bundle has them all, but for one alone is more than
+// it takes.
 func (r *Remote) fill(ctx context.Context) error {
 	names := r.missing()
 	if r.manifest.Bundle == nil || len(names) < 2 {
@@ -50,7 +51,8 @@ func (r *Remote) fill(ctx context.Context) error {
 	return nil
 }
 
-// fillSingly reads objects one by one, several at a time. What came and was right is kept also when another one failed.
+// fillSingly reads objects one by one, several at a time. What came and was right is kept also when
+// another one failed.
 func (r *Remote) fillSingly(ctx context.Context, names []string) error {
 	var (
 		next    atomic.Int64
@@ -106,7 +108,8 @@ func (r *Remote) read(ctx context.Context, name string, o Object) ([]byte, error
 	return got.Body, err
 }
 
-// readByAll tells that an object is where every node reads. Who may not look is told that it is not.
+// readByAll tells that an object is where every node reads. Who may not look is told that it is
+// not.
 func readByAll(ctx context.Context, in objectstore.Source, o Object) (bool, error) {
 	_, err := in.Get(ctx, objectPath(o), "", MaxObjectSize)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

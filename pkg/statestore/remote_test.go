@@ -105,8 +105,8 @@ func TestRemoteRemembers(t *testing.T) {
 	asked(t, source)
 }
 
-// A manifest that is refused is fetched again a few times, in case it was damaged on its way, and then seldom until it changes; at each look it
-// is judged again, for it may have been the clock.
+// A manifest that is refused is fetched again a few times, in case it was damaged on its way, and
+// then seldom until it changes; at each look it is judged again, for it may have been the clock.
 func TestRemoteRefuses(t *testing.T) {
 	source := new(storetest.Memory)
 	m := statestore.NewManifest(storetest.Cluster, 1, remoteObjects())

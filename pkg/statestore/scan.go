@@ -24,7 +24,8 @@ func (s stamp) info() host.FileInfo {
 	return host.FileInfo{Type: host.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
 }
 
-// listing is the objects of one cluster as stat saw them, in the order of walking: the same each time.
+// listing is the objects of one cluster as stat saw them, in the order of walking: the same each
+// time.
 type listing struct {
 	objects []listed
 	notes   []string
@@ -66,8 +67,9 @@ func (l *listing) add(name string, e seen) error {
 	return nil
 }
 
-// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory: symbolic links may lead
-// anywhere below it (one key for two clusters), and not out of it. earlier is a listing of the same, or nil.
+// scan lists the objects of a plain cluster directory by stat alone. root is the store's directory:
+// symbolic links may lead anywhere below it (one key for two clusters), and not out of it. earlier
+// is a listing of the same, or nil.
 func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) (*listing, error) {
 	l := &listing{dirs: map[string]names{}}
 	if earlier != nil {
@@ -124,8 +126,8 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	return nil
 }
 
-// names lists a directory. One that has not changed since it was listed has the same names; where a change could leave no trace
-// they are not kept.
+// names lists a directory. One that has not changed since it was listed has the same names; where a
+// change could leave no trace they are not kept.
 func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	is := seenAs(here.Stat())
 	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
@@ -160,7 +162,8 @@ func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string
 	return nil
 }
 
-// takes tells that a name belongs to the objects here. In a cluster's directory of ours kOps' names mean nothing.
+// takes tells that a name belongs to the objects here. In a cluster's directory of ours kOps' names
+// mean nothing.
 func (l *listing) takes(name string) bool {
 	return isOurs(name) || l.kops && isKopsObject(name)
 }
@@ -175,7 +178,8 @@ func readNames(root *os.Root) ([]string, error) {
 	return namesIn(dir)
 }
 
-// namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory below an os.Root it stats, name by name.
+// namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory
+// below an os.Root it stats, name by name.
 func namesIn(dir *os.File) ([]string, error) {
 	names, err := dir.Readdirnames(MaxObjects + 1)
 	switch {

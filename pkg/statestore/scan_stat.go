@@ -28,7 +28,8 @@ func seenAs(info fs.FileInfo, err error) seen {
 	return e
 }
 
-// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times as much of each as is wanted.
+// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times
+// as much of each as is wanted.
 func lstatAll(dir *os.File, names []string) []seen {
 	fd, all := int(dir.Fd()), make([]seen, len(names))
 	inShares(len(names), func(from, to int) {

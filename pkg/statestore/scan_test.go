@@ -28,7 +28,8 @@ func TestListingIsBounded(t *testing.T) {
 	}
 }
 
-// A directory is listed once while nothing happens in it, and again when something does. The line is `known.stamp == is.stamp` in names.
+// A directory is listed once while nothing happens in it, and again when something does. The line
+// is `known.stamp == is.stamp` in names.
 func TestScanListsAgainWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	make := func(names ...string) {

@@ -18,7 +18,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/s3"
 )
 
-// OpenSink returns where a cluster is published: a directory, or a URL of those stores that can be written. It writes nothing yet.
+// OpenSink returns where a cluster is published: a directory, or a URL of those stores that can be
+// written. It writes nothing yet.
 func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error) {
 	if !validCluster(cluster) {
 		return nil, fmt.Errorf("cluster name %q is no directory name: name it without slashes", cluster)
@@ -44,13 +45,15 @@ func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error)
 	return nil, problem.StoreLocation.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
 }
 
-// directorySink publishes into a directory of this machine. Each file is replaced by a rename, and the manifest under a lock.
+// directorySink publishes into a directory of this machine. Each file is replaced by a rename, and
+// the manifest under a lock.
 type directorySink struct {
 	dir     string          // of the cluster, absolute
 	private map[string]bool // objects that only the owner may read
 }
 
-// sinks keeps the publishers of one process apart: the lock of the file keeps those of other processes.
+// sinks keeps the publishers of one process apart: the lock of the file keeps those of other
+// processes.
 var sinks sync.Mutex
 
 func newDirectorySink(dir, cluster string) (*directorySink, error) {

@@ -15,7 +15,8 @@ import (
 
 var _ objectstore.Prunable = (*directorySink)(nil)
 
-// List implements [objectstore.Prunable]. What a writer that was killed left lies under names with a dot, and is listed by nobody.
+// List implements [objectstore.Prunable]. What a writer that was killed left lies under names with
+// a dot, and is listed by nobody.
 func (d *directorySink) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	dir, begins := d.path(path.Dir(prefix)), path.Base(prefix)
 	if strings.HasSuffix(prefix, "/") {

@@ -19,8 +19,9 @@ func (s *Snapshot) complete(at string) error {
 	return nil
 }
 
-// Bring reads the private objects of these keypairs, as far as they were left in the store, into Objects, for [Keypairs]. The caller has the
-// snapshot for itself. Its error is marked as those of Fetch are.
+// Bring reads the private objects of these keypairs, as far as they were left in the store, into
+// Objects, for [Keypairs]. The caller has the snapshot for itself. Its error is marked as those of
+// Fetch are.
 func (s *Snapshot) Bring(keypairs ...string) error {
 	var rest []host.Named
 	for i, object := range s.Private {
@@ -53,8 +54,8 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 	return nil
 }
 
-// ReadByAll tells that a published private key is where every node reads, not control plane nodes alone: see [Publication]. It is false of what
-// was not published.
+// ReadByAll tells that a published private key is where every node reads, not control plane nodes
+// alone: see [Publication]. It is false of what was not published.
 func (s *Snapshot) ReadByAll(ctx context.Context, name string) (bool, error) {
 	if s.readByAll == nil {
 		return false, nil

@@ -1,14 +1,18 @@
-// Package statestore reads a node's configuration from where it is kept: a directory now; S3, HTTPS and the Kubernetes API plug
-// into the same contract and the same conformance suite (package storetest).
+// Package statestore reads a node's configuration from where it is kept: a directory now; S3, HTTPS
+// and the Kubernetes API plug into the same contract and the same conformance suite (package
+// storetest).
 //
-// A store holds clusters. Each has documents and pki files under the names of [Layout], either as people write them (a plain
-// directory, for which a manifest is made up) or published: a manifest that names every object by its sha256, and is the only
-// object that changes. Only the published form can be changed in several places at once without a node seeing half of it; in a
-// plain directory a reader sees the documents as they were at one moment, whatever its writers had done by then.
+// A store holds clusters. Each has documents and pki files under the names of [Layout], either as
+// people write them (a plain directory, for which a manifest is made up) or published: a manifest
+// that names every object by its sha256, and is the only object that changes. Only the published
+// form can be changed in several places at once without a node seeing half of it; in a plain
+// directory a reader sees the documents as they were at one moment, whatever its writers had done
+// by then.
 //
-// Stores are only read; [Publish] writes to a Sink, which is another thing. The package protects from torn reads, from objects that are not what the manifest says, from symbolic links that
-// leave the store and from a store too big for a node. It does not protect from whoever may publish: that is the
-// signature's part.
+// Stores are only read; [Publish] writes to a Sink, which is another thing. The package protects
+// from torn reads, from objects that are not what the manifest says, from symbolic links that leave
+// the store and from a store too big for a node. It does not protect from whoever may publish: that
+// is the signature's part.
 package statestore
 
 import (
@@ -21,23 +25,28 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Store is where the snapshots and assets of one cluster come from. Implementations are safe for several goroutines. Every method may be
-// retried; an error that another attempt may not meet is marked [graph.Transient]. When ctx ends, its cause is in the error.
+// Store is where the snapshots and assets of one cluster come from. Implementations are safe for
+// several goroutines. Every method may be retried; an error that another attempt may not meet is
+// marked [graph.Transient]. When ctx ends, its cause is in the error.
 type Store interface {
-	// Fetch returns the snapshot, or [ErrNotModified] when its revision is last: then it is cheap. The zero Revision always gets a
-	// snapshot. Everything is verified before it is returned, and nothing is returned by halves.
+	// Fetch returns the snapshot, or [ErrNotModified] when its revision is last: then it is cheap.
+	// The zero Revision always gets a snapshot. Everything is verified before it is returned, and
+	// nothing is returned by halves.
 	Fetch(ctx context.Context, last Revision) (*Snapshot, error)
-	// Open returns an asset by its name below the cluster's directory, with slashes and without "..". Size is -1 when unknown. The
-	// caller closes body, and checks its hash. Absent is [fs.ErrNotExist].
+	// Open returns an asset by its name below the cluster's directory, with slashes and without
+	// "..". Size is -1 when unknown. The caller closes body, and checks its hash. Absent is
+	// [fs.ErrNotExist].
 	Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error)
 	// String names the store and the cluster, without credentials.
 	String() string
 }
 
-// Watcher is a Store that can say when it has something new, so that a daemon need not wait for its next look.
+// Watcher is a Store that can say when it has something new, so that a daemon need not wait for its
+// next look.
 type Watcher interface {
-	// Changed waits until the store may have something else than the last Fetch met, and returns nil. A store that cannot say so
-	// returns [errors.ErrUnsupported] at once. Any other error says only that nobody is watching now.
+	// Changed waits until the store may have something else than the last Fetch met, and returns
+	// nil. A store that cannot say so returns [errors.ErrUnsupported] at once. Any other error says
+	// only that nobody is watching now.
 	Changed(ctx context.Context) error
 }
 
@@ -62,12 +71,14 @@ type Revision struct {
 type Snapshot struct {
 	Revision
 	Cluster string
-	// Objects are the documents and the pki files by path relative to the cluster: "cluster.yaml", "nodes/n1.yaml",
-	// "pki/issued/calico-client/1.crt". Callers do not change them.
+	// Objects are the documents and the pki files by path relative to the cluster: "cluster.yaml",
+	// "nodes/n1.yaml", "pki/issued/calico-client/1.crt". Callers do not change them.
 	Objects secret.Contents
-	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are verified when they are read.
+	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are
+	// verified when they are read.
 	Files []host.Named
-	// Private are the objects below pki/private that were left in the store, sorted by path, until [Snapshot.Bring] says which are wanted.
+	// Private are the objects below pki/private that were left in the store, sorted by path, until
+	// [Snapshot.Bring] says which are wanted.
 	Private []host.Named
 	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
 	Manifest []byte
@@ -85,9 +96,10 @@ type Snapshot struct {
 	readByAll func(ctx context.Context, name string) (open bool, err error) // see [Snapshot.ReadByAll]; nil: of a directory of documents
 }
 
-// Verify holds what a snapshot is not made of against the manifest too: the bundle, where the objects were read one by one, and each object by itself where the
-// bundle was read. Some node boots from one of them, and others need the other. Private keys and what is below files/ are read by [Snapshot.Private] and
-// [Snapshot.Files].
+// Verify holds what a snapshot is not made of against the manifest too: the bundle, where the
+// objects were read one by one, and each object by itself where the bundle was read. Some node
+// boots from one of them, and others need the other. Private keys and what is below files/ are read
+// by [Snapshot.Private] and [Snapshot.Files].
 func (s *Snapshot) Verify(ctx context.Context) error {
 	if s.verify == nil {
 		return nil
@@ -95,7 +107,8 @@ func (s *Snapshot) Verify(ctx context.Context) error {
 	return s.verify(ctx)
 }
 
-// The bounds of a snapshot. More is an error that names the bound: a store that does not end must not take a node's memory.
+// The bounds of a snapshot. More is an error that names the bound: a store that does not end must
+// not take a node's memory.
 const (
 	MaxObjects      = 20_000   // a document for each of 15 000 nodes, and keys
 	MaxObjectSize   = 2 << 20  // bytes; etcd, where kOps' documents once had to fit, stops at 1.5 MiB

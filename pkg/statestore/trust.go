@@ -2,8 +2,9 @@ package statestore
 
 import "github.com/netwright/netwright/pkg/statestore/trust"
 
-// openManifest is the one place where a published manifest enters: nothing of it, nor of what it names, is looked at before it is trusted. raw is the manifest as it
-// is in the store, signatures and all. With a nil policy whatever is there is taken.
+// openManifest is the one place where a published manifest enters: nothing of it, nor of what it
+// names, is looked at before it is trusted. raw is the manifest as it is in the store, signatures
+// and all. With a nil policy whatever is there is taken.
 func openManifest(raw []byte, cluster, store string, policy *trust.Policy) (*Manifest, Revision, error) {
 	statement, _, err := trust.Split(raw)
 	if policy != nil {

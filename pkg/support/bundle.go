@@ -1,5 +1,6 @@
-// Package support gathers what a bug report needs into one archive, without secrets. It knows how: each piece is bounded in time and size, what fails is noted and
-// stops nothing, and everything passes the [Redactor]. What the pieces are is its caller's to say.
+// Package support gathers what a bug report needs into one archive, without secrets. It knows how:
+// each piece is bounded in time and size, what fails is noted and stops nothing, and everything
+// passes the [Redactor]. What the pieces are is its caller's to say.
 package support
 
 import (
@@ -54,7 +55,8 @@ type Entry struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// Gather makes an archive (tar, gzip) of pieces, all at a time. m is filled in, and is in the archive as manifest.json. dir is the one directory in it.
+// Gather makes an archive (tar, gzip) of pieces, all at a time. m is filled in, and is in the
+// archive as manifest.json. dir is the one directory in it.
 func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Redactor) ([]byte, error) {
 	m.Version, m.Pieces = ManifestVersion, make([]Entry, len(pieces))
 	texts := make([][]byte, len(pieces))

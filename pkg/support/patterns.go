@@ -33,7 +33,8 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 	return out, count
 }
 
-// compiled compiles at the first use: every start of the program would pay for what few commands need.
+// compiled compiles at the first use: every start of the program would pay for what few commands
+// need.
 func compiled(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
@@ -57,7 +58,8 @@ var patterns = []pattern{
 	{nameHints, compiled(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
 }
 
-// harmless is a value that is no secret although its name sounds like one: a switch, nothing, the path of a file that has it, a structure.
+// harmless is a value that is no secret although its name sounds like one: a switch, nothing, the
+// path of a file that has it, a structure.
 func harmless(before, value string) bool {
 	name := strings.ToLower(strings.Trim(before, " \t:=\"'\\"))
 	if strings.HasSuffix(name, "file") || strings.HasSuffix(name, "path") || strings.HasSuffix(name, "dir") {

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Redactor takes secrets out of text: those that it was told, wherever they stand and also in base64, and whatever looks like one. In the place of each is a mark
-// that is the same wherever the same secret stood, and of no use for guessing it: it is made with a salt that is thrown away.
+// Redactor takes secrets out of text: those that it was told, wherever they stand and also in
+// base64, and whatever looks like one. In the place of each is a mark that is the same wherever the
+// same secret stood, and of no use for guessing it: it is made with a salt that is thrown away.
 type Redactor struct {
 	salt  []byte
 	known map[string]bool
@@ -28,7 +29,8 @@ func NewRedactor() (*Redactor, error) {
 	return r, nil
 }
 
-// shortest is the length of a secret that is looked for by itself: shorter ones are in every text, and only their names give them away.
+// shortest is the length of a secret that is looked for by itself: shorter ones are in every text,
+// and only their names give them away.
 const shortest = 6
 
 // Tell adds a secret.
@@ -43,7 +45,8 @@ func (r *Redactor) Tell(secret string) {
 	}
 }
 
-// TellText adds a text that is secret as a whole: each of its lines, and what stands in a line behind the first = or colon.
+// TellText adds a text that is secret as a whole: each of its lines, and what stands in a line
+// behind the first = or colon.
 func (r *Redactor) TellText(text string) {
 	r.Tell(text)
 	for line := range strings.Lines(text) {

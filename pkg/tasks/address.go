@@ -74,8 +74,8 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// Apply implements [Task]. The kernel cannot change the length of an address's
-// network: such an address is taken off and put on again. Others of its network stay ([host.Host.DelAddress]).
+// Apply implements [Task]. The kernel cannot change the length of an address's network: such an
+// address is taken off and put on again. Others of its network stay ([host.Host.DelAddress]).
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Addresses(ctx, t.Link)
 	if err != nil {
@@ -115,12 +115,14 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 // Foreign implements [Claimer]: with another length of its network it is another address.
 func (t Address) Foreign(live string) bool { return live != "" && live != "set" }
 
-// Remove implements [Remover]. Others of its network, which the kernel takes along, stay ([host.Host.DelAddress]).
+// Remove implements [Remover]. Others of its network, which the kernel takes along, stay
+// ([host.Host.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
 	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
 }
 
-// Baseline implements [Restorer]: the address may have been there with another length of its network.
+// Baseline implements [Restorer]: the address may have been there with another length of its
+// network.
 func (t Address) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	live, err := t.Live(ctx, v)
 	return Baseline{Live: live}, err

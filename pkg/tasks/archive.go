@@ -55,7 +55,8 @@ func (Archive) row() row { return rowArchive }
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 
-// Needs implements [Task]: the ledger's directory, which a receipt must not make with a mode of its own.
+// Needs implements [Task]: the ledger's directory, which a receipt must not make with a mode of its
+// own.
 func (t Archive) Needs() []graph.Key {
 	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.After...)
 }
@@ -113,8 +114,9 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error { return t.install(ctx, h, from, rest, want) })
 }
 
-// Available proves that what is missing of the archive can be had: it is kept, or it is fetched, unpacked and held against its hash, and nothing of
-// that stays. For a rollback, which asks before it changes anything.
+// Available proves that what is missing of the archive can be had: it is kept, or it is fetched,
+// unpacked and held against its hash, and nothing of that stays. For a rollback, which asks before
+// it changes anything.
 func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	_, states, err := t.look(h)
 	if err != nil {

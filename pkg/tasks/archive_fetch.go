@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// fromAnywhere tries one URL after the other for the members. damaged is what was kept of them and is of no use.
+// fromAnywhere tries one URL after the other for the members. damaged is what was kept of them and
+// is of no use.
 func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, try func(from string) error) error {
 	if len(members) == 0 {
 		return nil
@@ -47,7 +48,8 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }
 
-// install fetches the archive from one URL and puts the members and the receipt in place, as one batch.
+// install fetches the archive from one URL and puts the members and the receipt in place, as one
+// batch.
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
 	b := h.Batch()
 	defer b.Discard()
@@ -81,7 +83,8 @@ type unfetchedError struct{ error }
 
 func (e *unfetchedError) Unwrap() error { return e.error }
 
-// elsewhere says whether another URL may do better: not where the archive itself is wrong, or the disk is full.
+// elsewhere says whether another URL may do better: not where the archive itself is wrong, or the
+// disk is full.
 func (t Archive) elsewhere(err error) bool {
 	var (
 		unfetched *unfetchedError

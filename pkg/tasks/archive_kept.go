@@ -12,9 +12,10 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// What an archive installed is kept a second time, each member by its sha256: what somebody deletes or overwrites is right again without the archive's
-// URLs. It is a copy, and no second name of the file: what is written into an installed file in place would be written into both. What is kept is believed as
-// little as a mirror is.
+// What an archive installed is kept a second time, each member by its sha256: what somebody deletes
+// or overwrites is right again without the archive's URLs. It is a copy, and no second name of the
+// file: what is written into an installed file in place would be written into both. What is kept is
+// believed as little as a mirror is.
 
 // keptDir is where members are kept.
 const keptDir = receiptDir + "/members"
@@ -24,8 +25,9 @@ func keptPath(of host.Member) string { return keptDir + "/" + of.SHA256.String()
 // keptSpec is what kept members have: nobody runs them where they lie.
 var keptSpec = host.FileSpec{Mode: 0o600}
 
-// Keep keeps the members that are in place and are not kept yet. It is for the end of a pass that found the archive right, and may be done again. Its
-// error is one of the disk; what was kept before it stays.
+// Keep keeps the members that are in place and are not kept yet. It is for the end of a pass that
+// found the archive right, and may be done again. Its error is one of the disk; what was kept
+// before it stays.
 func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 	known, err := t.readReceipt(h)
 	if err != nil {
@@ -40,7 +42,8 @@ func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 			return fmt.Errorf("keep %s: %w", t.Name, err)
 		}
 	}
-	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods from such a node.
+	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
+	// from such a node.
 	if room, err := h.Room(keptDir); err == nil && room/2 < size {
 		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space", t.Name, (size+1<<20-1)>>20, keptDir)
 	}
@@ -77,7 +80,8 @@ func (t Archive) unkept(v host.View, known map[string]host.Member) (missing []st
 	return missing, size, nil
 }
 
-// Had is nil where nothing of the archive has to be fetched, or have says so of one of its URLs; else why not, a [graph.WaitError] while it is on its way.
+// Had is nil where nothing of the archive has to be fetched, or have says so of one of its URLs;
+// else why not, a [graph.WaitError] while it is on its way.
 func (t Archive) Had(ctx context.Context, v host.View, have func(url string) error) error {
 	if !t.lacks(v) {
 		return nil
@@ -112,7 +116,8 @@ func (t Archive) lacks(v host.View) bool {
 	return false
 }
 
-// restore puts those of the members in place that are kept, as one batch. It returns the others, and what was kept and is damaged, which is thrown away.
+// restore puts those of the members in place that are kept, as one batch. It returns the others,
+// and what was kept and is damaged, which is thrown away.
 func (t Archive) restore(ctx context.Context, h *host.Host, members []string, want access) (rest, damaged []string, err error) {
 	b := h.Batch()
 	defer b.Discard()
@@ -154,7 +159,8 @@ func (t Archive) fromKept(h *host.Host, b *host.Batch, members []string, dir str
 	return rest, damaged, nil
 }
 
-// ForgetArchives removes what is known and kept of archives other than these. It is for who knows all that may be wanted again.
+// ForgetArchives removes what is known and kept of archives other than these. It is for who knows
+// all that may be wanted again.
 func ForgetArchives(h *host.Host, wanted []Archive) error {
 	names, err := h.ReadDir(receiptDir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -60,8 +60,9 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 	}
 }
 
-// What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot be, the error says both.
-// The lines that hold it: durable_copy.go, Copy (the comparisons); archive_kept.go, fromKept (Remove).
+// What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
+// be, the error says both. The lines that hold it: durable_copy.go, Copy (the comparisons);
+// archive_kept.go, fromKept (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -94,8 +95,8 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 	}
 }
 
-// What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is an error that says so, and nothing of it stays.
-// The lines that hold it: archive_kept.go, Keep.
+// What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is
+// an error that says so, and nothing of it stays. The lines that hold it: archive_kept.go, Keep.
 func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	needs.Root(t)
 	h, root := onDisk(t)

@@ -12,8 +12,8 @@ import (
 // receiptDir keeps a receipt for each archive that was installed, named by the archive's checksum.
 const receiptDir = "/var/lib/netwright/assets"
 
-// receipt says what an archive has, as far as it was unpacked. It is a fact about the archive, not about the host: it stays
-// true whatever becomes of the members.
+// receipt says what an archive has, as far as it was unpacked. It is a fact about the archive, not
+// about the host: it stays true whatever becomes of the members.
 type receipt struct {
 	Name    string                 `json:"name"`
 	Members map[string]host.Member `json:"members"`
@@ -21,7 +21,8 @@ type receipt struct {
 
 func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receiptDir, t.Sum) }
 
-// readReceipt returns the members that are known. A receipt that is absent or damaged knows none: the archive is fetched again.
+// readReceipt returns the members that are known. A receipt that is absent or damaged knows none:
+// the archive is fetched again.
 func (t Archive) readReceipt(v host.View) (map[string]host.Member, error) {
 	text, err := v.ReadFile(t.receiptPath())
 	if errors.Is(err, host.ErrNotExist) {

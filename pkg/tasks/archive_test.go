@@ -146,7 +146,8 @@ func TestArchiveTriesTheNextURL(t *testing.T) {
 	}
 }
 
-// An archive that is known by its sha512 has a receipt, is restored from what was kept, and comes back from the ledger.
+// An archive that is known by its sha512 has a receipt, is restored from what was kept, and comes
+// back from the ledger.
 func TestArchiveBySHA512(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)

@@ -10,8 +10,9 @@ import (
 // KindAwait is the kind of what only time brings: await:pod-cidr.
 const KindAwait = "await"
 
-// Await stands for tasks that cannot be made yet because something that only time brings is missing (the node's pod CIDRs). It always
-// waits; when what it waits for is known, the model makes the tasks in its place.
+// Await stands for tasks that cannot be made yet because something that only time brings is missing
+// (the node's pod CIDRs). It always waits; when what it waits for is known, the model makes the
+// tasks in its place.
 type Await struct {
 	Meta
 	What   string      // "pod-cidr"

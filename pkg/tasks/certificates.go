@@ -20,7 +20,8 @@ const KindCertificates = "certificates"
 // or not at all, and only if the key fits the certificate and the certificate
 // the CA. A plan shows whose the certificates are and how long they last, and nothing of the key.
 //
-// A set that is on the node as wanted is right, also when it has expired: to take it away helps nobody.
+// A set that is on the node as wanted is right, also when it has expired: to take it away helps
+// nobody.
 type CertificateSet struct {
 	Meta
 	Dir             string // of the three files; "" where only Kubeconfig is wanted
@@ -34,7 +35,8 @@ type CertificateSet struct {
 	Source  string `json:",omitempty"` // where it comes from, in the documents' word; "" is the store
 	OtherCA bool   `json:",omitempty"` // the CA is that of the servers, and need not be the one that signed
 	Server  bool   `json:",omitempty"` // the certificate is a server's; else it must be good for a client
-	// Issue says that there is no certificate yet, or a new one is due, and who would issue it: the plan of a dry run, which asks nobody.
+	// Issue says that there is no certificate yet, or a new one is due, and who would issue it: the
+	// plan of a dry run, which asks nobody.
 	Issue string `json:"-"`
 	// Failure is why it cannot be had.
 	Failure error `json:"-"`
@@ -63,8 +65,8 @@ func (t CertificateSet) Owns() []graph.Key {
 	return keys
 }
 
-// Plan implements [Task]. A set that does not fit together, or is expired, is an error that says which file and what to do; one
-// that is not valid yet waits for the clock.
+// Plan implements [Task]. A set that does not fit together, or is expired, is an error that says
+// which file and what to do; one that is not valid yet waits for the clock.
 func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	if t.Failure != nil {
 		return nil, t.Failure
@@ -176,7 +178,8 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	return nil
 }
 
-// files are the set as files. Their contents are not shown: of a certificate, its description says more.
+// files are the set as files. Their contents are not shown: of a certificate, its description says
+// more.
 func (t CertificateSet) files() []File {
 	m := t.Meta
 	m.Secret = true
@@ -225,7 +228,8 @@ func (t CertificateSet) Label() string {
 	return "in " + t.place()
 }
 
-// withoutIssued leaves out what was issued to this node: renewed, it is the same set, and its key is in one place less.
+// withoutIssued leaves out what was issued to this node: renewed, it is the same set, and its key
+// is in one place less.
 func withoutIssued(t *CertificateSet) {
 	if t.Source != "" {
 		t.CA.PEM, t.Cert.PEM, t.Key.PEM = nil, nil, nil

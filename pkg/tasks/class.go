@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Class says what a change costs the node that takes it, in rising order. A plan's class is the highest of its steps'.
+// Class says what a change costs the node that takes it, in rising order. A plan's class is the
+// highest of its steps'.
 type Class int
 
 // The classes.
@@ -27,7 +28,8 @@ func (c Class) String() string { return classNames[c] }
 // ParseClass is the class of a name; of an unknown one the lowest.
 func ParseClass(name string) Class { return Class(max(slices.Index(classNames[:], name), 0)) }
 
-// classes is what makes a change more than [ClassLive]. Every row that matches counts, and the highest is the change's class.
+// classes is what makes a change more than [ClassLive]. Every row that matches counts, and the
+// highest is the change's class.
 var classes = []struct {
 	class Class
 	why   string
@@ -44,8 +46,8 @@ var classes = []struct {
 	{ClassReplace, "it is read when the node boots", bootOnly},
 }
 
-// ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects that it asks for are tasks of their own: a restart of
-// what does not run is none.
+// ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects
+// that it asks for are tasks of their own: a restart of what does not run is none.
 func ClassOf(task graph.Key, c *Change) (class Class, why string) {
 	if c == nil || c.NotHere != "" {
 		return ClassLive, ""
@@ -74,8 +76,8 @@ func goes(_ graph.Key, c *Change) bool {
 	return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op == Remove && rowOf(it.Key).costs.gone >= ClassDrain })
 }
 
-// bootFiles are read by the boot loader, or by the kernel as it starts. Those of modules, sysctls and mounts are not among them: their tasks do now what
-// the file does at the next boot.
+// bootFiles are read by the boot loader, or by the kernel as it starts. Those of modules, sysctls
+// and mounts are not among them: their tasks do now what the file does at the next boot.
 var bootFiles = []string{"/boot/", "/etc/default/grub", "/etc/kernel/", "/etc/grub.d/", "/etc/initramfs-tools/", "/etc/dracut.conf"}
 
 func bootOnly(_ graph.Key, c *Change) bool {

@@ -20,7 +20,8 @@ type Cleanup struct {
 	Residue FindRemover
 }
 
-// FindRemover finds what a network left on a node, and takes it away. It is the Selection of package cleanup.
+// FindRemover finds what a network left on a node, and takes it away. It is the Selection of
+// package cleanup.
 type FindRemover interface {
 	// Find lists what is there, in the order in which it goes. It writes nothing.
 	Find(ctx context.Context, v host.View) ([]Found, error)
@@ -31,7 +32,8 @@ type FindRemover interface {
 // Found is one thing that a network left on this host.
 type Found struct {
 	Key graph.Key
-	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24 proto 80".
+	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24
+	// proto 80".
 	What string
 }
 

@@ -16,11 +16,13 @@ import (
 // KindConf is the kind of a CNI conf that is in force: conf:/etc/cni/net.d/10-flannel.conflist.
 const KindConf = "conf"
 
-// WaitConf is that a CNI conf is in force: it is in the directory, it is valid, the plugins that it names are installed,
-// and no other file comes before it. It only looks: who writes the conf is somebody else (a DaemonSet, the runtime, a [File] of ours).
+// WaitConf is that a CNI conf is in force: it is in the directory, it is valid, the plugins that it
+// names are installed, and no other file comes before it. It only looks: who writes the conf is
+// somebody else (a DaemonSet, the runtime, a [File] of ours).
 //
-// A conf that is not there or not whole yet is a [graph.Wait]. One that nobody has mended for a minute is an error, and so is another one in
-// force: it names the file, for only people can say which of the two is wanted.
+// A conf that is not there or not whole yet is a [graph.Wait]. One that nobody has mended for a
+// minute is an error, and so is another one in force: it names the file, for only people can say
+// which of the two is wanted.
 type WaitConf struct {
 	Meta
 	Network string   // for messages: "flannel"
@@ -29,7 +31,8 @@ type WaitConf struct {
 	File    string   // base name; "" is any conf
 	Or      string   // another base name that will do, where its writer chooses between the two
 	BinDirs []string // where the runtime looks for plugins
-	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd does; kubelet and CRI-O try the next.
+	// FirstOnly says that the consumer stops at the first file although it is broken, as containerd
+	// does; kubelet and CRI-O try the next.
 	FirstOnly bool
 	Consumer  Consumer
 }
@@ -60,8 +63,9 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	return nil, nil
 }
 
-// InForce reads the conf that the consumer uses, last, and before it the confs of meta-plugins that call it. It is [graph.Wait] or an error, as of
-// Plan, where that is not the one wanted; whether its plugins are there is not looked at. A conf that is about to be written is empty.
+// InForce reads the conf that the consumer uses, last, and before it the confs of meta-plugins that
+// call it. It is [graph.Wait] or an error, as of Plan, where that is not the one wanted; whether
+// its plugins are there is not looked at. A conf that is about to be written is empty.
 func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 	names, err := v.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
@@ -162,10 +166,12 @@ func (t WaitConf) firstGood(v host.View, confs []string) string {
 	return ""
 }
 
-// unmended is how long a conf may be broken before it is a failure: whoever writes it is done by then.
+// unmended is how long a conf may be broken before it is a failure: whoever writes it is done by
+// then.
 const unmended = time.Minute
 
-// beingWritten says that a file changed so lately that its writer may still be at it, and until when that is so.
+// beingWritten says that a file changed so lately that its writer may still be at it, and until
+// when that is so.
 func beingWritten(v host.View, file string) (until time.Time, is bool) {
 	info, err := v.Lstat(file)
 	changed := time.Unix(0, info.Mtime)
@@ -207,7 +213,8 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	return nil
 }
 
-// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute they are missed: pods are asked for already.
+// missingPlugins waits for the programs that a conf calls. By a conf that is older than a minute
+// they are missed: pods are asked for already.
 func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	var missing, wrong []string
 	for _, p := range conf.Programs() {

@@ -24,8 +24,9 @@ func isConf(name string) bool {
 	return false
 }
 
-// confFiles picks the names that libcni takes for confs and puts them in its order: bytewise. Directories are none.
-// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (ConfFiles)
+// confFiles picks the names that libcni takes for confs and puts them in its order: bytewise.
+// Directories are none. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
+// (ConfFiles)
 func confFiles(v host.View, dir string, names []string) ([]string, error) {
 	var confs []string
 	for _, name := range names {
@@ -72,7 +73,8 @@ func (p CNIPlugin) addresses() string {
 	return ipam.Type
 }
 
-// readConf reads a conf as the consumer does: a .conflist is a list with a name and plugins, any other is one plugin with a type.
+// readConf reads a conf as the consumer does: a .conflist is a list with a name and plugins, any
+// other is one plugin with a type.
 func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	data, err := readSmall(v, file)
 	if err != nil {
@@ -122,8 +124,9 @@ func readSmall(v host.View, file string) ([]byte, error) {
 	return data, nil
 }
 
-// pluginsBeside reads the plugins of a list in a directory of the network's name, as spec 1.1 allows.
-// https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go (NetworkPluginConfsFromFiles)
+// pluginsBeside reads the plugins of a list in a directory of the network's name, as spec 1.1
+// allows. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
+// (NetworkPluginConfsFromFiles)
 func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	names, err := v.ReadDir(dir)
 	if err != nil {
@@ -162,7 +165,8 @@ func confOf(list *libcni.NetworkConfigList) (CNIConf, error) {
 	return conf, nil
 }
 
-// delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the conf after it.
+// delegates tells that the conf is a meta-plugin's, which stands first on purpose and calls the
+// conf after it.
 func (c CNIConf) delegates() bool {
 	for _, p := range c.Plugins {
 		if p.Type == "multus" || p.Type == "multus-shim" || p.Type == "genie" {

@@ -13,7 +13,8 @@ import (
 
 const hostLocal = "host-local"
 
-// handOn are the reference plugins, which give the IPAM plugin their own conf as it is. Calico and others put the node's range into it first.
+// handOn are the reference plugins, which give the IPAM plugin their own conf as it is. Calico and
+// others put the node's range into it first.
 var handOn = []string{"bridge", "host-device", "ipvlan", "macvlan", "ptp", "vlan"}
 
 // hostLocalConf is what host-local reads of `ipam`.

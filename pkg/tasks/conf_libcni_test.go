@@ -30,8 +30,8 @@ case $conf in
 esac
 `
 
-// What libcni, the real host-local and containerd's way to read the directory make of a conf, and what is said of it here, is the same: a pod is added, or
-// why not, and what to do.
+// What libcni, the real host-local and containerd's way to read the directory make of a conf, and
+// what is said of it here, is the same: a pod is added, or why not, and what to do.
 func TestConfAsLibcni(t *testing.T) {
 	single := func(more string) string { return `{"cniVersion":"1.0.0","name":"x","type":"bridge"` + more + `}` }
 	list := func(more string) string {

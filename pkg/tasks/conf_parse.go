@@ -10,7 +10,8 @@ import (
 	"github.com/containernetworking/cni/libcni"
 )
 
-// parseConf has libcni read a conf. What people get wrong most often is said in our words, with the way out.
+// parseConf has libcni read a conf. What people get wrong most often is said in our words, with the
+// way out.
 func parseConf(data []byte, isList bool) (*libcni.NetworkConfigList, error) {
 	if err := slip(data, isList); err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// Program is a plugin that is called when a pod is added, and the version of the spec that it is called with.
+// Program is a plugin that is called when a pod is added, and the version of the spec that it is
+// called with.
 type Program struct {
 	Name     string
 	CalledBy string // the plugin that does; "": the runtime
@@ -30,7 +31,8 @@ const (
 	flannelIPAM  = "host-local"
 )
 
-// Programs are the plugins that the conf calls, in the order of calling, with those that these call by themselves; each once.
+// Programs are the plugins that the conf calls, in the order of calling, with those that these call
+// by themselves; each once.
 func (c CNIConf) Programs() []Program {
 	var out []Program
 	for _, p := range c.programs() {
@@ -42,8 +44,9 @@ func (c CNIConf) Programs() []Program {
 	return out
 }
 
-// FindPlugin is the program of a plugin as libcni finds it: the first regular file of the name. Where there is none it is the first thing of the name; "" is
-// nothing. https://github.com/containernetworking/cni/blob/v1.3.0/pkg/invoke/find.go
+// FindPlugin is the program of a plugin as libcni finds it: the first regular file of the name.
+// Where there is none it is the first thing of the name; "" is nothing.
+// https://github.com/containernetworking/cni/blob/v1.3.0/pkg/invoke/find.go
 func FindPlugin(v host.View, dirs []string, name string) (file string, info host.FileInfo) {
 	for _, dir := range dirs {
 		at := path.Join(dir, name)

@@ -18,10 +18,12 @@ type Consumer struct {
 	Beside bool   // it reads plugins of a list in a directory beside it (libcni 1.3)
 }
 
-// version is the spec's version of a conf. https://github.com/containernetworking/cni/blob/v1.3.0/pkg/version/conf.go
+// version is the spec's version of a conf.
+// https://github.com/containernetworking/cni/blob/v1.3.0/pkg/version/conf.go
 func (c CNIConf) version() string { return cmp.Or(c.Version, "0.1.0") }
 
-// refused says why no pod is added by a conf that could be loaded. libcni looks at names when a pod comes, and host-local at its ranges.
+// refused says why no pod is added by a conf that could be loaded. libcni looks at names when a pod
+// comes, and host-local at its ranges.
 // https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (addNetwork)
 func (t WaitConf) refused(c CNIConf) error {
 	if len(c.Plugins) == 0 {
@@ -49,7 +51,8 @@ func (t WaitConf) refused(c CNIConf) error {
 	return nil
 }
 
-// refuses says why a conf of this version of the spec adds no pod. What is newer than we know may be right where nobody says what the consumer knows.
+// refuses says why a conf of this version of the spec adds no pod. What is newer than we know may
+// be right where nobody says what the consumer knows.
 func (c Consumer) refuses(asked string) error {
 	known := version.All.SupportedVersions()
 	at, newest := slices.Index(known, asked), slices.Index(known, c.Spec)

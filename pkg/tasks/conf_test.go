@@ -20,7 +20,8 @@ const (
 	multusConf  = `{"name":"multus","type":"multus"}`
 )
 
-// TestWaitConf is the table of providers-a 1.1: libcni's order, what each runtime does with a broken file, and what we say.
+// TestWaitConf is the table of providers-a 1.1: libcni's order, what each runtime does with a
+// broken file, and what we say.
 func TestWaitConf(t *testing.T) {
 	flannel := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
@@ -120,7 +121,8 @@ func TestWaitConf(t *testing.T) {
 	}
 }
 
-// TestWaitConfOfPlan sees a conf and plugins that the same plan is going to write, and still the foreign one before it.
+// TestWaitConfOfPlan sees a conf and plugins that the same plan is going to write, and still the
+// foreign one before it.
 func TestWaitConfOfPlan(t *testing.T) {
 	task := tasks.WaitConf{Network: "bridge", Writer: "we write it", Dir: "/etc/cni/net.d", File: "05-netwright-bridge.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
@@ -146,7 +148,8 @@ func TestHalfAConfIsJudgedAnew(t *testing.T) {
 	}
 }
 
-// What can be opened by nobody, or is no file, is broken, and a runtime of spec 1.0.0 knows neither later versions nor plugins beside a list.
+// What can be opened by nobody, or is no file, is broken, and a runtime of spec 1.0.0 knows neither
+// later versions nor plugins beside a list.
 func TestConfThatIsNoFile(t *testing.T) {
 	old := tasks.Consumer{Name: "containerd 1.6.20", Spec: "1.0.0"}
 	for _, c := range []struct {

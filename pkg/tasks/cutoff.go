@@ -9,7 +9,8 @@ import (
 )
 
 // networkDirs are where those look who set the node's own network up. What is in them is known to
-// reach the node's own packets, and a plan says so; whether there is a checkpoint is not decided here.
+// reach the node's own packets, and a plan says so; whether there is a checkpoint is not decided
+// here.
 var networkDirs = []string{
 	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf", "/etc/systemd/resolved.conf",
 	"/etc/netplan/", "/etc/NetworkManager/", "/run/NetworkManager/conf.d/", "/etc/network/", "/etc/sysconfig/network", "/etc/sysconfig/iptables", "/etc/iptables/",
@@ -28,8 +29,9 @@ func NetworkFile(path string) bool {
 	return false
 }
 
-// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev files. That one stays when the file
-// goes (systemd.netdev(5)). An error may be otherwise the next time.
+// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev
+// files. That one stays when the file goes (systemd.netdev(5)). An error may be otherwise the next
+// time.
 func (t File) Netdev() (string, error) {
 	if path.Ext(t.Path) != ".netdev" || !NetworkFile(t.Path) {
 		return "", nil
@@ -70,8 +72,10 @@ func disturbs(unit string, otherwise Disruption) Disruption {
 	return otherwise
 }
 
-// TakingBack is what it means for the node's own packets that a key goes, or has again what it had before the agent came, and that effects are asked for:
-// whatever was there meanwhile, the node may be reached by it. A link that goes has no address any more, and what is forwarded is not the node's.
+// TakingBack is what it means for the node's own packets that a key goes, or has again what it had
+// before the agent came, and that effects are asked for: whatever was there meanwhile, the node may
+// be reached by it. A link that goes has no address any more, and what is forwarded is not the
+// node's.
 func TakingBack(key graph.Key, to string, asks []graph.Key) Disruption {
 	if slices.ContainsFunc(asks, func(k graph.Key) bool { return networkUnits[EffectOf(k).Unit] }) {
 		return MayCutOff

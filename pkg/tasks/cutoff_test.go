@@ -6,7 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// What a reset takes away or brings back is under a checkpoint where the node may be reached by it. The line that keeps it: cutoff.go, TakingBack.
+// What a reset takes away or brings back is under a checkpoint where the node may be reached by it.
+// The line that keeps it: cutoff.go, TakingBack.
 func TestTakingBack(t *testing.T) {
 	for _, c := range []struct {
 		key  graph.Key

@@ -112,10 +112,12 @@ func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return fmt.Errorf("effect %q: no such action", t.Action)
 }
 
-// Mark is what systemd shows of the last time that the effect was done. Another mark afterwards says that it was done since, by whomever: a
-// restart makes a new invocation of the unit, a reload changes its state and back. "" says nothing.
+// Mark is what systemd shows of the last time that the effect was done. Another mark afterwards
+// says that it was done since, by whomever: a restart makes a new invocation of the unit, a reload
+// changes its state and back. "" says nothing.
 //
-// That a reload was done is a little less sure than the others: any change of the unit's state counts as one.
+// That a reload was done is a little less sure than the others: any change of the unit's state
+// counts as one.
 func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 	if t.Action == ActionDaemonReload {
 		at, err := v.UnitsLoadedUS(ctx)
@@ -131,7 +133,8 @@ func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s %d", have.Invocation, have.ChangedUS), nil
 }
 
-// DoneSince says that the effect was done since mark was taken, or that systemd is about to: a job of that kind is queued.
+// DoneSince says that the effect was done since mark was taken, or that systemd is about to: a job
+// of that kind is queued.
 func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, error) {
 	now, err := t.Mark(ctx, v)
 	if err != nil || now != mark || t.Action == ActionDaemonReload {

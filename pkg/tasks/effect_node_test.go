@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// testMarks: what systemd shows of an effect changes when it is done, and only then; a job that is queued counts. Somebody else's restart counts too.
+// testMarks: what systemd shows of an effect changes when it is done, and only then; a job that is
+// queued counts. Somebody else's restart counts too.
 func testMarks(t *testing.T) {
 	h, ctx := onNode(t), t.Context()
 	ok(t, os.WriteFile("/etc/systemd/system/marked.service", []byte("[Service]\nExecStart=sleep 1000\nExecReload=/bin/true\n"), 0o644))

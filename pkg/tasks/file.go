@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// KindFile is the kind of the keys of paths: directories, symlinks and members too. One path has one owner.
+// KindFile is the kind of the keys of paths: directories, symlinks and members too. One path has
+// one owner.
 const KindFile = "file"
 
 // File is a regular file with its whole content.
@@ -21,7 +22,8 @@ type File struct {
 	Meta
 	Path    string
 	Content secret.Bytes `json:",omitempty"`
-	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to be written.
+	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to
+	// be written.
 	Stored *host.Content `json:"-"`
 	Mode   fs.FileMode
 	Owner  string
@@ -39,7 +41,8 @@ func (t File) content() host.Content {
 	return host.ContentOf(t.Content)
 }
 
-// bytes are the content itself. That it cannot be had now, since the store changes or went away, may be otherwise the next time.
+// bytes are the content itself. That it cannot be had now, since the store changes or went away,
+// may be otherwise the next time.
 func (t File) bytes() ([]byte, error) {
 	if t.Stored == nil {
 		return t.Content, nil
@@ -76,8 +79,9 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode: whoever watches it need not
-// read it again. One that has other names is replaced: they may be others'.
+// Apply implements [Task]. Where only the owner or the mode differs the file keeps its inode:
+// whoever watches it need not read it again. One that has other names is replaced: they may be
+// others'.
 func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	want, err := resolveAccess(h, t.Mode, t.Owner)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// BenchmarkNoop plans 10,000 small files that are right, below "/" and below an image's root, on one goroutine. One operation is all of them.
+// BenchmarkNoop plans 10,000 small files that are right, below "/" and below an image's root, on
+// one goroutine. One operation is all of them.
 func BenchmarkNoop(b *testing.B) {
 	const files = 10_000
 	root := b.TempDir()

@@ -23,7 +23,8 @@ func (v oneFile) ReadAtMost(string, int) ([]byte, error) { return v.content, nil
 
 func (v oneFile) ReadDir(string) ([]string, error) { return nil, host.ErrNotExist }
 
-// FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf has plugins with types.
+// FuzzConf reads anything that somebody may put into the CNI directory: what is taken for a conf
+// has plugins with types.
 func FuzzConf(f *testing.F) {
 	for _, s := range []string{
 		`{"cniVersion":"1.0.0","name":"n","plugins":[{"type":"bridge","ipam":{"type":"host-local"}},{"type":"portmap"}]}`, `{"name":"n","type":"multus","delegates":[]}`,

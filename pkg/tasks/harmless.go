@@ -135,7 +135,8 @@ func pathOf(key graph.Key) string {
 	return key.Name()
 }
 
-// fileHarmless is the proof of a file: by its place, or since each line of it that is new is proved.
+// fileHarmless is the proof of a file: by its place, or since each line of it that is new is
+// proved.
 func fileHarmless(ctx context.Context, t File, c *Change, on Ground) bool {
 	switch t.Path {
 	case ownSysctls:
@@ -188,7 +189,8 @@ func bareLines(content []byte) (out []string) {
 }
 
 // dirHarmless is the proof of a directory: by its place, or since it is the one of our settings and
-// new. Elsewhere a name alone may say something, as those of /etc/nologin and /etc/netwright/disabled do.
+// new. Elsewhere a name alone may say something, as those of /etc/nologin and
+// /etc/netwright/disabled do.
 func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 	made := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
 	return made && t.Path == ownSettings || inPlace(ctx, t, c, on)
@@ -228,9 +230,9 @@ func moduleKindHarmless(ctx context.Context, t Module, _ *Change, on Ground) boo
 	return moduleHarmless(ctx, t.Name, on)
 }
 
-// harmlessModules only offer what somebody must ask for: a file system, a kind of link, a match or a
-// target of a rule. They are those that networks name, and their kin; a name that ends in _ stands
-// for all that begin so. No driver, and nothing that takes packets as soon as it is there.
+// harmlessModules only offer what somebody must ask for: a file system, a kind of link, a match or
+// a target of a rule. They are those that networks name, and their kin; a name that ends in _
+// stands for all that begin so. No driver, and nothing that takes packets as soon as it is there.
 var harmlessModules = []string{
 	"overlay", "bridge", "veth", "dummy", "ifb", "macvlan", "ipvlan", "8021q", "tun", "openvswitch", "vport_", // kinds of links
 	"vxlan", "geneve", "ipip", "ip_gre", "ip6_gre", "ip6_tunnel", "sit", "fou", "fou6", "wireguard", "esp4", "esp6", "xfrm_", // tunnels
@@ -252,7 +254,8 @@ func moduleHarmless(ctx context.Context, name string, on Ground) bool {
 	})
 }
 
-// behindBridge says that the node may be reached over a bridge. What cannot be read is taken for one.
+// behindBridge says that the node may be reached over a bridge. What cannot be read is taken for
+// one.
 func behindBridge(ctx context.Context, on Ground) bool {
 	links, err := on.View.Links(ctx)
 	if err != nil {

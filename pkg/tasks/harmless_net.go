@@ -33,8 +33,9 @@ func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 }
 
 // onlyDefault says that a range is inside the stated ranges of pods, and that no route of the host
-// but a default one, no network and no next hop of it has to do with the range. What cannot be read is false.
-// Tables besides the main one count: a policy rule may ask one of them after it (ip-rule(8), suppress_prefixlength).
+// but a default one, no network and no next hop of it has to do with the range. What cannot be read
+// is false. Tables besides the main one count: a policy rule may ask one of them after it
+// (ip-rule(8), suppress_prefixlength).
 func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	if !slices.ContainsFunc(on.Pods, func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
 		return false

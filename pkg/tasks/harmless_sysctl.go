@@ -41,13 +41,14 @@ func least(from int64) span { return span{from: from, to: 1 << 40, raise: true} 
 // harmlessSysctls are the sysctls that cost the node nothing, with the values of which that is
 // true. The keys are those that the agent sets for Kubernetes and for networks, and few that people
 // often set. Sources, unless a line has its own: the kernel's Documentation/admin-guide/sysctl
-// (kernel.rst, vm.rst, fs.rst, net.rst) and Documentation/networking/ip-sysctl.rst. A lower bound is
-// the kernel's own default, or the least that kubelet asks for.
+// (kernel.rst, vm.rst, fs.rst, net.rst) and Documentation/networking/ip-sysctl.rst. A lower bound
+// is the kernel's own default, or the least that kubelet asks for.
 //
-// Not here: whatever has to do with ARP, neighbours' solicitations, rp_filter, timeouts; and to switch forwarding off, or IPv6
-// forwarding on, by which a node loses what routers advertise.
+// Not here: whatever has to do with ARP, neighbours' solicitations, rp_filter, timeouts; and to
+// switch forwarding off, or IPv6 forwarding on, by which a node loses what routers advertise.
 var harmlessSysctls = map[string]span{
-	// What follows a crash. kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
+	// What follows a crash. kubelet: pkg/kubelet/cm/container_manager_linux.go,
+	// setupKernelTunables.
 	"kernel.panic":                        fromTo(0, 3600),
 	"kernel.panic_on_oops":                flag(),
 	"kernel.softlockup_panic":             flag(),
@@ -94,7 +95,8 @@ var harmlessSysctls = map[string]span{
 	"net.ipv4.ip_forward":          only1(),
 	"net.ipv4.conf.all.forwarding": only1(),
 
-	// Connection tracking (Documentation/networking/nf_conntrack-sysctl.rst): counters, and a limit.
+	// Connection tracking (Documentation/networking/nf_conntrack-sysctl.rst): counters, and a
+	// limit.
 	"net.netfilter.nf_conntrack_acct":      flag(),
 	"net.netfilter.nf_conntrack_timestamp": flag(),
 	"net.netfilter.nf_conntrack_max":       least(65536),
@@ -115,9 +117,9 @@ func spanOf(key string) (span, bool) {
 	return s, ok
 }
 
-// harmlessBuffers are the sysctls of TCP's buffers, which have three sizes in bytes: the least, that
-// of a new connection, and the most. The number is the smallest for a new connection: the kernel's
-// own default. Small values stop all of TCP, "1 1 1" at once.
+// harmlessBuffers are the sysctls of TCP's buffers, which have three sizes in bytes: the least,
+// that of a new connection, and the most. The number is the smallest for a new connection: the
+// kernel's own default. Small values stop all of TCP, "1 1 1" at once.
 var harmlessBuffers = map[string]int64{"net.ipv4.tcp_rmem": 87380, "net.ipv4.tcp_wmem": 16384}
 
 // buffersHold says that three sizes leave a connection what it needs, and the machine its memory.

@@ -100,8 +100,8 @@ func TestBehindABridge(t *testing.T) {
 	})
 }
 
-// A module that the documents name may be a driver, or take packets as soon as it is there. The line
-// that keeps it: harmless.go, harmlessModules.
+// A module that the documents name may be a driver, or take packets as soon as it is there. The
+// line that keeps it: harmless.go, harmlessModules.
 func TestModulesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for name, want := range map[string]bool{
@@ -128,7 +128,8 @@ func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	}
 }
 
-// What is not named by a place takes a checkpoint. The line that keeps it: harmless.go, HarmlessPlace.
+// What is not named by a place takes a checkpoint. The line that keeps it: harmless.go,
+// HarmlessPlace.
 func TestPlacesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for file, want := range map[string]bool{

@@ -45,10 +45,12 @@ func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
 }
 
-// covered is a directory that something is mounted on: owner and mode are then the other file system's.
+// covered is a directory that something is mounted on: owner and mode are then the other file
+// system's.
 const covered = "directory under a mount"
 
-// as says that a path is as it was left. What a mount covered can be told from nothing but that it is a directory.
+// as says that a path is as it was left. What a mount covered can be told from nothing but that it
+// is a directory.
 func as(live, last string) bool {
 	return live == last || last == covered && strings.HasPrefix(live, "directory ")
 }
@@ -64,7 +66,8 @@ func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
 	return h.Remove(string(p))
 }
 
-// unitTypes are the kinds of units that files are for. https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
+// unitTypes are the kinds of units that files are for.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
 var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer", ".slice", ".scope"}
 
 // unit is the unit whose file the path is, or "".
@@ -124,7 +127,8 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	return b, err
 }
 
-// Restored implements [Restorer]. A directory's time is that of what was last put into it: [host.Host.SetMtime] has the last word.
+// Restored implements [Restorer]. A directory's time is that of what was last put into it:
+// [host.Host.SetMtime] has the last word.
 func (p heldPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
 		return same, err
@@ -151,8 +155,8 @@ func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
 	return err == nil, err
 }
 
-// Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A file's come back in one step: whoever
-// were killed between them would leave a part of it.
+// Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A
+// file's come back in one step: whoever were killed between them would leave a part of it.
 func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if b.Live == "" {
 		return p.Remove(ctx, h)

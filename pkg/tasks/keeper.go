@@ -25,12 +25,14 @@ type Remover interface {
 	Remove(ctx context.Context, h *host.Host) error
 }
 
-// Presenter tells whether its key is there at all, where what is there may count as gone: a unit that is off.
+// Presenter tells whether its key is there at all, where what is there may count as gone: a unit
+// that is off.
 type Presenter interface {
 	Present(ctx context.Context, v host.View) (bool, error)
 }
 
-// Claimer tells whether what is there may be ours at all. The kernel holds who made a route or a rule, and Remove leaves those of others alone.
+// Claimer tells whether what is there may be ours at all. The kernel holds who made a route or a
+// rule, and Remove leaves those of others alone.
 type Claimer interface {
 	// Foreign says so of what Live said.
 	Foreign(live string) bool
@@ -47,7 +49,8 @@ type Restorer interface {
 	Keeper
 	// Baseline takes down what there is. Called once, before the first Apply.
 	Baseline(ctx context.Context, v host.View) (Baseline, error)
-	// Restored says whether it is so, with what Live does not tell: a file's time of change and its attributes.
+	// Restored says whether it is so, with what Live does not tell: a file's time of change and its
+	// attributes.
 	Restored(ctx context.Context, v host.View, b Baseline) (bool, error)
 	// Restore makes it so again. It may be retried.
 	Restore(ctx context.Context, h *host.Host, b Baseline) error

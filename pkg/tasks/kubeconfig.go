@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// Kubeconfig is a client identity as one file, for a component that talks to the Kubernetes API: certificate, key and CA are in it, so
-// that they change together by themselves.
+// Kubeconfig is a client identity as one file, for a component that talks to the Kubernetes API:
+// certificate, key and CA are in it, so that they change together by themselves.
 type Kubeconfig struct {
 	Path   string
 	Server string // https://api.internal.example.com

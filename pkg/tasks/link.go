@@ -138,7 +138,8 @@ func notHere(key graph.Key, op Op) *Change {
 	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel", NotHere: "no running kernel under this root"}
 }
 
-// Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes by itself do not count.
+// Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes
+// by itself do not count.
 func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
 	have, err := v.Addresses(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) {
@@ -158,7 +159,8 @@ func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool)
 	return "", nil
 }
 
-// Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at any time.
+// Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at
+// any time.
 func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
@@ -180,7 +182,8 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Remove implements [Remover]. The host refuses a device of the machine and the default route's link.
+// Remove implements [Remover]. The host refuses a device of the machine and the default route's
+// link.
 func (t Link) Remove(ctx context.Context, h *host.Host) error { return passing(h.DelLink(ctx, t.Name)) }
 
 // Baseline implements [Restorer].
@@ -197,7 +200,8 @@ func (t Link) Restored(ctx context.Context, v host.View, b Baseline) (bool, erro
 	return alive(ctx, v, t, b)
 }
 
-// Restore implements [Restorer]. A link that was down waits for its ports to go before it goes down.
+// Restore implements [Restorer]. A link that was down waits for its ports to go before it goes
+// down.
 func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was host.Link
 	if err := json.Unmarshal(b.Data, &was); err != nil {

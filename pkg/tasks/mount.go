@@ -216,7 +216,8 @@ func (t Mount) file() (File, error) {
 	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
 }
 
-// Holds implements [Holder]: what would be lost with the file system. That of the control groups holds nothing but the kernel's own.
+// Holds implements [Holder]: what would be lost with the file system. That of the control groups
+// holds nothing but the kernel's own.
 func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
 	kind, err := v.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) || kind == "cgroup2" {
@@ -241,8 +242,8 @@ func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	return have, err
 }
 
-// Unmounter takes the mount off, for a reset: a prune leaves it until the next boot, as who used it may still do so. One that is in use
-// is an error. What it holds is lost: the caller looks.
+// Unmounter takes the mount off, for a reset: a prune leaves it until the next boot, as who used it
+// may still do so. One that is in use is an error. What it holds is lost: the caller looks.
 func (t Mount) Unmounter() Remover { return unmounter{t} }
 
 // unmounter takes a mount of ours off. See [Mount.Unmounter].

@@ -156,7 +156,8 @@ func TestAddress(t *testing.T) {
 		if strings.Count(shown, "inet") != 2 || !strings.Contains(shown, "10.96.1.1/24") || !strings.Contains(shown, "fd00:1::1/64") {
 			t.Error(shown)
 		}
-		// A second address of the network goes with the first, and comes back (address.go: keepOthers).
+		// A second address of the network goes with the first, and comes back (address.go:
+		// keepOthers).
 		ns.Run("ip", "addr", "del", "10.96.1.1/24", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.1/28", "dev", "cbr0")
 		ns.Run("ip", "addr", "add", "10.96.1.2/28", "dev", "cbr0")
@@ -188,7 +189,8 @@ func TestRoute(t *testing.T) {
 		hole := Route{Route: host.Route{Type: "blackhole", Dst: netip.MustParsePrefix("10.96.0.0/11"), Metric: 9000, Table: 100}}
 		wantLines(t, converge(t, h, hole), "+ route:100/10.96.0.0/11 metric 9000, type →blackhole")
 
-		// Others' routes: right if they lead the same way, else an error that says whose and what to do.
+		// Others' routes: right if they lead the same way, else an error that says whose and what
+		// to do.
 		ns.Run("ip", "route", "add", "10.96.3.0/24", "via", "192.0.2.14", "proto", "static")
 		theirs := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.3.0/24"), Gateway: netip.MustParseAddr("192.0.2.14")}}
 		wantLines(t, plan(t, theirs, h))

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// What the kinds that own paths have in common: how they look at a path, and how its owner and mode read in a plan.
+// What the kinds that own paths have in common: how they look at a path, and how its owner and mode
+// read in a plan.
 
 // access is who may do what with a path.
 type access struct {
@@ -102,8 +103,9 @@ func lstat(v host.View, name string) (info host.FileInfo, there bool, err error)
 	return info, err == nil, err
 }
 
-// missingParents lists the directories that are made on the way to a path, since nobody configured them. Every task lists those
-// that it misses, so that its plan does not depend on which of several comes first.
+// missingParents lists the directories that are made on the way to a path, since nobody configured
+// them. Every task lists those that it misses, so that its plan does not depend on which of several
+// comes first.
 func missingParents(v host.View, name string) (items []Item, err error) {
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		info, there, err := behindLinks(v, dir)
@@ -123,7 +125,8 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 	return items, nil
 }
 
-// change is a Change of the items, or nil when there are none. The last of the items is the task's own.
+// change is a Change of the items, or nil when there are none. The last of the items is the task's
+// own.
 func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
 	if len(items) == 0 {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// Around programs of which nobody knows what they do an undo keeps more. The line that keeps it: kind_ask.go, RunsPrograms.
+// Around programs of which nobody knows what they do an undo keeps more. The line that keeps it:
+// kind_ask.go, RunsPrograms.
 func TestRunsPrograms(t *testing.T) {
 	hook := UnitState{Name: "hook.service"}
 	for _, c := range []struct {

@@ -31,8 +31,9 @@ func (r Recorded) Same(o Recorded) bool {
 		fmt.Sprint(r.Blobs) == fmt.Sprint(o.Blobs)
 }
 
-// State is what a record wants of the host, for comparison: its task without what comes first, before what it must be right, and how long it may take. Of
-// these one release says more than another.
+// State is what a record wants of the host, for comparison: its task without what comes first,
+// before what it must be right, and how long it may take. Of these one release says more than
+// another.
 func (r Recorded) State() string {
 	var params map[string]json.RawMessage
 	if json.Unmarshal(r.Params, &params) != nil {
@@ -84,7 +85,8 @@ type form struct {
 // unrecorded tasks leave nothing behind.
 var unrecorded = form{func(string, Task) (Recorded, []host.Content, error) { return Recorded{}, nil, nil }, nil}
 
-// recorded is a kind whose parameters are its fields. before changes the copy that is recorded, after the task that was rebuilt; nil: neither.
+// recorded is a kind whose parameters are its fields. before changes the copy that is recorded,
+// after the task that was rebuilt; nil: neither.
 func recorded[T Task, P recordable[T]](before, after func(*T)) form {
 	return form{
 		func(kind string, t Task) (Recorded, []host.Content, error) {

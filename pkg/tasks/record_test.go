@@ -92,7 +92,8 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 	}
 }
 
-// What released agents wrote of each kind is written the same. The file was made by the agent before the table of kinds.
+// What released agents wrote of each kind is written the same. The file was made by the agent
+// before the table of kinds.
 func TestRecordsKeepTheirBytes(t *testing.T) {
 	var have strings.Builder
 	for _, task := range everyKind() {

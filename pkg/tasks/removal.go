@@ -25,7 +25,8 @@ type Removal struct {
 	Last   string // as it was seen when it was decided that it goes; what differs is a person's and stays
 	// Reason says why it goes; "" is that no document wants it any more.
 	Reason string
-	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody did.
+	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody
+	// did.
 	Changed string
 	// Disruption is what it may interrupt, by [TakingBack].
 	Disruption Disruption
@@ -51,7 +52,8 @@ func (Removal) row() row { return rowRemoval }
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// Asks implements [Task]: systemd forgets the files that go. A unit whose own file goes is not run anew.
+// Asks implements [Task]: systemd forgets the files that go. A unit whose own file goes is not run
+// anew.
 func (t Removal) Asks() []graph.Key {
 	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
 		return t.Then
@@ -208,8 +210,8 @@ func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return err
 }
 
-// UnremovableError is a path that waits for a person: it is of no use any more, so that nothing has failed. It stays in the
-// ledger as ours, with what goes after it, and each pass tries it again.
+// UnremovableError is a path that waits for a person: it is of no use any more, so that nothing has
+// failed. It stays in the ledger as ours, with what goes after it, and each pass tries it again.
 type UnremovableError struct {
 	Key graph.Key
 	Err error

@@ -98,8 +98,9 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// reachable is an error when the kernel would refuse the next hop: it must be in a network that the link is in, by a route without a next
-// hop of its own (fib_check_nh and ip6_route_check_nh). What upstream tasks bring about counts.
+// reachable is an error when the kernel would refuse the next hop: it must be in a network that the
+// link is in, by a route without a next hop of its own (fib_check_nh and ip6_route_check_nh). What
+// upstream tasks bring about counts.
 func (t Route) reachable(ctx context.Context, v host.View, want host.Route) error {
 	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
 		return nil
@@ -215,7 +216,8 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return passing(h.ReplaceRoute(ctx, was))
 }
 
-// sameWay says that have leads where want does. A link that is not asked for is the kernel's to find.
+// sameWay says that have leads where want does. A link that is not asked for is the kernel's to
+// find.
 func sameWay(have, want host.Route) bool {
 	if want.Link == "" && want.Type == "unicast" {
 		have.Link = ""

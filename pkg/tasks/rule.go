@@ -101,7 +101,8 @@ func (t Rule) Foreign(live string) bool {
 	return live != "" && live != fmt.Sprintf("proto %d", host.RouteProtocol)
 }
 
-// Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of others alone.
+// Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of
+// others alone.
 func (t Rule) Remove(ctx context.Context, h *host.Host) error {
 	return passing(h.DelRule(ctx, t.Rule))
 }

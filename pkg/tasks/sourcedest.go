@@ -16,10 +16,12 @@ type EC2 interface {
 	StopSourceDestCheck(ctx context.Context, region, eni string) error
 }
 
-// SourceDestCheck lets EC2 pass packets of pods' own addresses at the instance's primary interface, that of the node's address, by turning its
-// source/destination check off. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html
+// SourceDestCheck lets EC2 pass packets of pods' own addresses at the instance's primary interface,
+// that of the node's address, by turning its source/destination check off.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html
 //
-// It is nothing of this host: the ledger keeps no record, no checkpoint and no reset turns it on again, and it ends with the interface.
+// It is nothing of this host: the ledger keeps no record, no checkpoint and no reset turns it on
+// again, and it ends with the interface.
 type SourceDestCheck struct {
 	Meta
 	EC2 EC2 // nil: not asked here

@@ -13,13 +13,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
-// Evict takes the pods off the node that have an address of a network which goes. The runtime does it, and calls the plugins of the
-// conf that it has: so it comes while the old conf and plugins are there. Kubelet is to be stopped by then, and makes the pods again
-// when it starts. Pods on the node's own network stay.
+// Evict takes the pods off the node that have an address of a network which goes. The runtime does
+// it, and calls the plugins of the conf that it has: so it comes while the old conf and plugins are
+// there. Kubelet is to be stopped by then, and makes the pods again when it starts. Pods on the
+// node's own network stay.
 type Evict struct {
 	Meta
 	Network string
-	// Agents are the names of containers that put back what is taken away: while one runs nothing is done.
+	// Agents are the names of containers that put back what is taken away: while one runs nothing
+	// is done.
 	Agents []string
 }
 
@@ -58,7 +60,8 @@ func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// abreast is how many pods are removed at a time: a plugin's DEL takes a second or so, and a node has a hundred.
+// abreast is how many pods are removed at a time: a plugin's DEL takes a second or so, and a node
+// has a hundred.
 const abreast = 8
 
 // Apply implements [Task].
@@ -83,8 +86,8 @@ func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return errors.Join(errs...)
 }
 
-// PodsWithAddress are the pods that are not on the node's own network, those included whose processes have ended. A runtime that cannot be asked
-// is an error only where a pod lives.
+// PodsWithAddress are the pods that are not on the node's own network, those included whose
+// processes have ended. A runtime that cannot be asked is an error only where a pod lives.
 func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	pods, err := v.Pods(ctx)
 	if err == nil {
@@ -126,7 +129,8 @@ func (e *AgentRunsError) Error() string {
 		e.Network, e.Container, e.Pod, e.Pod.Namespace)
 }
 
-// Running is an [AgentRunsError] while one of the agents runs here, nil if none does or no runtime can be asked.
+// Running is an [AgentRunsError] while one of the agents runs here, nil if none does or no runtime
+// can be asked.
 func (t Evict) Running(ctx context.Context, v host.View) error {
 	pods, err := v.Pods(ctx)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand for no state that anybody wants to last, and
-// are in nobody's ledger: a run that ends between them is undone by its checkpoint, which starts the unit.
+// Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand
+// for no state that anybody wants to last, and are in nobody's ledger: a run that ends between them
+// is undone by its checkpoint, which starts the unit.
 type Pause struct {
 	Meta
 	Unit string // "kubelet.service"
@@ -92,7 +93,8 @@ func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return &Change{Items: []Item{{Key: t.Owns()[0], Op: Run}}, Reason: "it was stopped for the switch"}, nil
 }
 
-// Apply implements [Task]. Nobody waits for it: it may be ordered after the agent, and what it does comes up with its pods.
+// Apply implements [Task]. Nobody waits for it: it may be ordered after the agent, and what it does
+// comes up with its pods.
 func (t Resume) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.StartUnit(ctx, t.Unit, false)
 }

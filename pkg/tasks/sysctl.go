@@ -175,8 +175,9 @@ func onlyOff(value string) Disruption {
 	return NoDisruption
 }
 
-// cutting are the keys by which a host may lose its routes, its addresses or
-// the answers to it (https://docs.kernel.org/networking/ip-sysctl.html): the last part of those that each link has, others whole.
+// cutting are the keys by which a host may lose its routes, its addresses or the answers to it
+// (https://docs.kernel.org/networking/ip-sysctl.html): the last part of those that each link has,
+// others whole.
 var cutting = map[string]bool{
 	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true, "accept_ra_min_hop_limit": true,
 	"autoconf": true, "disable_ipv6": true, "mtu": true, "hop_limit": true, "addr_gen_mode": true, "accept_dad": true, "force_forwarding": true,
@@ -218,7 +219,8 @@ func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, er
 	return live == b.Live || live == "", err
 }
 
-// Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write has changed it.
+// Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write
+// has changed it.
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	key := SysctlKey(t.Key).Name()
 	before := alongWith(h, key)
@@ -239,8 +241,9 @@ func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return errors.Join(errs...)
 }
 
-// alongWith reads the keys that the kernel may write along with one: "all" and "default" reach the links, ip_forward every link and
-// the redirects (net/ipv4/devinet.c, inet_forward_change and devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
+// alongWith reads the keys that the kernel may write along with one: "all" and "default" reach the
+// links, ip_forward every link and the redirects (net/ipv4/devinet.c, inet_forward_change and
+// devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
 func alongWith(v host.View, key string) map[string]string {
 	if key == ipForward {
 		key = "net.ipv4.conf.all.forwarding"

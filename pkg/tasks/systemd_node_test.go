@@ -145,7 +145,8 @@ func testNoBlock(t *testing.T) {
 	}
 }
 
-// testOneshot asks for units that run to their end, or may not run: each is started once and not at every pass.
+// testOneshot asks for units that run to their end, or may not run: each is started once and not at
+// every pass.
 func testOneshot(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/o.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'echo ran >>/run/ran'\n[Install]\nWantedBy=multi-user.target\n"), 0o644))

@@ -50,8 +50,9 @@ type Meta struct {
 	Secret bool        `json:",omitempty"` // values and contents are never shown
 	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
 	Overrides string `json:",omitempty"`
-	// Refused says why the task fails wherever it is planned: a document wants what no document may. Its key stays wanted, so that nothing takes it away. It is not
-	// recorded: what is refused, the release says that makes the task again.
+	// Refused says why the task fails wherever it is planned: a document wants what no document
+	// may. Its key stays wanted, so that nothing takes it away. It is not recorded: what is
+	// refused, the release says that makes the task again.
 	Refused string `json:"-"`
 }
 

@@ -133,7 +133,8 @@ func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 	return h.EditFile(ctx, t.Path, t.setting().Unset)
 }
 
-// Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where nobody else wrote to it.
+// Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where
+// nobody else wrote to it.
 func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	b, err := heldPath(t.Path).Baseline(ctx, v)
 	if err != nil {
@@ -164,7 +165,8 @@ func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	return h.SetMtime(t.Path, was.Mtime)
 }
 
-// Restored implements [Restorer]. The file's time and attributes come back with the last of its keys.
+// Restored implements [Restorer]. The file's time and attributes come back with the last of its
+// keys.
 func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if same, err := alive(ctx, v, t, b); err != nil || !same {
 		return same, err

@@ -33,7 +33,8 @@ func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 // Asks implements [Task].
 func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
 
-// Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another file, or from one that somebody removed.
+// Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another
+// file, or from one that somebody removed.
 func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	c, err := t.file().Plan(ctx, v)
 	if err != nil || c == nil {

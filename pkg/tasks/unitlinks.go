@@ -147,7 +147,8 @@ func linksTo(v host.View, name string) (out []unitLink, err error) {
 	return out, nil
 }
 
-// UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes when a unit is enabled or disabled.
+// UnitDirs are /etc/systemd/system and the directories in it that hold links to units: what changes
+// when a unit is enabled or disabled.
 func UnitDirs(v host.View) []string {
 	dirs := []string{unitDir}
 	names, err := v.ReadDir(unitDir)

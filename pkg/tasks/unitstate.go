@@ -26,8 +26,8 @@ type UnitState struct {
 	Masked  *bool
 	// NoBlock queues the job and does not wait for it: for units ordered after the agent.
 	NoBlock bool
-	// Within is how long its start may take until it counts as failed; what is coming up is waited for and is not right yet. 0: a start that was asked for
-	// is right.
+	// Within is how long its start may take until it counts as failed; what is coming up is waited
+	// for and is not right yet. 0: a start that was asked for is right.
 	Within time.Duration `json:",omitempty"`
 }
 
@@ -119,7 +119,8 @@ func isEnabled(file string) bool {
 	return file == "enabled" || file == "alias" || file == "generated" || file == "indirect"
 }
 
-// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about to. One that is about to stop, and is to, does not.
+// isActive says that a unit runs, has nothing to run for or, where nobody waits for it, is about
+// to. One that is about to stop, and is to, does not.
 func (t UnitState) isActive(have systemd.UnitState) bool {
 	wanted := t.Active != nil && *t.Active
 	switch have.Active {
@@ -244,14 +245,16 @@ func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
 	return err == nil && have.Load != "not-found", err
 }
 
-// gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as active for the plan does not matter here.
+// gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as
+// active for the plan does not matter here.
 func (t UnitState) gone(have systemd.UnitState) bool {
 	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) && (have.Active == "inactive" || have.Active == "failed")
 }
 
-// Remove implements [Remover]: a unit that came with us stops and is disabled, a
-// mask of ours goes. Its file is another key, and goes after it. It is waited for, also where starting it would not be: systemd stops before
-// it starts, whatever the units' order (systemd.unit(5), Before=), and one that is still stopping looks like one that somebody changed.
+// Remove implements [Remover]: a unit that came with us stops and is disabled, a mask of ours goes.
+// Its file is another key, and goes after it. It is waited for, also where starting it would not
+// be: systemd stops before it starts, whatever the units' order (systemd.unit(5), Before=), and one
+// that is still stopping looks like one that somebody changed.
 func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if t.Masked != nil && *t.Masked {
 		return h.MaskUnit(ctx, t.Name, false)
@@ -310,8 +313,9 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 	return true, nil
 }
 
-// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed it. The links that a unit had come
-// back as they were: a person may have made some that its file does not ask for.
+// Restore implements [Restorer]: enabled, masked and running as before, as far as the task changed
+// it. The links that a unit had come back as they were: a person may have made some that its file
+// does not ask for.
 func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	var was unitBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {

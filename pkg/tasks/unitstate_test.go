@@ -21,7 +21,8 @@ func (oneUnit) Asked(string) []string { return nil }
 
 func (oneUnit) WillExist(string) bool { return false }
 
-// A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings its file or unmasks it.
+// A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings
+// its file or unmasks it.
 func TestAMaskedUnitFailsInThePlan(t *testing.T) {
 	yes, no := true, false
 	masked := oneUnit{state: systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}

@@ -31,7 +31,9 @@ type Edit struct {
 	Text   []byte
 }
 
-// Set sets the key in a document: every other byte stays. What cannot be changed so is an error that says which line to rewrite. The result is parsed before it is returned: it differs in this key and in nothing else.
+// Set sets the key in a document: every other byte stays. What cannot be changed so is an error
+// that says which line to rewrite. The result is parsed before it is returned: it differs in this
+// key and in nothing else.
 func (t Setting) Set(text []byte) (Edit, error) {
 	old, err := parse(text)
 	if err != nil {
@@ -107,8 +109,8 @@ func (t Setting) replace(text []byte, statements []statement, want string) (Edit
 	return Edit{}, errors.New("it is set in a way that is not understood here: set it by hand")
 }
 
-// insert adds the key to its table, or the table with the key to the end of the document. In its table the key comes
-// behind a comment that shows it without setting it, else behind the last key.
+// insert adds the key to its table, or the table with the key to the end of the document. In its
+// table the key comes behind a comment that shows it without setting it, else behind the last key.
 func (t Setting) insert(text []byte, statements []statement, want string) []byte {
 	nl := newline(text)
 	line := name(t.Key) + " = " + want + nl
@@ -190,7 +192,8 @@ func (t Setting) Get(text []byte) (value string, there bool, err error) {
 	return string(text[st.value[0]:st.value[1]]), true, nil
 }
 
-// Put puts a value as it was written in place of the one that the key has; a document without the key stays as it is.
+// Put puts a value as it was written in place of the one that the key has; a document without the
+// key stays as it is.
 func (t Setting) Put(text []byte, value string) ([]byte, error) {
 	st, there, err := t.statement(text)
 	if err != nil || !there {
@@ -212,8 +215,8 @@ func (t Setting) Unset(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// withoutHeader takes the key away with the header above it, where that is what setting the key brings about: a table of
-// nothing but the key, at the end of the file. Nil where it is not.
+// withoutHeader takes the key away with the header above it, where that is what setting the key
+// brings about: a table of nothing but the key, at the end of the file. Nil where it is not.
 func (t Setting) withoutHeader(text []byte, key statement) []byte {
 	statements, err := scan(text)
 	if err != nil || key.end != len(text) {
@@ -337,7 +340,8 @@ func indentOf(text []byte, st statement) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// innerIndent is how much further in than its header the document writes a key: containerd's own dump indents.
+// innerIndent is how much further in than its header the document writes a key: containerd's own
+// dump indents.
 func innerIndent(text []byte, statements []statement) string {
 	outer, below := "", false
 	for _, st := range statements {

@@ -109,7 +109,8 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// TestSetChangesNothingElse makes documents of all forms, with a model of what they hold beside them, and sets a key.
+// TestSetChangesNothingElse makes documents of all forms, with a model of what they hold beside
+// them, and sets a key.
 func TestSetChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nl := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "nl")

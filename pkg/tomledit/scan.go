@@ -8,7 +8,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// statement is a line that is not empty: a table's header, a comment, or a key with its value, which may go on over several lines.
+// statement is a line that is not empty: a table's header, a comment, or a key with its value,
+// which may go on over several lines.
 type statement struct {
 	header     bool
 	comment    bool
@@ -18,8 +19,8 @@ type statement struct {
 	value      [2]int   // of a key: where its value begins and ends
 }
 
-// scan cuts a document into its statements. The document is valid TOML: the parser has said so. So this need only find
-// where things begin and end.
+// scan cuts a document into its statements. The document is valid TOML: the parser has said so. So
+// this need only find where things begin and end.
 func scan(text []byte) ([]statement, error) {
 	s := &scanner{text: text}
 	var all []statement

@@ -38,8 +38,9 @@ type Expect struct {
 	Minimums map[string]string
 }
 
-// Check holds the host to what its network needs of it: the conf in force, the plugins that it calls, what the runtime has loaded, the network's
-// own signs of life. It changes nothing. With run it starts each plugin to ask its VERSION, which CNI promises to have no effect; nil: none is
+// Check holds the host to what its network needs of it: the conf in force, the plugins that it
+// calls, what the runtime has loaded, the network's own signs of life. It changes nothing. With run
+// it starts each plugin to ask its VERSION, which CNI promises to have no effect; nil: none is
 // started. An error is of the looking itself, and may be retried.
 func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Result, error) {
 	c := &checker{view: v, run: run, want: want}

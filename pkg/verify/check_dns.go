@@ -14,8 +14,8 @@ import (
 // clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
 const clusterName = "kubernetes.default.svc.cluster.local."
 
-// clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an address lives here: the service has nothing behind it
-// before the first nodes take pods.
+// clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an
+// address lives here: the service has nothing behind it before the first nodes take pods.
 func (c *checker) clusterDNS(ctx context.Context) {
 	const check = "cluster DNS"
 	if c.run == nil {
@@ -40,8 +40,9 @@ func (c *checker) clusterDNS(ctx context.Context) {
 	}
 }
 
-// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for a service that has nothing behind it: a pod hears of it by
-// ICMP, the node's own send fails with EPERM (net/netfilter/core.c, nf_hook_slow).
+// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
+// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
+// EPERM (net/netfilter/core.c, nf_hook_slow).
 func unresolved(err error) string {
 	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {

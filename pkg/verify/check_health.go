@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// healthPatience is how long a network's agent may take to say how it is: less than kubelet's probes give it by default would call it dead on a busy node.
+// healthPatience is how long a network's agent may take to say how it is: less than kubelet's
+// probes give it by default would call it dead on a busy node.
 const healthPatience = 2 * time.Second
 
 // health asks the network's own agent, at an address of this host.
@@ -22,7 +23,8 @@ func (c *checker) health(ctx context.Context, s network.Sign) (string, bool, err
 	return seen, err == nil && status/100 == 2, nil
 }
 
-// askHealth asks a program of this host how it is: the status that it answers with. An error says that it does not answer; seen says either.
+// askHealth asks a program of this host how it is: the status that it answers with. An error says
+// that it does not answer; seen says either.
 func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, ErrNoAnswer)
 	defer cancel()

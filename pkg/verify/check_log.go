@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// podsLogged looks in the log of the runtime, for CRI-O in kubelet's besides, whether pods come and go. A failure that is older than the conf in force is of the time before it.
+// podsLogged looks in the log of the runtime, for CRI-O in kubelet's besides, whether pods come and
+// go. A failure that is older than the conf in force is of the time before it.
 func (c *checker) podsLogged(ctx context.Context) {
 	const check = "pods in the log"
 	rt := c.view.Facts().Runtime.Name

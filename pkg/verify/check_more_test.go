@@ -37,7 +37,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// The runtime, or a kubelet that calls the plugins itself, looks elsewhere than where the network is.
+// The runtime, or a kubelet that calls the plugins itself, looks elsewhere than where the network
+// is.
 func TestDirectories(t *testing.T) {
 	l := newLab(t)
 	of := func(facts host.Facts) Result {
@@ -115,7 +116,8 @@ func TestClusterDNS(t *testing.T) {
 	}
 }
 
-// kube-proxy says how it is. That nothing answers is a failure only where a document says that it runs, and nothing is asked where one says that it does not.
+// kube-proxy says how it is. That nothing answers is a failure only where a document says that it
+// runs, and nothing is asked where one says that it does not.
 func TestKubeProxy(t *testing.T) {
 	l := newLab(t)
 	status := http.StatusOK

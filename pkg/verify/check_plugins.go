@@ -23,7 +23,8 @@ func (c *checker) plugins(ctx context.Context) {
 		programs = append(programs, conf.Programs()...)
 	}
 	if rt := c.view.Facts().Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
-		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go: its own conf for loopback is of spec 0.3.1
+		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go:
+		// its own conf for loopback is of spec 0.3.1
 		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Version: "0.3.1"})
 	}
 	seen := map[string]bool{}
@@ -35,7 +36,8 @@ func (c *checker) plugins(ctx context.Context) {
 	}
 }
 
-// versionLimit bounds one plugin's answer, which takes no look at the network: it is milliseconds away, or never comes.
+// versionLimit bounds one plugin's answer, which takes no look at the network: it is milliseconds
+// away, or never comes.
 const versionLimit = 5 * time.Second
 
 func (c *checker) plugin(ctx context.Context, p tasks.Program) {

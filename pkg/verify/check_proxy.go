@@ -8,11 +8,13 @@ import (
 // checkKubeProxy is the check of what makes the services of a node.
 const checkKubeProxy = "kube-proxy"
 
-// proxyHealth is where kube-proxy says by default whether its rules follow the API (--healthz-bind-address): 503 while they are old.
+// proxyHealth is where kube-proxy says by default whether its rules follow the API
+// (--healthz-bind-address): 503 while they are old.
 // https://kubernetes.io/docs/reference/networking/virtual-ips/
 const proxyHealth = "http://localhost:10256/healthz"
 
-// kubeProxy asks kube-proxy how it is. Where nothing answers, another may serve the services, so that it is no failure unless a document says that it runs.
+// kubeProxy asks kube-proxy how it is. Where nothing answers, another may serve the services, so
+// that it is no failure unless a document says that it runs.
 func (c *checker) kubeProxy(ctx context.Context, at string) {
 	on := c.want.KubeProxy
 	if c.run == nil || on != nil && !*on {

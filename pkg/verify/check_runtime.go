@@ -51,7 +51,8 @@ func (c *checker) runtime() {
 	}
 }
 
-// directories holds where the runtime, or a kubelet that calls the plugins itself, looks to where the network's conf and plugins are.
+// directories holds where the runtime, or a kubelet that calls the plugins itself, looks to where
+// the network's conf and plugins are.
 func (c *checker) directories() {
 	const check = "directories"
 	if c.want.Conf == nil {

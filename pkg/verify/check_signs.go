@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// signs looks for the network's own signs of life. One that is missing is waited for until the conf is in force, which says that the network is
-// ready; from then on it is a failure.
+// signs looks for the network's own signs of life. One that is missing is waited for until the conf
+// is in force, which says that the network is ready; from then on it is a failure.
 func (c *checker) signs(ctx context.Context) error {
 	for _, s := range c.want.Signs {
 		seen, there, err := c.sign(ctx, s)

@@ -30,7 +30,8 @@ func (v withRuntime) Pods(context.Context) ([]cri.Pod, error) { return v.pods, v
 
 func (v withRuntime) Facts() *host.Facts { return &v.facts }
 
-// lab is a conf directory and a directory of plugins: the real reference plugins, and what a test adds.
+// lab is a conf directory and a directory of plugins: the real reference plugins, and what a test
+// adds.
 type lab struct {
 	t         *testing.T
 	conf, bin string
@@ -236,7 +237,8 @@ func TestSigns(t *testing.T) {
 	})
 }
 
-// Each pod with an address has its link; where no pod lives, and where nobody can say, that is no failure.
+// Each pod with an address has its link; where no pod lives, and where nobody can say, that is no
+// failure.
 func TestSignsOfPods(t *testing.T) {
 	node := netns.New(t)
 	node.Run("ip", "link", "add", "knet1", "type", "veth", "peer", "name", "p1")

@@ -20,7 +20,8 @@ const (
 	endpointPort = 8080
 	// endpointVersion names the form of what an endpoint says.
 	endpointVersion = "netwright.dev/endpoint/v1"
-	// askPatience is how long one question may take: a lost first packet is sent again after one second.
+	// askPatience is how long one question may take: a lost first packet is sent again after one
+	// second.
 	askPatience = 3 * time.Second
 )
 
@@ -29,7 +30,8 @@ type hello struct {
 	Version string         `json:"version"`
 	Name    string         `json:"name"` // of the endpoint
 	From    netip.AddrPort `json:"from"` // whom it sees asking
-	// Pods are, of an endpoint that stands for a node, the addresses of its pod; each has an endpoint of its own.
+	// Pods are, of an endpoint that stands for a node, the addresses of its pod; each has an
+	// endpoint of its own.
 	Pods []netip.Addr `json:"pods,omitempty"`
 	// Problem is why an endpoint could not ask back.
 	Problem string `json:"problem,omitempty"`
@@ -45,7 +47,8 @@ type endpoint struct {
 	packets []net.PacketConn
 }
 
-// serveAt starts an endpoint that listens in a network namespace ("": ours) on each of the addresses; port 0 is one that the kernel chooses. The caller closes it.
+// serveAt starts an endpoint that listens in a network namespace ("": ours) on each of the
+// addresses; port 0 is one that the kernel chooses. The caller closes it.
 func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, error) {
 	says.Version = endpointVersion
 	e := &endpoint{says: says, netns: netns}
@@ -100,7 +103,8 @@ func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(says) // who went away hears nothing
 }
 
-// back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach what the asker cannot.
+// back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach
+// what the asker cannot.
 func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	says := e.says
 	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
@@ -121,7 +125,8 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(says)
 }
 
-// ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error is of the last try.
+// ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error
+// is of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
 	defer cancel()

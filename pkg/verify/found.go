@@ -16,7 +16,8 @@ type Found struct {
 	Version string `json:"version"`
 	// InForce is the network that this node was last converged to; "": none was.
 	InForce string `json:"inForce,omitempty"`
-	// LooksLike are the networks that explain what does not belong to the one in force, those with the most things first.
+	// LooksLike are the networks that explain what does not belong to the one in force, those with
+	// the most things first.
 	LooksLike []Verdict `json:"looksLike,omitempty"`
 	Things    []Thing   `json:"things"`
 }
@@ -44,8 +45,9 @@ type Claim struct {
 	Found   []tasks.Found
 }
 
-// Judge lists each thing once, whoever claims it. What the network in force claims, and what is ours, is not left by anybody. The rest is explained
-// by as few networks as possible: the one that claims most of it, and so on with what remains.
+// Judge lists each thing once, whoever claims it. What the network in force claims, and what is
+// ours, is not left by anybody. The rest is explained by as few networks as possible: the one that
+// claims most of it, and so on with what remains.
 func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
 	out := Found{Version: FoundVersion, InForce: inForce, Things: []Thing{}}
 	type identity struct {

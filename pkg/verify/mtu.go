@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a datagram of ours begins with: answers are not answered, so that two endpoints cannot keep each other busy.
+// What a datagram of ours begins with: answers are not answered, so that two endpoints cannot keep
+// each other busy.
 var (
 	probeAsks    = []byte("netwright asks: ")
 	probeAnswers = []byte("netwright says: ")
@@ -24,7 +25,8 @@ var (
 // Tries of one size, each of [pingEach].
 const pathTries = 3
 
-// ladder are sizes of packets that links and tunnels are known to take, for saying how far a path that swallows the larger ones goes.
+// ladder are sizes of packets that links and tunnels are known to take, for saying how far a path
+// that swallows the larger ones goes.
 var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1400, 1376, 1350, 1300, 1280, 1000, 576}
 
 // carried is what [probePath] found of a path.
@@ -35,8 +37,9 @@ type carried struct {
 	Above error // what sending one byte more says
 }
 
-// probePath sends datagrams that must not be fragmented to an endpoint, which answers each with one as long: as large as the path's MTU, and one byte
-// larger. An error says that not even a small one was answered.
+// probePath sends datagrams that must not be fragmented to an endpoint, which answers each with one
+// as long: as large as the path's MTU, and one byte larger. An error says that not even a small one
+// was answered.
 func probePath(ctx context.Context, netns string, to netip.AddrPort) (p carried, err error) {
 	var c *net.UDPConn
 	err = host.InNetNS(netns, func() error {

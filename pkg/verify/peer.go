@@ -13,9 +13,10 @@ import (
 // podPeer is the pod that [Serve] adds.
 const podPeer = "verify-peer"
 
-// Serve adds a pod to this node's network, and answers there and on an address of the node until ctx ends, for proofs on other nodes: "is what you
-// see my pod's address", "does a packet of this length arrive", "reach my hostPort". It asks back nobody but who asks. told hears where it listens. The pod
-// is gone when it returns. The caller holds [EndpointLock].
+// Serve adds a pod to this node's network, and answers there and on an address of the node until
+// ctx ends, for proofs on other nodes: "is what you see my pod's address", "does a packet of this
+// length arrive", "reach my hostPort". It asks back nobody but who asks. told hears where it
+// listens. The pod is gone when it returns. The caller holds [EndpointLock].
 func Serve(ctx context.Context, h *host.Host, t Traffic, at netip.AddrPort, told func(netip.AddrPort, *Pod)) (err error) {
 	opt := PodOptions{Name: podPeer, ConfDir: t.ConfDir, BinDirs: t.BinDirs}
 	if err := clearPod(ctx, h, opt, true); err != nil {
@@ -76,7 +77,8 @@ func (s *scene) meet(ctx context.Context, p *peer) Result {
 	return Result{Check: check, State: OK, Seen: fmt.Sprintf("%s, with the pod %v", p.says.Name, p.says.Pods)}
 }
 
-// pods are the addresses of the peer's pod that a pod of ours can have to do with; none: said by the result.
+// pods are the addresses of the peer's pod that a pod of ours can have to do with; none: said by
+// the result.
 func (p *peer) pods(check string, from *Pod) ([]netip.Prefix, Result) {
 	<-p.asked
 	if p.err != nil {

@@ -136,7 +136,8 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	}
 }
 
-// mine says that a packet which a router sends back was our echo: its IP header, then at least 8 bytes.
+// mine says that a packet which a router sends back was our echo: its IP header, then at least 8
+// bytes.
 func (p *pinger) mine(packet []byte) bool {
 	header := 40
 	if p.to.Is4() && len(packet) > 0 {

@@ -13,13 +13,14 @@ import (
 // largestPacket is what a length of 16 bits can say, in bytes.
 const largestPacket = 1<<16 - 1
 
-// PingFull is [Ping] with packets of a size in bytes, headers and all, which nobody on the way breaks
-// up: of a link's MTU as a rule. A checkpoint asks neighbours so.
+// PingFull is [Ping] with packets of a size in bytes, headers and all, which nobody on the way
+// breaks up: of a link's MTU as a rule. A checkpoint asks neighbours so.
 func PingFull(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
 	return ping(ctx, netns, to, min(size, largestPacket))
 }
 
-// inOnePiece makes a socket send packets whole, whatever is remembered of the path (ip(7), ipv6(7)).
+// inOnePiece makes a socket send packets whole, whatever is remembered of the path (ip(7),
+// ipv6(7)).
 func inOnePiece(conn *net.IPConn, six bool) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

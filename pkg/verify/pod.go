@@ -139,9 +139,10 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 	return took, nil
 }
 
-// clearPod takes away what a pod of that name left that nobody removed: a killed run's. What is cached of it says by which conf it was added; else the
-// conf in force is asked to delete it, which for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there was one, since
-// a boot takes the traces and leaves addresses given out. It may be retried.
+// clearPod takes away what a pod of that name left that nobody removed: a killed run's. What is
+// cached of it says by which conf it was added; else the conf in force is asked to delete it, which
+// for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there
+// was one, since a boot takes the traces and leaves addresses given out. It may be retried.
 func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
 	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name, cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
 	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: host.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}

@@ -88,7 +88,8 @@ func (s *scene) nodeAndPod(ctx context.Context) Result {
 	return Result{Check: checkNode, State: OK, Seen: "the node reaches a pod, and a pod the node"}
 }
 
-// service has a pod reach the other by an address that is translated on this node, as kube-proxy does it.
+// service has a pod reach the other by an address that is translated on this node, as kube-proxy
+// does it.
 func (s *scene) service(ctx context.Context) Result {
 	if !s.passes {
 		return Result{Check: checkService, State: NotHere, Seen: passedBy}

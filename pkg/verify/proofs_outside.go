@@ -21,7 +21,8 @@ func (s *scene) outsideFrom(ctx context.Context) Result {
 	return Result{Check: checkOutside, State: OK, Seen: "a pod reaches what is neither pod nor node"}
 }
 
-// masquerade looks by which address a pod is seen: its own by other pods, the node's outside where we masquerade.
+// masquerade looks by which address a pod is seen: its own by other pods, the node's outside where
+// we masquerade.
 func (s *scene) masquerade(ctx context.Context) Result {
 	for _, to := range s.b.Addresses {
 		says, err := s.reach(ctx, s.a.NetNS, netip.AddrPortFrom(to.Addr(), endpointPort), s.b.Name)
@@ -44,7 +45,8 @@ func (s *scene) masquerade(ctx context.Context) Result {
 	return Result{Check: checkMasquerade, State: OK, Seen: seen}
 }
 
-// seenBy judges by which address somebody sees pod a. Pods see its own, always (Kubernetes' rule for networks); so does what lies within Keep.
+// seenBy judges by which address somebody sees pod a. Pods see its own, always (Kubernetes' rule
+// for networks); so does what lies within Keep.
 func (s *scene) seenBy(who string, at netip.Addr, says hello, err error) Result {
 	own := s.a.Address(at)
 	from := says.From.Addr()

@@ -37,8 +37,9 @@ func late(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Resolve asks a name server for the IPv4 addresses of a name, over UDP from a network namespace ("": ours), until it answers or 3 s are over.
-// Any answer of a name server will do, also that there is no such name; what it said is returned.
+// Resolve asks a name server for the IPv4 addresses of a name, over UDP from a network namespace
+// ("": ours), until it answers or 3 s are over. Any answer of a name server will do, also that
+// there is no such name; what it said is returned.
 func Resolve(ctx context.Context, netns string, server netip.Addr, name string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
 	defer cancel()

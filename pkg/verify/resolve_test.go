@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What does not answer is said to give no answer, whoever sees first that the time is over: the dialer's socket or the context.
+// What does not answer is said to give no answer, whoever sees first that the time is over: the
+// dialer's socket or the context.
 func TestNoAnswerByAnyClock(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "nowhere", "type", "veth", "peer", "name", "nobody")

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// What a proof makes. The names are always the same, so that the next one finds what a killed one left.
+// What a proof makes. The names are always the same, so that the next one finds what a killed one
+// left.
 const (
 	podA, podB = "verify-a", "verify-b"
 	outsideNS  = "netwright-verify-outside"
@@ -21,10 +22,12 @@ const (
 	tableName  = "netwright-verify"
 )
 
-// cableMTU is the largest that a veth has: while the cable is there, it must not be the node's link of the smallest MTU, after which networks choose.
+// cableMTU is the largest that a veth has: while the cable is there, it must not be the node's link
+// of the smallest MTU, after which networks choose.
 const cableMTU = 65535
 
-// The addresses of the outside and of a service, of ranges for documentation (RFC 5737, RFC 3849), which nobody has.
+// The addresses of the outside and of a service, of ranges for documentation (RFC 5737, RFC 3849),
+// which nobody has.
 var (
 	cableHere  = []netip.Prefix{netip.MustParsePrefix("198.51.100.1/30"), netip.MustParsePrefix("2001:db8:6e77::1/126")}
 	cableThere = []netip.Prefix{netip.MustParsePrefix("198.51.100.2/30"), netip.MustParsePrefix("2001:db8:6e77::2/126")}
@@ -34,7 +37,8 @@ var (
 // bridgeFilter has the kernel translate what stays on a bridge, too.
 const bridgeFilter = "net.bridge.bridge-nf-call-iptables"
 
-// scene is what a proof has made: pods a and b with an endpoint each, an outside on a cable of the node's, a service of b's.
+// scene is what a proof has made: pods a and b with an endpoint each, an outside on a cable of the
+// node's, a service of b's.
 type scene struct {
 	host *host.Host
 	want Traffic
@@ -42,7 +46,8 @@ type scene struct {
 	a, b     *Pod
 	port     uint16       // of b; 0: the conf's chain has none
 	reserved net.Listener // keeps others off that port
-	// passes says that pods' packets go through this node's own network: its gateway is theirs. A macvlan's do not.
+	// passes says that pods' packets go through this node's own network: its gateway is theirs. A
+	// macvlan's do not.
 	passes  bool
 	bridged string // the value of bridgeFilter; "": there is none
 	outside *endpoint
@@ -131,8 +136,8 @@ func (s *scene) openOutside(ctx context.Context) error {
 	return err
 }
 
-// openService makes a service of pod b as kube-proxy does: its address becomes the pod's where packets come in, and a pod that reaches itself is
-// masqueraded.
+// openService makes a service of pod b as kube-proxy does: its address becomes the pod's where
+// packets come in, and a pod that reaches itself is masqueraded.
 func (s *scene) openService(ctx context.Context) error {
 	for _, v := range virtual {
 		to := s.b.Address(v)

@@ -15,11 +15,14 @@ import (
 type Traffic struct {
 	ConfDir string   // has the confs, of which the first by name is taken
 	BinDirs []string // have the plugins
-	// Keep is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per family.
+	// Keep is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per
+	// family.
 	Keep []netip.Prefix
-	// Masquerades says that our own tables hide pods from what lies outside of Keep. Else whoever does it decides, and is only told of.
+	// Masquerades says that our own tables hide pods from what lies outside of Keep. Else whoever
+	// does it decides, and is only told of.
 	Masquerades bool
-	// Services are reached from a pod besides what is made here: an address and a port of a service.
+	// Services are reached from a pod besides what is made here: an address and a port of a
+	// service.
 	Services []netip.AddrPort
 	// Resolvers are the cluster's DNS, asked from a pod.
 	Resolvers []netip.Addr
@@ -41,9 +44,11 @@ const (
 	clearLimit = 30 * time.Second
 )
 
-// Prove adds two pods by the node's real conf and plugins, as a runtime does, gives them an outside of their own, and sends packets between all of
-// them. All of it is gone when it returns, also when ctx ends; what a killed one left, the next takes away first, and so does [Sweep]. The caller holds
-// [ProofLock]. An error is of making or taking away; that something is not reached is a result.
+// Prove adds two pods by the node's real conf and plugins, as a runtime does, gives them an outside
+// of their own, and sends packets between all of them. All of it is gone when it returns, also when
+// ctx ends; what a killed one left, the next takes away first, and so does [Sweep]. The caller
+// holds [ProofLock]. An error is of making or taking away; that something is not reached is a
+// result.
 func Prove(ctx context.Context, h *host.Host, t Traffic) (results []Result, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("the proof took longer than %s", proofLimit))
 	defer cancel()
@@ -93,8 +98,8 @@ func (s *scene) prove(ctx context.Context) []Result {
 	return results
 }
 
-// Sweep takes away what proofs and endpoints that were killed have left in this boot; where nothing is left it starts no plugin. Reset calls it. It may
-// be retried.
+// Sweep takes away what proofs and endpoints that were killed have left in this boot; where nothing
+// is left it starts no plugin. Reset calls it. It may be retried.
 func Sweep(ctx context.Context, h *host.Host, confDir string, binDirs []string) error {
 	return clearAll(ctx, h, confDir, binDirs, false, podA, podB, podPeer)
 }

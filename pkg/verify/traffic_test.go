@@ -66,7 +66,8 @@ func (s *stage) open(do func(*host.Host)) {
 	})
 }
 
-// prove is what a proof says of the stage, a line for each check that is not well. What it leaves behind is an error.
+// prove is what a proof says of the stage, a line for each check that is not well. What it leaves
+// behind is an error.
 func (s *stage) prove() (bad []string) {
 	s.t.Helper()
 	before := s.seen()
@@ -102,7 +103,8 @@ func (s *stage) seen() string {
 // inOwnRun is set where this test program has a /run of its own.
 const inOwnRun = "NETWRIGHT_TEST_IN_OWN_RUN"
 
-// TestProve runs itself with a /run of its own: the pods of a proof have the same names for all on a machine, and others may test there too.
+// TestProve runs itself with a /run of its own: the pods of a proof have the same names for all on
+// a machine, and others may test there too.
 func TestProve(t *testing.T) {
 	needs.Root(t)
 	if os.Getenv(inOwnRun) != "" {

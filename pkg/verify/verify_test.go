@@ -57,8 +57,9 @@ func TestPingSaysWhyNot(t *testing.T) {
 	a.Run("ip", "route", "add", "198.51.100.0/24", "via", "192.0.2.2")
 	b.Do(func() {
 		ok(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600))
-		// An unreachable route and the ICMP error each take one of a peer's tokens, of which there is one a second: who asks more often gets the first
-		// few errors and then none, for ever (net/ipv4/route.c, ip_error; icmp.c, icmpv4_xrlim_allow).
+		// An unreachable route and the ICMP error each take one of a peer's tokens, of which there
+		// is one a second: who asks more often gets the first few errors and then none, for ever
+		// (net/ipv4/route.c, ip_error; icmp.c, icmpv4_xrlim_allow).
 		ok(t, os.WriteFile("/proc/sys/net/ipv4/icmp_ratelimit", []byte("0"), 0o600))
 	})
 	b.Run("ip", "route", "add", "unreachable", "198.51.100.0/24")
@@ -67,7 +68,8 @@ func TestPingSaysWhyNot(t *testing.T) {
 		"198.51.100.9": "192.0.2.2 says: destination unreachable",
 		"192.0.2.77":   "no answer",
 	} {
-		// The kernel still limits how many ICMP errors it sends: one that is left out comes at the next try.
+		// The kernel still limits how many ICMP errors it sends: one that is left out comes at the
+		// next try.
 		var err error
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

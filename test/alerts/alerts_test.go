@@ -13,8 +13,9 @@ const day = 24 * time.Hour
 // node-1 is the node that an alert is about, unless the case says otherwise.
 const one = `{job="netwright", instance="node-1"} `
 
-// cases have for each alert a series with which it fires, at a time after the series begins, and those with which it does not. Series are as promtool writes them: every minute
-// a value, "0x30" is 0 and thirty times more, "0+1x30" counts. The clock begins at 0.
+// cases have for each alert a series with which it fires, at a time after the series begins, and
+// those with which it does not. Series are as promtool writes them: every minute a value, "0x30" is
+// 0 and thirty times more, "0+1x30" counts. The clock begins at 0.
 var cases = []struct {
 	alert string
 	on    string // instance; "": node-1
@@ -198,7 +199,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// A store that a fleet cannot use is one alert, however long that lasts, and one of a single node is that node's.
+// A store that a fleet cannot use is one alert, however long that lasts, and one of a single node
+// is that node's.
 func TestAStoreOutageIsOneAlert(t *testing.T) {
 	for name, c := range map[string]struct {
 		failing int

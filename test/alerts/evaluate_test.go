@@ -21,7 +21,8 @@ const (
 	steps = 50          // evaluations, the last at the time that counts
 )
 
-// evaluate tells which alerts fire at a time after the series began, by name and instance, with what they say. It is what `promtool test rules` does.
+// evaluate tells which alerts fire at a time after the series began, by name and instance, with
+// what they say. It is what `promtool test rules` does.
 func evaluate(t *testing.T, series string, at time.Duration) map[string]string {
 	t.Helper()
 	loader, err := promqltest.NewLazyLoader("load 1m\n"+indented(series), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
@@ -118,7 +119,8 @@ func fleet(nodes, failing int) string {
 	return out.String()
 }
 
-// storeless is a cluster of nodes of which some cannot use their store, and some of these do not trust it. It is long since they could, and their requests fail.
+// storeless is a cluster of nodes of which some cannot use their store, and some of these do not
+// trust it. It is long since they could, and their requests fail.
 func storeless(nodes, failing, untrusted int) string {
 	var out strings.Builder
 	is := map[bool]int{true: 1}

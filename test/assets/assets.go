@@ -1,5 +1,7 @@
-// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool, etcd, versitygw, containerd 2, flannel. Each comes from the module
-// proxy at a version that a module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go; flanneld also gcc and the static libc.
+// Package assets builds the programs of others that the tests run against: CNI plugins, cnitool,
+// etcd, versitygw, containerd 2, flannel. Each comes from the module proxy at a version that a
+// module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go;
+// flanneld also gcc and the static libc.
 package assets
 
 import (
@@ -18,13 +20,15 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// CNIPlugins is a directory that holds the 18 plugins of containernetworking/plugins and nothing else that could be run.
+// CNIPlugins is a directory that holds the 18 plugins of containernetworking/plugins and nothing
+// else that could be run.
 func CNIPlugins(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(cni(t), "plugins")
 }
 
-// CNIArchive is an archive of the plugins as their release has it, cni-plugins-linux-<arch>-<version>.tgz, and its sha256 in hex.
+// CNIArchive is an archive of the plugins as their release has it,
+// cni-plugins-linux-<arch>-<version>.tgz, and its sha256 in hex.
 func CNIArchive(t testing.TB) (path, sum string) {
 	t.Helper()
 	found, _ := filepath.Glob(filepath.Join(cni(t), "cni-plugins-*.tgz"))
@@ -62,13 +66,15 @@ func Versitygw(t testing.TB) string {
 	return filepath.Join(Tools(t, "versitygw", "test/assets/versitygw"), "versitygw")
 }
 
-// Containerd2 is the containerd of a 2.x release: the daemon alone, no shim and no runc. It serves CRI, and runs no containers.
+// Containerd2 is the containerd of a 2.x release: the daemon alone, no shim and no runc. It serves
+// CRI, and runs no containers.
 func Containerd2(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Tools(t, "containerd", "test/assets/containerd"), "containerd")
 }
 
-// Flannel is the CNI plugin flannel, which flannel's DaemonSet puts onto nodes. It knows CNI up to 0.4.0.
+// Flannel is the CNI plugin flannel, which flannel's DaemonSet puts onto nodes. It knows CNI up to
+// 0.4.0.
 func Flannel(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Tools(t, "flannel", "test/assets/flannel"), "flannel")
@@ -80,7 +86,8 @@ func Multus(t testing.TB) string {
 	return filepath.Join(Plugins(t, "clientgo"), "multus")
 }
 
-// Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library of the node that it runs in.
+// Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library
+// of the node that it runs in.
 func Flanneld(t testing.TB) string {
 	t.Helper()
 	needs.Tool(t, "gcc")
@@ -89,8 +96,8 @@ func Flanneld(t testing.TB) string {
 	}), "flannel")
 }
 
-// Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build them takes minutes and 2 GB of memory: only suites that are
-// asked for by name use it.
+// Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build
+// them takes minutes and 2 GB of memory: only suites that are asked for by name use it.
 func Kubernetes(t testing.TB) string {
 	t.Helper()
 	return built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
@@ -116,13 +123,15 @@ func Plugins(t testing.TB, module string) string {
 	return Tools(t, "plugin-"+module, "test/plugins/modules/"+module)
 }
 
-// Tools is a directory with the programs that a module of this repository names in its tool lines; what it holds is cached under name.
+// Tools is a directory with the programs that a module of this repository names in its tool lines;
+// what it holds is cached under name.
 func Tools(t testing.TB, name, module string) string {
 	t.Helper()
 	return built(t, name, module, func(source, dir string) error { return build(source, dir, small) })
 }
 
-// built is what build makes of a module; sources are the files that decide of it beside go.mod and go.sum.
+// built is what build makes of a module; sources are the files that decide of it beside go.mod and
+// go.sum.
 func built(t testing.TB, name, module string, build func(source, dir string) error, sources ...string) string {
 	t.Helper()
 	source := filepath.Join(program.Repository(t), module)
@@ -132,8 +141,8 @@ func built(t testing.TB, name, module string, build func(source, dir string) err
 // small are the linker's flags for a program without symbols.
 const small = "-s -w"
 
-// quick are the compiler's flags for programs of others: without optimisation and debug information a
-// build takes a third less of processor time, of which they take far more than to run them.
+// quick are the compiler's flags for programs of others: without optimisation and debug information
+// a build takes a third less of processor time, of which they take far more than to run them.
 const quick = "-gcflags=all=-N -l -dwarf=false"
 
 func build(source, dir, ldflags string, environment ...string) error {
@@ -183,7 +192,8 @@ func required(source, module string) (string, error) {
 func run(dir string, environment []string, name string, args ...string) error {
 	cmd := exec.CommandContext(context.Background(), name, args...) // not the test's: half a build would be lost
 	cmd.Dir = dir
-	// A compiler ends before its garbage matters: to collect it is a quarter of what it computes. The last word counts.
+	// A compiler ends before its garbage matters: to collect it is a quarter of what it computes.
+	// The last word counts.
 	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=1GiB"}, environment)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)

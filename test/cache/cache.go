@@ -1,8 +1,10 @@
-// Package cache keeps the parts of tests that take long to build: root file systems, disk images, third-party servers.
+// Package cache keeps the parts of tests that take long to build: root file systems, disk images,
+// third-party servers.
 //
-// Like Go's own build cache it lies in the user's cache directory, shared by all checkouts: $NETWRIGHT_CACHE, else
-// $XDG_CACHE_HOME/netwright or ~/.cache/netwright. What lies there is named by the hash of its recipe, so that another
-// checkout with another recipe builds its own, and everything may be deleted at any time but while tests run.
+// Like Go's own build cache it lies in the user's cache directory, shared by all checkouts:
+// $NETWRIGHT_CACHE, else $XDG_CACHE_HOME/netwright or ~/.cache/netwright. What lies there is named
+// by the hash of its recipe, so that another checkout with another recipe builds its own, and
+// everything may be deleted at any time but while tests run.
 package cache
 
 import (
@@ -47,8 +49,9 @@ func Key(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// Built returns the directory <name>-<key>, and calls build for it when it is not there yet. Build fills a directory that is
-// renamed when it returns nil: what is in the cache is always whole. Of several processes one builds, the others wait.
+// Built returns the directory <name>-<key>, and calls build for it when it is not there yet. Build
+// fills a directory that is renamed when it returns nil: what is in the cache is always whole. Of
+// several processes one builds, the others wait.
 func Built(t testing.TB, name, key string, build func(dir string) error) string {
 	t.Helper()
 	dir, err := built(name, key, build, t.Logf)
@@ -99,7 +102,8 @@ func built(name, key string, build func(dir string) error, logf func(string, ...
 	return done, nil
 }
 
-// politely calls do on a thread of low priority, which the programs that it starts inherit: a build must not hold up the tests that run beside it.
+// politely calls do on a thread of low priority, which the programs that it starts inherit: a build
+// must not hold up the tests that run beside it.
 func politely(do func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -111,7 +115,8 @@ func politely(do func() error) error {
 	return do()
 }
 
-// Lock takes an exclusive lock on the file at path, waiting for whoever has it. Close gives it back, and so does the end of the process.
+// Lock takes an exclusive lock on the file at path, waiting for whoever has it. Close gives it
+// back, and so does the end of the process.
 func Lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package child starts the servers and machines of a test so that they cannot outlive it, not even when it is killed.
+// Package child starts the servers and machines of a test so that they cannot outlive it, not even
+// when it is killed.
 package child
 
 import (
@@ -17,8 +18,9 @@ type Process struct {
 	exit error
 }
 
-// Start starts the command in a session of its own (no terminal's Ctrl-C reaches it) and has the kernel kill it when this process ends.
-// What it starts in turn is its own affair. Who starts it calls Kill, or waits for Ended.
+// Start starts the command in a session of its own (no terminal's Ctrl-C reaches it) and has the
+// kernel kill it when this process ends. What it starts in turn is its own affair. Who starts it
+// calls Kill, or waits for Ended.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -28,7 +30,8 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	ended, started := make(chan struct{}), make(chan error)
 	p := &Process{Ended: ended, cmd: cmd}
 	go func() {
-		// The kernel sends the signal when the starting thread ends, not the process: this one lives as long as the child does.
+		// The kernel sends the signal when the starting thread ends, not the process: this one
+		// lives as long as the child does.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()

@@ -1,5 +1,6 @@
-// Package cleanup proves that what a network leaves goes, all of it, and nothing else: for each network a script that knows nothing of ours makes
-// every line of what it is known to leave, among decoys one letter off and things of other owners.
+// Package cleanup proves that what a network leaves goes, all of it, and nothing else: for each
+// network a script that knows nothing of ours makes every line of what it is known to leave, among
+// decoys one letter off and things of other owners.
 package cleanup
 
 import (
@@ -82,8 +83,9 @@ func TestNetworksLeaveNothingInANode(t *testing.T) {
 	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
 }
 
-// Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt, to be read; where that other is
-// the next network and its things are kept, the clean-up takes nothing of them.
+// Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt,
+// to be read; where that other is the next network and its things are kept, the clean-up takes
+// nothing of them.
 func TestNetworksBesideEachOther(t *testing.T) {
 	t.Parallel()
 	// What only waits for what kubenet has finds the same.

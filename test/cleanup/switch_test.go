@@ -35,8 +35,9 @@ var ways = map[string]asked{
 	"weave":     {version: "1.22.17"},
 }
 
-// Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again: by the agent as it ships, on one node, among things of others. Those
-// are as they were, and carry traffic after every switch.
+// Each network is switched to from bridge, leaves all that it leaves, and is left for bridge again:
+// by the agent as it ships, on one node, among things of others. Those are as they were, and carry
+// traffic after every switch.
 func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	n := newSwitchNode(t)
@@ -77,7 +78,8 @@ func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// goes makes the node leave bridge for a network, or for nobody's where documents cannot ask for it.
+// goes makes the node leave bridge for a network, or for nobody's where documents cannot ask for
+// it.
 func (n *switchNode) goes(name string, way asked) {
 	n.t.Helper()
 	to := name

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// switchNode is a booted node with the agent, a kubelet as systemd sees it, a store, and things of other owners.
+// switchNode is a booted node with the agent, a kubelet as systemd sees it, a store, and things of
+// other owners.
 type switchNode struct {
 	*node.Node
 	t      *testing.T

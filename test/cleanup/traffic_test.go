@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// flow is what somebody else's things carry: a connection from a namespace, to where whoever accepts it answers with whom it sees.
+// flow is what somebody else's things carry: a connection from a namespace, to where whoever
+// accepts it answers with whom it sees.
 type flow struct {
 	what      string
 	namespace string
@@ -24,8 +25,9 @@ type flow struct {
 	seen      string
 }
 
-// traffic is that of testdata/decoys.sh: by each table of the second uplink, and to each port that podman publishes, from another machine and from the node.
-// Servers are sockets in namespaces of the node, so that nothing runs on it for them.
+// traffic is that of testdata/decoys.sh: by each table of the second uplink, and to each port that
+// podman publishes, from another machine and from the node. Servers are sockets in namespaces of
+// the node, so that nothing runs on it for them.
 func (n *switchNode) traffic(f *node.Fabric) (flows []flow) {
 	n.t.Helper()
 	n.answer("mgmt", "198.51.100.1")

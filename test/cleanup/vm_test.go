@@ -17,7 +17,8 @@ import (
 // onlyWith finds in a network's script what takes a module: see only in prelude.sh.
 var onlyWith = regexp.MustCompile(`\bonly ([a-z0-9_]+)`)
 
-// forEachModule picks networks that use, between them, each module that any network uses. They stand for the rest where not all run.
+// forEachModule picks networks that use, between them, each module that any network uses. They
+// stand for the rest where not all run.
 func forEachModule(t *testing.T, networks []string) (picked []string) {
 	t.Helper()
 	uses, left := map[string][]string{}, map[string]bool{}
@@ -53,8 +54,9 @@ func forEachModule(t *testing.T, networks []string) (picked []string) {
 	return picked
 }
 
-// A node shares this machine's kernel, which may have no ipip, wireguard, IPVS or Open vSwitch: a virtual machine has a kernel with modules. It is
-// emulated and slow, so that it proves only what needs one.
+// A node shares this machine's kernel, which may have no ipip, wireguard, IPVS or Open vSwitch: a
+// virtual machine has a kernel with modules. It is emulated and slow, so that it proves only what
+// needs one.
 func TestNetworksLeaveNothingInAMachine(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// A process that serves a disk opens it too. Red without refusePoll: it hangs, on one processor at once.
+// A process that serves a disk opens it too. Red without refusePoll: it hangs, on one processor at
+// once.
 func TestWhoServesTheDiskMayOpenIt(t *testing.T) {
 	needs.Root(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

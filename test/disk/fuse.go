@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Operations of the FUSE protocol that a file under a loop device sees (https://docs.kernel.org/filesystems/fuse/fuse.html, linux/fuse.h).
+// Operations of the FUSE protocol that a file under a loop device sees
+// (https://docs.kernel.org/filesystems/fuse/fuse.html, linux/fuse.h).
 const (
 	opForget      = 2
 	opGetattr     = 3
@@ -31,7 +32,8 @@ const (
 	maxWrite            = 128 << 10
 )
 
-// mountFile mounts a FUSE file system that is one file over the file at path, and returns the connection to serve.
+// mountFile mounts a FUSE file system that is one file over the file at path, and returns the
+// connection to serve.
 func mountFile(path string) (*os.File, error) {
 	conn, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if err != nil {
@@ -44,8 +46,9 @@ func mountFile(path string) (*os.File, error) {
 	return conn, nil
 }
 
-// refusePoll has the kernel ask once whether the file can be polled, and never again. The runtime asks it of each file that it opens, in a call during which
-// it runs nothing else on that processor and waits for nobody's poll: the goroutine that must answer never came to run.
+// refusePoll has the kernel ask once whether the file can be polled, and never again. The runtime
+// asks it of each file that it opens, in a call during which it runs nothing else on that processor
+// and waits for nobody's poll: the goroutine that must answer never came to run.
 func refusePoll(path string) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

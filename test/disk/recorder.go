@@ -116,8 +116,9 @@ func (r *Recorder) flush() {
 	}
 }
 
-// Image writes the disk as it is when the power goes at a moment: what was flushed is there. Of what was written since the last flush,
-// cache says whether all of it is there (nil), or each write by chance.
+// Image writes the disk as it is when the power goes at a moment: what was flushed is there. Of
+// what was written since the last flush, cache says whether all of it is there (nil), or each write
+// by chance.
 func (r *Recorder) Image(path string, moment int, cache *rand.Rand) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -72,7 +72,8 @@ func hold(t *testing.T, listed *report.Plan, before, after snapshot) {
 	}
 }
 
-// same compares what of two things is content and not a trace; a thing that is replaced by its like has changed.
+// same compares what of two things is content and not a trace; a thing that is replaced by its like
+// has changed.
 func same(a, b thing) bool {
 	if (a == nil) != (b == nil) || a["type"] != "directory" && a[".inode"] != b[".inode"] || a[".index"] != b[".index"] {
 		return false
@@ -225,8 +226,9 @@ func tableClaim(it report.Item, name string, before, after snapshot, explained m
 	return ""
 }
 
-// follows says that the kernel changes a sysctl by itself, in the wake of what was listed: all of a new link's, the copies that it keeps of
-// a link's MTU, and those that the switches of forwarding and the defaults reach (https://docs.kernel.org/networking/ip-sysctl.html).
+// follows says that the kernel changes a sysctl by itself, in the wake of what was listed: all of a
+// new link's, the copies that it keeps of a link's MTU, and those that the switches of forwarding
+// and the defaults reach (https://docs.kernel.org/networking/ip-sysctl.html).
 func follows(key string, said map[string]report.Item) bool {
 	parts := strings.Split(key, ".") // sysctl:net ipv4 conf lo forwarding
 	if len(parts) != 5 || parts[0] != "sysctl:net" {

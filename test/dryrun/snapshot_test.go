@@ -18,14 +18,16 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// thing is what one key of the host is, as the system's own tools tell it. What is under a name that starts with "." only shows that
-// somebody touched it.
+// thing is what one key of the host is, as the system's own tools tell it. What is under a name
+// that starts with "." only shows that somebody touched it.
 type thing map[string]string
 
-// snapshot is a host by the agent's names for its things, read with lstat, sha256, ip, nft and /proc: with nothing of ours.
+// snapshot is a host by the agent's names for its things, read with lstat, sha256, ip, nft and
+// /proc: with nothing of ours.
 type snapshot map[string]thing
 
-// trees are the parts of the file system that the states and the agent write to. /var/lib/netwright is the agent's memory, and no change.
+// trees are the parts of the file system that the states and the agent write to. /var/lib/netwright
+// is the agent's memory, and no change.
 var trees = []string{"/srv", "/etc"}
 
 func take(t *testing.T) snapshot {

@@ -1,5 +1,6 @@
-// Package dryrun holds what a dry run lists against what the next real run does. The truth is a snapshot from before and after, read with
-// the system's own tools; the agent's report is only the claim.
+// Package dryrun holds what a dry run lists against what the next real run does. The truth is a
+// snapshot from before and after, read with the system's own tools; the agent's report is only the
+// claim.
 package dryrun
 
 import (
@@ -42,10 +43,12 @@ type tried struct {
 	Failures int            `json:"failures"`
 }
 
-// What a dry run lists is, change for change, what the next real run does; and to list it changes nothing.
+// What a dry run lists is, change for change, what the next real run does; and to list it changes
+// nothing.
 //
-// It turns red without any of: the items of missingParents and the owner in access.changed (pkg/tasks/path.go), the Pending fact of Link.Plan
-// (pkg/tasks/link.go), reachable in Route.Plan (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed in
+// It turns red without any of: the items of missingParents and the owner in access.changed
+// (pkg/tasks/path.go), the Pending fact of Link.Plan (pkg/tasks/link.go), reachable in Route.Plan
+// (pkg/tasks/route.go), keepOthers in Address.Apply (pkg/tasks/address.go), disturbed in
 // applier.visit (pkg/agent/apply.go).
 func TestRandomStates(t *testing.T) {
 	t.Parallel()
@@ -282,8 +285,8 @@ func (w *world) sh(line string, args ...any) {
 	run(w.T, words[0], words[1:]...)
 }
 
-// converge is for states that only the agent makes: all of them are converged at once, for what a pass does not name it removes. Then
-// each is spoilt.
+// converge is for states that only the agent makes: all of them are converged at once, for what a
+// pass does not name it removes. Then each is spoilt.
 func (w *world) converge(want tasks.Task, spoil func()) {
 	w.settled, w.spoil = append(w.settled, want), append(w.spoil, spoil)
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// What became of a change is told: by status, by history and in the metrics that alerts go by. Its proof
-// and what it lacks, files that await a boot, a key that the rule refuses, a hook that is watched, a
-// change that is undone, and one that nobody confirms.
+// What became of a change is told: by status, by history and in the metrics that alerts go by. Its
+// proof and what it lacks, files that await a boot, a key that the rule refuses, a hook that is
+// watched, a change that is undone, and one that nobody confirms.
 //
-// The lines that keep it: pkg/agent/recall.go; pkg/agent/standing.go, ended; pkg/publish/metrics/view.go.
+// The lines that keep it: pkg/agent/recall.go; pkg/agent/standing.go, ended;
+// pkg/publish/metrics/view.go.
 func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -1,5 +1,5 @@
-// Package e2e proves the main job on booted nodes: the agent as it ships, started by the node's own systemd, judged by ip, nft, sysctl,
-// stat and systemctl and never by code of ours.
+// Package e2e proves the main job on booted nodes: the agent as it ships, started by the node's own
+// systemd, judged by ip, nft, sysctl, stat and systemctl and never by code of ours.
 package e2e
 
 import (
@@ -31,7 +31,8 @@ func agent(t testing.TB) string {
 // store is a plain directory store on this machine.
 type store struct{ dir string }
 
-// newStore writes a cluster's documents. spec is the body of the Cluster's spec, indented by two; docs are further documents by path.
+// newStore writes a cluster's documents. spec is the body of the Cluster's spec, indented by two;
+// docs are further documents by path.
 func newStore(t testing.TB, spec string, docs map[string]string) store {
 	t.Helper()
 	s := store{dir: t.TempDir()}
@@ -80,7 +81,8 @@ func assetSpec(sum, url string) string {
 	return fmt.Sprintf("  assets:\n  - name: cni-plugins\n    arch:\n      %s:\n        sha256: %s\n        urls: [%s]\n", runtime.GOARCH, sum, url)
 }
 
-// options is a node with the agent as a machine image has it: binary, unit, its own file, and the store below /srv. extra wins.
+// options is a node with the agent as a machine image has it: binary, unit, its own file, and the
+// store below /srv. extra wins.
 func options(t testing.TB, s store, name, address string, extra node.Options) node.Options {
 	t.Helper()
 	unit, err := os.ReadFile("../../systemd/netwright-agent.service")

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// IPv6 without a default route is not lost either: of the neighbours on the link who answered before,
-// one must. Who went meanwhile is not missed where another answers. ip judges.
+// IPv6 without a default route is not lost either: of the neighbours on the link who answered
+// before, one must. Who went meanwhile is not missed where another answers. ip judges.
 //
 // The lines that keep it: pkg/checkpoint/arm.go, ask (askAround); pkg/checkpoint/around.go.
 func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {

@@ -9,10 +9,13 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// What a change brings must answer, though nobody could ask it before: the next hop of a new default route, and one at least of new name servers. A default route
-// that was there must be, and the address that others know the node by. The packets for another node's pods go to somebody who is there. The old ones go on answering here. ip and cat judge.
+// What a change brings must answer, though nobody could ask it before: the next hop of a new
+// default route, and one at least of new name servers. A default route that was there must be, and
+// the address that others know the node by. The packets for another node's pods go to somebody who
+// is there. The old ones go on answering here. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go, askRoute; neighbourhood.go, known; turned.go.
+// The lines that keep it: pkg/checkpoint/arrived.go, newHops, newServers and warn; probe.go,
+// askRoute; neighbourhood.go, known; turned.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

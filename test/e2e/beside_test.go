@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// gate is a server of assets that answers when the test lets it: so a command waits for what is being fetched for as long as the test wants.
+// gate is a server of assets that answers when the test lets it: so a command waits for what is
+// being fetched for as long as the test wants.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{}
@@ -33,7 +34,8 @@ func (g *gate) shut() (open func()) {
 	return sync.OnceFunc(func() { close(now) })
 }
 
-// gated is a fabric with a server of the CNI plugins behind a gate, a store that names it, and the spec.assets that does.
+// gated is a fabric with a server of the CNI plugins behind a gate, a store that names it, and the
+// spec.assets that does.
 func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	t.Helper()
 	fabric, g = node.NewFabric(t), &gate{}
@@ -60,8 +62,9 @@ func gated(t *testing.T) (fabric *node.Fabric, g *gate, s store, spec string) {
 	return fabric, g, s, spec
 }
 
-// blocked takes the plugins away, with what was kept of them, and starts a command that then waits for the gate: the daemon fetches them beside its passes. Its output and its
-// exit code are in /run/NAME.
+// blocked takes the plugins away, with what was kept of them, and starts a command that then waits
+// for the gate: the daemon fetches them beside its passes. Its output and its exit code are in
+// /run/NAME.
 func blocked(t *testing.T, n *node.Node, name string, command ...string) {
 	t.Helper()
 	n.Shell(t.Context(), "rm -rf /opt/cni/bin/* /var/lib/netwright/stamps /var/lib/netwright/assets/members")
@@ -93,9 +96,10 @@ func ended(t *testing.T, n *node.Node, name, code string) string {
 	return said
 }
 
-// Commands beside the daemon are turns of its own loop: one pass at a time, what is begun goes on without its client, and a daemon that dies is
-// said so and is no obstacle.
-// The lines that keep it: cmd/agent/beside.go, beside; pkg/agent/daemon.go, wait; pkg/agent/serve.go, serve; pkg/control/client.go, lost.
+// Commands beside the daemon are turns of its own loop: one pass at a time, what is begun goes on
+// without its client, and a daemon that dies is said so and is no obstacle. The lines that keep it:
+// cmd/agent/beside.go, beside; pkg/agent/daemon.go, wait; pkg/agent/serve.go, serve;
+// pkg/control/client.go, lost.
 func TestCommandsBesideTheDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	rerun.Never(t, "it kills the agent")
@@ -223,8 +227,9 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 	})
 }
 
-// One daemon, and none during a reset: a second one names the first; one that systemd does not know is ended by a reset all the same.
-// The lines that keep it: cmd/agent/daemon.go, Lock; pkg/agent/alone.go, askToStop and Lock.
+// One daemon, and none during a reset: a second one names the first; one that systemd does not know
+// is ended by a reset all the same. The lines that keep it: cmd/agent/daemon.go, Lock;
+// pkg/agent/alone.go, askToStop and Lock.
 func TestOneDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	ctx := t.Context()

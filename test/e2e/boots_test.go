@@ -55,10 +55,10 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 	}
 }
 
-// A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted on
-// it; the boot brings it back, and everything else of the generation goes on. A witness outside of the
-// node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await; firstboot.go, FirstBoot;
-// pkg/agent/daemon.go, Run (FirstBoot); pkg/agent/boots.go, failedBoots.
+// A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted
+// on it; the boot brings it back, and everything else of the generation goes on. A witness outside
+// of the node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await; firstboot.go,
+// FirstBoot; pkg/agent/daemon.go, Run (FirstBoot); pkg/agent/boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")
@@ -92,7 +92,8 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 		t.Errorf("it was not judged once:\n%s", log)
 	}
 
-	// Without the file the rest of what that boot had is made again, and another boot finds it well.
+	// Without the file the rest of what that boot had is made again, and another boot finds it
+	// well.
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", good, 0o644)
 	n.Must(ctx, "netwright", "--once")
 	n.Reboot(ctx)
@@ -132,8 +133,8 @@ func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
 }
 
 // Where nobody acts on a file that came back before the next boot, the node boots once more, since
-// the documents say so, and not again. The lines that keep it: pkg/checkpoint/firstboot.go, FirstBoot
-// (Reboot, Restored); pkg/host/units_reboot.go.
+// the documents say so, and not again. The lines that keep it: pkg/checkpoint/firstboot.go,
+// FirstBoot (Reboot, Restored); pkg/host/units_reboot.go.
 func TestABootIsFollowedByOneMore(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")
@@ -179,9 +180,10 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 	witnessed(t, f, n.Address(), true)
 }
 
-// What a boot made of a link is mended through who manages the link: one that the boot could not start is
-// started, one that set up what was wrong sets up what was right; what files set in the kernel goes
-// back before. The lines that keep it: pkg/checkpoint/firstboot.go, act; awaiting.go, prove (Around).
+// What a boot made of a link is mended through who manages the link: one that the boot could not
+// start is started, one that set up what was wrong sets up what was right; what files set in the
+// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot.go, act; awaiting.go,
+// prove (Around).
 func TestABootIsMendedByTheLinksManager(t *testing.T) {
 	byNetworkd := func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)

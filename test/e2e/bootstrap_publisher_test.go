@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// publisher is a person's machine: the agent's command line, a key that signs, and the program that mirrors serve.
+// publisher is a person's machine: the agent's command line, a key that signs, and the program that
+// mirrors serve.
 type publisher struct {
 	t       *testing.T
 	dir     string // for what it makes

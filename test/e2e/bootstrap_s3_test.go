@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/test/s3server"
 )
 
-// As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the credentials for it from the instance's metadata.
+// As on AWS: a bare machine takes the agent from a mirror, its documents from a bucket, and the
+// credentials for it from the instance's metadata.
 func TestBootstrapFromS3(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -51,7 +52,8 @@ func (s fromS3) check(t *testing.T) {
 	}
 }
 
-// serveFromS3 publishes a cluster, signed, to a bucket, puts the agent onto a mirror, and serves the metadata of an instance that may read the bucket.
+// serveFromS3 publishes a cluster, signed, to a bucket, puts the agent onto a mirror, and serves
+// the metadata of an instance that may read the bucket.
 func serveFromS3(t *testing.T, f *node.Fabric, s store) fromS3 {
 	t.Helper()
 	server := s3server.Start(t)
@@ -78,7 +80,8 @@ func serveFromS3(t *testing.T, f *node.Fabric, s store) fromS3 {
 	return fromS3{userData: text, metadata: metadata, mirror: served}
 }
 
-// relay carries bytes from an address of the fabric to a server of this machine, until the test ends.
+// relay carries bytes from an address of the fabric to a server of this machine, until the test
+// ends.
 func relay(t testing.TB, f *node.Fabric, from, to string) {
 	t.Helper()
 	var listener net.Listener

@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// A bare machine gets the agent from one server and its documents, signed, from another over TLS. A change after which it cannot have the next ones
-// from there is undone, though the network goes on. The line that keeps it: pkg/checkpoint/probe.go, attempt (the store).
+// A bare machine gets the agent from one server and its documents, signed, from another over TLS. A
+// change after which it cannot have the next ones from there is undone, though the network goes on.
+// The line that keeps it: pkg/checkpoint/probe.go, attempt (the store).
 func TestBootstrapFromHTTPS(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -140,7 +140,8 @@ func absent(ctx context.Context, t testing.TB, n *node.Node) {
 	if [ -e $path ]; then echo "there is $path" >&2; exit 1; fi; done`)
 }
 
-// A machine with nothing of ours becomes a node by its user-data alone, and a second run of it changes nothing.
+// A machine with nothing of ours becomes a node by its user-data alone, and a second run of it
+// changes nothing.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -237,7 +238,8 @@ func TestBootstrap(t *testing.T) {
 		}
 	})
 
-	// As a cloud does it: cloud-init finds the instance's user-data, in either form, and runs it once.
+	// As a cloud does it: cloud-init finds the instance's user-data, in either form, and runs it
+	// once.
 	lab := map[string]string{
 		"/etc/cloud/cloud.cfg.d/99-lab.cfg": "datasource_list: [NoCloud]\nnetwork: {config: disabled}\n" +
 			"cloud_init_modules: [write-files]\ncloud_config_modules: [runcmd]\ncloud_final_modules: [scripts-user]\n",
@@ -259,7 +261,8 @@ func TestBootstrap(t *testing.T) {
 		n.Must(ctx, "grep", "netwright: installed", "/var/log/cloud-init-output.log")
 		check(t, n)
 	})
-	// Here from the instance's metadata, by version 2. In a container cloud-init itself does not believe that this is EC2, so curl asks for it.
+	// Here from the instance's metadata, by version 2. In a container cloud-init itself does not
+	// believe that this is EC2, so curl asks for it.
 	t.Run("cloud-init, shell", func(t *testing.T) {
 		text := userData(t, sum(program), "--url", mirror+"/netwright")
 		metadata := serveMetadata(t, f, text)
@@ -299,7 +302,8 @@ cloud-init init --local; cloud-init init; cloud-init modules --mode=config; clou
 		eventually(ctx, t, n, `systemctl is-active -q netwright-agent && ! tr '\0' '\n' </proc/$(systemctl show -P MainPID netwright-agent)/environ | grep -q PROXY`)
 	})
 
-	// Whatever ends the machine in the middle, cloud-init does not run this again: the next boot goes on by itself.
+	// Whatever ends the machine in the middle, cloud-init does not run this again: the next boot
+	// goes on by itself.
 	t.Run("interrupted", func(t *testing.T) {
 		n := bare(t, f, "cut", "10.77.0.18", node.Options{})
 		served.take()
@@ -332,7 +336,8 @@ test ! -L /etc/systemd/system/multi-user.target.wants/netwright-bootstrap.servic
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
 	})
 
-	// What is there stays as it was, and the machine becomes a node when there is room, also where /var holds no programs.
+	// What is there stays as it was, and the machine becomes a node when there is room, also where
+	// /var holds no programs.
 	t.Run("full disk", func(t *testing.T) {
 		n := bare(t, f, "full", "10.77.0.20", node.Options{})
 		n.Shell(ctx, `mkdir -p /etc/netwright; mount -t tmpfs -o size=8k tmpfs /etc/netwright; echo 'store: /srv/old' >/etc/netwright/agent.yaml

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Where nobody says which conf is right, a broken one that nobody mends is a failure: the plan, status and verify call it one, name the file and say why.
+// Where nobody says which conf is right, a broken one that nobody mends is a failure: the plan,
+// status and verify call it one, name the file and say why.
 func TestBrokenConfs(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// An etcd that demands client certificates lets in a client with the files that the agent installed, and none without.
+// An etcd that demands client certificates lets in a client with the files that the agent
+// installed, and none without.
 func TestCalicoCertificatesOpenEtcd(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A node of the control plane has a certificate issued by the CA of the store, and renews it long before its end: etcd lets its holder in all
-// the time, the unit that runs from it is reloaded once each time, and no key but its own is on the node afterwards.
+// A node of the control plane has a certificate issued by the CA of the store, and renews it long
+// before its end: etcd lets its holder in all the time, the unit that runs from it is reloaded once
+// each time, and no key but its own is on the node afterwards.
 func TestCertificateIsIssuedAndRenewed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -37,7 +38,8 @@ func TestCertificateIsIssuedAndRenewed(t *testing.T) {
 	n.Shell(ctx, put)
 	first := n.Must(ctx, "cat", dir+"/calico-client.pem")
 	n.Must(ctx, "systemctl", "start", "consumer")
-	// Twice, since who opens the three files one by one may do so while they are renamed: its next attempt has one set.
+	// Twice, since who opens the three files one by one may do so while they are renamed: its next
+	// attempt has one set.
 	n.Start(ctx, "client", "sh", "-c", "while :; do "+put+" >/dev/null 2>&1 || "+put+" >>/run/failures 2>&1 || exit 1; echo >>/run/tries; sleep 1; done")
 
 	eventually(ctx, t, n, "test -s /run/reloads")

@@ -114,7 +114,8 @@ func assetFile(path, content string) string {
 	return "  - path: " + path + "\n    mode: \"0644\"\n    content: " + strconv.Quote(content) + "\n"
 }
 
-// fate is what becomes of the agent once the change is made: the signal that it gets, and what comes after.
+// fate is what becomes of the agent once the change is made: the signal that it gets, and what
+// comes after.
 type fate struct {
 	name, signal string
 	after        func(ctx context.Context, n *node.Node)
@@ -167,7 +168,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// agentFile is the agent's own file, with a window for the probes: long for a change that must pass, short for one that must not.
+// agentFile is the agent's own file, with a window for the probes: long for a change that must
+// pass, short for one that must not.
 func agentFile(window string) string {
 	return fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: %s\nprobes: [tcp:%s:%s, ping:%s]\n",
 		cluster, window, serverAddress, serverPort, node.Gateway6)
@@ -235,7 +237,8 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 		t.Errorf("history:\n%s", out)
 	}
 	if f.name != "rebooted" {
-		// pkg/checkpoint/verdict.go:Held: a bad generation is not applied again, and the plan says so.
+		// pkg/checkpoint/verdict.go:Held: a bad generation is not applied again, and the plan says
+		// so.
 		res := n.Run(ctx, "netwright", "--once")
 		if res.Code != 1 || !strings.Contains(res.Stdout, "is bad: probe ") {
 			t.Errorf("a bad generation: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
@@ -259,7 +262,8 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	}
 }
 
-// settled waits until the uplink is what it stays: who manages it acts late, and an address of IPv6 is looked for on the link before it is used.
+// settled waits until the uplink is what it stays: who manages it acts late, and an address of IPv6
+// is looked for on the link before it is used.
 func (c cut) settled(t *testing.T, n *node.Node) {
 	t.Helper()
 	if c.networkd {
@@ -319,8 +323,10 @@ func refused(t *testing.T, f *node.Fabric) int {
 	return packets
 }
 
-// A store that cannot be reached after the change says nothing of the change: the daemon takes it back, says so once, and makes it again when the store is back.
-// The lines that keep it: pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs); pkg/agent/health.go, pass and plan (said once).
+// A store that cannot be reached after the change says nothing of the change: the daemon takes it
+// back, says so once, and makes it again when the store is back. The lines that keep it:
+// pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);
+// pkg/agent/health.go, pass and plan (said once).
 func TestStoreOutageBansNothing(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()
@@ -332,8 +338,8 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	n.Must(ctx, "netwright", "--once")
 	before := n.Snapshot()
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
-	// The outage begins when the probes were taken: after the first connection the server refuses all, so that the checkpoint stays open
-	// until the store is gone.
+	// The outage begins when the probes were taken: after the first connection the server refuses
+	// all, so that the checkpoint stays open until the store is gone.
 	nft(t, f, "add table inet once; add counter inet once refused; add chain inet once in { type filter hook input priority 0; }; "+
 		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn limit rate 1/day burst 1 packets accept; "+
 		"add rule inet once in tcp dport "+serverPort+" tcp flags & (syn|ack) == syn counter name refused reject with tcp reset")
@@ -357,7 +363,8 @@ func TestStoreOutageBansNothing(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("not as before:\n%s", strings.Join(left, "\n"))
 	}
-	// Each of these is a pass of the daemon. It has the documents, and the store that it asks is gone.
+	// Each of these is a pass of the daemon. It has the documents, and the store that it asks is
+	// gone.
 	for range 3 {
 		if res := n.Run(ctx, "netwright", "--once"); res.Code != 1 {
 			t.Errorf("a pass while the store is gone: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)

@@ -16,7 +16,8 @@ const maxExposure = 3.9
 
 var exposure = regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)
 
-// Every service of ours that systemd has loaded while a change is on probation, the timer's too, is closed as far as its job lets it, and its unit says of each hole why.
+// Every service of ours that systemd has loaded while a change is on probation, the timer's too, is
+// closed as far as its job lets it, and its unit says of each hole why.
 func TestUnitsAreConfined(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()
@@ -78,7 +79,8 @@ func reasoned(t *testing.T, n *node.Node, unit, text string) {
 	}
 }
 
-// sees checks that the daemon, which has a mount namespace of its own, has the host's mounts all the same, also those that come and go.
+// sees checks that the daemon, which has a mount namespace of its own, has the host's mounts all
+// the same, also those that come and go.
 func sees(t *testing.T, n *node.Node) {
 	t.Helper()
 	mounts := func() string {

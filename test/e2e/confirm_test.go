@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// silent makes the good cluster's document one whose node reaches others, and answers nobody's ping.
-// Its probes pass, for all of them go out.
+// silent makes the good cluster's document one whose node reaches others, and answers nobody's
+// ping. Its probes pass, for all of them go out.
 func silent(good string) string {
 	return strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.icmp_echo_ignore_all=1]\n"+
 		"  fileAssets:\n"+assetFile("/etc/silent", "1\n")+"  networking:", 1)
@@ -61,7 +61,8 @@ func confirmNode(t *testing.T) (f *node.Fabric, n *node.Node, good string) {
 // untilWhen is what the agent says of it.
 var untilWhen = regexp.MustCompile(`awaits its confirmation until (\S+Z)`)
 
-// makeAwaiting makes the change that the witness notices, and returns until when it may be confirmed.
+// makeAwaiting makes the change that the witness notices, and returns until when it may be
+// confirmed.
 func makeAwaiting(t *testing.T, f *node.Fabric, n *node.Node) time.Time {
 	t.Helper()
 	res := n.Run(t.Context(), "netwright", "--once", "--confirm", within.String())
@@ -103,9 +104,9 @@ func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 	}
 }
 
-// A change that nobody confirms is undone when its time is over, whatever became of the agent, and at
-// a boot before; one that somebody confirms stays, and only who came in after it can.
-// The lines that keep it: pkg/checkpoint/awaits.go; pkg/agent/confirm.go; pkg/host/login.go.
+// A change that nobody confirms is undone when its time is over, whatever became of the agent, and
+// at a boot before; one that somebody confirms stays, and only who came in after it can. The lines
+// that keep it: pkg/checkpoint/awaits.go; pkg/agent/confirm.go; pkg/host/login.go.
 func TestConfirm(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")
@@ -166,9 +167,9 @@ func TestConfirm(t *testing.T) {
 	n.Must(ctx, "netwright", "--once")
 }
 
-// A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything else,
-// nor makes it again once it was undone; it may be killed meanwhile.
-// The lines that keep it: pkg/agent/guard.go, finishUndo; pkg/agent/confirm.go, lookMeanwhile; pkg/agent/update.go, taking.
+// A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything
+// else, nor makes it again once it was undone; it may be killed meanwhile. The lines that keep it:
+// pkg/agent/guard.go, finishUndo; pkg/agent/confirm.go, lookMeanwhile; pkg/agent/update.go, taking.
 func TestConfirmBesideTheDaemon(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")

@@ -31,8 +31,9 @@ func containerd2(t *testing.T, config string) node.Options {
 
 const imports = "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n"
 
-// kubenet from Kubernetes 1.24 on, on containerd 2: it takes the template from the file that we drop in, renders it when it hears of the node's pod
-// CIDR, as kubelet tells it, and a pod gets an address of that.
+// kubenet from Kubernetes 1.24 on, on containerd 2: it takes the template from the file that we
+// drop in, renders it when it hears of the node's pod CIDR, as kubelet tells it, and a pod gets an
+// address of that.
 func TestKubenetOnContainerd2(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -63,8 +64,10 @@ func TestKubenetOnContainerd2(t *testing.T) {
 	}
 }
 
-// A document's directories reach containerd 2 whatever its own file looks like, and are said by its CRI: never both bin_dir and bin_dirs, with which it serves none.
-// The line that it holds is the one with BinDirKey in listsBinDirs (pkg/model/runtime.go): without it CRI is gone from the second case on.
+// A document's directories reach containerd 2 whatever its own file looks like, and are said by its
+// CRI: never both bin_dir and bin_dirs, with which it serves none. The line that it holds is the
+// one with BinDirKey in listsBinDirs (pkg/model/runtime.go): without it CRI is gone from the second
+// case on.
 func TestContainerd2TakesTheDirectories(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

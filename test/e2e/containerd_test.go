@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The real containerd loads the conf that the agent published; one that somebody put before it is reported by name.
+// The real containerd loads the conf that the agent published; one that somebody put before it is
+// reported by name.
 func TestContainerdLoadsTheConf(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -45,7 +46,8 @@ func TestContainerdLoadsTheConf(t *testing.T) {
 	n.Must(ctx, "test", "-e", "/etc/cni/net.d/00-stale.conflist") // somebody else's: never touched
 }
 
-// criStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started serves CRI a moment later.
+// criStatus asks the node's containerd by CRI, as kubelet does. A containerd that has just started
+// serves CRI a moment later.
 func criStatus(ctx context.Context, t *testing.T, n *node.Node) *cri.StatusResponse {
 	t.Helper()
 	client := runtimeClient(t, n)

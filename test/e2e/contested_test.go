@@ -9,9 +9,11 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Three units fight for a sysctl, a file and a route, each changing it back at once, for as long as they run. The log says so once, and names the unit. The first
-// two are given up after three repairs; the route, which pods stand on, is repaired for ever, and the node is critical. Meanwhile the rest is repaired. A restart
-// of the agent does not begin again. When the units are gone, all is repaired at once, and nobody has to ask.
+// Three units fight for a sysctl, a file and a route, each changing it back at once, for as long as
+// they run. The log says so once, and names the unit. The first two are given up after three
+// repairs; the route, which pods stand on, is repaired for ever, and the node is critical.
+// Meanwhile the rest is repaired. A restart of the agent does not begin again. When the units are
+// gone, all is repaired at once, and nobody has to ask.
 func TestFightsAreGivenUp(t *testing.T) {
 	t.Parallel() // it waits for what is due
 	ctx := t.Context()

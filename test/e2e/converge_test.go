@@ -34,7 +34,8 @@ func bridgeStore(t testing.TB) store {
 	return s
 }
 
-// A machine image with the agent baked in boots for the first time: its systemd starts the agent, and the node is prepared.
+// A machine image with the agent baked in boots for the first time: its systemd starts the agent,
+// and the node is prepared.
 func TestFirstBoot(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -54,7 +55,8 @@ func TestFirstBoot(t *testing.T) {
 		t.Errorf("the first configuration took %d checkpoints, of changes that are all proved harmless", got)
 	}
 
-	// A second run beside the daemon, and one after it, change nothing: no time, no inode, no handle of a rule.
+	// A second run beside the daemon, and one after it, change nothing: no time, no inode, no
+	// handle of a rule.
 	before := n.Snapshot()
 	n.Must(ctx, "netwright", "--once")
 	if diff := quiet(node.Diff(before, n.Snapshot())); len(diff) > 0 {
@@ -77,7 +79,8 @@ func TestFirstBoot(t *testing.T) {
 	}
 }
 
-// checkBridgeNode holds node-1 of bridgeStore against what its documents want, with the system's own tools.
+// checkBridgeNode holds node-1 of bridgeStore against what its documents want, with the system's
+// own tools.
 func checkBridgeNode(t *testing.T, n *node.Node) {
 	t.Helper()
 	ctx := t.Context()
@@ -196,7 +199,8 @@ func changedKeys(t *testing.T, diff []string) map[string]bool {
 	return out
 }
 
-// objectKeys names what ip or nft printed, without what the kernel makes by itself: link-local addresses, connected and local routes.
+// objectKeys names what ip or nft printed, without what the kernel makes by itself: link-local
+// addresses, connected and local routes.
 func objectKeys(t *testing.T, kind, object string) (keys []string) {
 	t.Helper()
 	var o struct {
@@ -234,8 +238,8 @@ func objectKeys(t *testing.T, kind, object string) (keys []string) {
 	return keys
 }
 
-// touched says that a directory was there before and only its times changed, because something was put into it. One of the base image is
-// new in the overlay's upper layer.
+// touched says that a directory was there before and only its times changed, because something was
+// put into it. One of the base image is new in the overlay's upper layer.
 func touched(t *testing.T, mark, path, state string) bool {
 	t.Helper()
 	before, after, _ := strings.Cut(state, " → ")
@@ -247,15 +251,16 @@ func touched(t *testing.T, mark, path, state string) bool {
 	return mark == "~" && strings.HasPrefix(before, "mode=4") && strings.HasPrefix(after, mode+" ")
 }
 
-// follows says that the kernel changes a sysctl by itself: those that a new link brings, and what net.ipv4.ip_forward implies
-// (https://docs.kernel.org/networking/ip-sysctl.html: it resets forwarding and accept_redirects of every link).
+// follows says that the kernel changes a sysctl by itself: those that a new link brings, and what
+// net.ipv4.ip_forward implies (https://docs.kernel.org/networking/ip-sysctl.html: it resets
+// forwarding and accept_redirects of every link).
 func follows(key string) bool {
 	return strings.Contains(key, ".cbr0.") || strings.HasPrefix(key, "net.ipv4.conf.") &&
 		(strings.HasSuffix(key, ".forwarding") || strings.HasSuffix(key, ".accept_redirects"))
 }
 
-// quiet takes out of a difference what is no change of the node: systemd-run makes transient units, and a daemon that runs beside the test tells its
-// status anew up to two seconds after it changed.
+// quiet takes out of a difference what is no change of the node: systemd-run makes transient units,
+// and a daemon that runs beside the test tells its status anew up to two seconds after it changed.
 func quiet(diff []string) []string {
 	return slices.DeleteFunc(diff, func(line string) bool {
 		return strings.HasPrefix(line, "~ file /run/systemd: mode=4") || strings.HasPrefix(line, "~ file /run/netwright: mode=4") ||

@@ -10,8 +10,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// sandboxRequest is a file with the gRPC message that asks for a pod: for a machine on which curl is the client.
-// https://github.com/grpc/grpc/blob/v1.60.0/doc/PROTOCOL-HTTP2.md
+// sandboxRequest is a file with the gRPC message that asks for a pod: for a machine on which curl
+// is the client. https://github.com/grpc/grpc/blob/v1.60.0/doc/PROTOCOL-HTTP2.md
 func sandboxRequest(t *testing.T) string {
 	t.Helper()
 	message, err := proto.Marshal(&cri.RunPodSandboxRequest{Config: &cri.PodSandboxConfig{

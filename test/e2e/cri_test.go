@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// criPod is a pod as kubelet has the runtime make it: its network is that of the conf that containerd has loaded.
+// criPod is a pod as kubelet has the runtime make it: its network is that of the conf that
+// containerd has loaded.
 type criPod struct {
 	id      string
 	address netip.Addr // invalid on the node's own network

@@ -45,8 +45,10 @@ func usageOf(t *testing.T, n *node.Node) usage {
 	}
 }
 
-// What the daemon costs when nothing happens, when everything does, and after many passes. The figures are printed, for people; what is asserted is that
-// a quiet node is not written to, whole passes included, that the host is right after the storm, and that no pass leaves a file or a goroutine behind.
+// What the daemon costs when nothing happens, when everything does, and after many passes. The
+// figures are printed, for people; what is asserted is that a quiet node is not written to, whole
+// passes included, that the host is right after the storm, and that no pass leaves a file or a
+// goroutine behind.
 func TestDaemonCosts(t *testing.T) {
 	t.Parallel()
 	idle, converges := 15*time.Second, 50
@@ -108,7 +110,8 @@ func TestDaemonCosts(t *testing.T) {
 	t.Errorf("%d converges left descriptors %d -> %d, goroutines %d -> %d", converges, before.files, after.files, before.goroutines, after.goroutines)
 }
 
-// What changes much at once: the host's own tools, run by people who mean well. The lines that keep it: pkg/agent, watch_host.go.
+// What changes much at once: the host's own tools, run by people who mean well. The lines that keep
+// it: pkg/agent, watch_host.go.
 func TestDriftWholesale(t *testing.T) {
 	t.Parallel()
 	n, ctx := driftNode(t), t.Context()

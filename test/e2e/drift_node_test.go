@@ -117,14 +117,15 @@ func driftCases(t *testing.T) []driftCase {
 	}
 }
 
-// hands are who changes things. A container has namespaces of its own but for the host's network; its view of the host's files and of systemd is what a privileged
-// DaemonSet mounts.
+// hands are who changes things. A container has namespaces of its own but for the host's network;
+// its view of the host's files and of systemd is what a privileged DaemonSet mounts.
 var hands = map[string][]string{
 	"host":      {"/bin/sh", "-euc"},
 	"container": {"unshare", "--pid", "--fork", "--mount", "--mount-proc", "/bin/sh", "-euc"},
 }
 
-// driftInNode changes each thing some times, at random moments, and prints how long it took until it was right.
+// driftInNode changes each thing some times, at random moments, and prints how long it took until
+// it was right.
 func driftInNode(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv(inDriftNode))
 	if err != nil {
@@ -164,7 +165,8 @@ func driftInNode(t *testing.T) {
 	}
 }
 
-// awaitRight waits until something is right and stays so for a moment; false after a time that nobody waits for.
+// awaitRight waits until something is right and stays so for a moment; false after a time that
+// nobody waits for.
 func awaitRight(right func() bool) bool {
 	for range 40_000 {
 		if right() {

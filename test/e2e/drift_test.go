@@ -47,7 +47,8 @@ func driftStore(t testing.TB) store {
 	return s
 }
 
-// otherDriftStore is a node with the kinds of keys that a bridge has not: another network's mounts, and keys in containerd's own file.
+// otherDriftStore is a node with the kinds of keys that a bridge has not: another network's mounts,
+// and keys in containerd's own file.
 func otherDriftStore(t testing.TB) store {
 	t.Helper()
 	spec := strings.Replace(fmt.Sprintf(customSpec, `"type": "ptp"`, "ptp"), "  networking:\n", "  networking:\n    cni: {confDir: /etc/cni/lab.d}\n", 1)
@@ -87,8 +88,9 @@ type took struct {
 	Took     []time.Duration
 }
 
-// What anybody changes by hand on a node is right again, whoever does it: a shell of the host, and a privileged container with its own process and mount namespaces on
-// the host's network. How soon is printed, for people.
+// What anybody changes by hand on a node is right again, whoever does it: a shell of the host, and
+// a privileged container with its own process and mount namespaces on the host's network. How soon
+// is printed, for people.
 func TestDriftIsRepaired(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inDriftNode) != "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// hindrance is something that the agent asks and that does not come to its end, for as long as a test repairs beside it.
+// hindrance is something that the agent asks and that does not come to its end, for as long as a
+// test repairs beside it.
 type hindrance struct {
 	what  string
 	begin func()
@@ -35,7 +36,8 @@ func hindranceRounds() int {
 	return 1
 }
 
-// repairedIn changes a sysctl and a file of a node, and waits until each is right: how long each was wrong. It asks nothing of the node's systemd.
+// repairedIn changes a sysctl and a file of a node, and waits until each is right: how long each
+// was wrong. It asks nothing of the node's systemd.
 func repairedIn(t *testing.T, n *node.Node) (took []time.Duration) {
 	t.Helper()
 	n.Is(t.Context(), `exec >/run/took
@@ -87,8 +89,10 @@ func served(what string, h *held, how func(http.ResponseWriter, <-chan struct{})
 	return hindrance{what, func() { h.begin(how); meet() }, meet, h.now, h.release, ends}
 }
 
-// What drifts is repaired beside what does not come to its end: the store, the mirror of its archives, the Kubernetes API, the container runtime, the message bus, and a systemd that
-// works for a fifth of the time. Each is still so when all is right. How long it took is printed, for people.
+// What drifts is repaired beside what does not come to its end: the store, the mirror of its
+// archives, the Kubernetes API, the container runtime, the message bus, and a systemd that works
+// for a fifth of the time. Each is still so when all is right. How long it took is printed, for
+// people.
 //
 // The lines that keep it: pkg/agent/look.go; pkg/agent/fetch.go; pkg/host/cri_aside.go.
 func TestDriftWaitsForNobody(t *testing.T) {
@@ -184,7 +188,8 @@ func slowInit(t *testing.T, n *node.Node) hindrance {
 	}
 }
 
-// serveOneNode is a Kubernetes API that has node-1 with its pods' range. It returns a kubeconfig for it.
+// serveOneNode is a Kubernetes API that has node-1 with its pods' range. It returns a kubeconfig
+// for it.
 func serveOneNode(t *testing.T, f *node.Fabric, hold *held) (kubeconfig string) {
 	t.Helper()
 	var listener net.Listener

@@ -22,7 +22,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// exampleStore is an example with what its users put beside it: plugins, certificates, and the address that the node has here.
+// exampleStore is an example with what its users put beside it: plugins, certificates, and the
+// address that the node has here.
 func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 	t.Helper()
 	s := store{dir: t.TempDir()}
@@ -56,8 +57,9 @@ func exampleStore(t *testing.T, name, address, assetURL, sum string) store {
 	return s
 }
 
-// What the dry run of each example lists is what its first run does, key for key and effect for effect; and until then no asset is asked
-// for and nothing is written: by root, on a read-only root, as an ordinary user. After it nothing is left.
+// What the dry run of each example lists is what its first run does, key for key and effect for
+// effect; and until then no asset is asked for and nothing is written: by root, on a read-only
+// root, as an ordinary user. After it nothing is left.
 func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
@@ -112,7 +114,8 @@ func TestExamplesDoWhatTheirDryRunLists(t *testing.T) {
 	}
 }
 
-// readOnly runs the dry run where nothing can be written. It says of each file that it cannot be, and of all else the same.
+// readOnly runs the dry run where nothing can be written. It says of each file that it cannot be,
+// and of all else the same.
 func readOnly(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
 	t.Helper()
 	res := n.Run(ctx, "unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -150,8 +153,9 @@ func encoded(t *testing.T, v any) string {
 	return string(data)
 }
 
-// ordinary runs the dry run as a user who may not read everything: what it can plan it plans as root does, and what it cannot it names, with
-// the reason. It ends with 2 when that is nothing, and with 1 when its plan is not whole.
+// ordinary runs the dry run as a user who may not read everything: what it can plan it plans as
+// root does, and what it cannot it names, with the reason. It ends with 2 when that is nothing, and
+// with 1 when its plan is not whole.
 func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan) {
 	t.Helper()
 	res := n.Run(ctx, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "netwright", "--dry-run", "-o", "json")
@@ -177,7 +181,8 @@ func ordinary(ctx context.Context, t *testing.T, n *node.Node, want report.Plan)
 	}
 }
 
-// unitsOf says of each service when it was last started, by its invocation, and how often systemd read its files.
+// unitsOf says of each service when it was last started, by its invocation, and how often systemd
+// read its files.
 func unitsOf(ctx context.Context, n *node.Node) map[string]string {
 	out := map[string]string{"reloads": n.Shell(ctx, "journalctl --sync; journalctl -b _PID=1 -o cat | grep -c '^Reloading' || true")}
 	for _, unit := range []string{"containerd.service", "kubelet.service"} {

@@ -73,10 +73,12 @@ func (f fleet) has(i int, value string) {
 	until(f.t, f.nodes[i], f.nodes[i].Name()+" has "+value, "test $(cat /proc/sys/net/ipv4/ip_default_ttl) = "+value)
 }
 
-// Nodes of two releases live side by side on one store, whichever release published it last. What only
-// this one knows is said where it is published, and an earlier release refuses it and goes on; what this one newly refuses is not published
-// by it, and published by an earlier release it fails by itself on a node, and with it nothing else.
-// The lines that keep it: pkg/statestore/manifest.go; pkg/config, newer and refuse; pkg/agent/peers.go, look; pkg/agent/outcome.go, prepared; pkg/agent/held.go, refuse.
+// Nodes of two releases live side by side on one store, whichever release published it last. What
+// only this one knows is said where it is published, and an earlier release refuses it and goes on;
+// what this one newly refuses is not published by it, and published by an earlier release it fails
+// by itself on a node, and with it nothing else. The lines that keep it:
+// pkg/statestore/manifest.go; pkg/config, newer and refuse; pkg/agent/peers.go, look;
+// pkg/agent/outcome.go, prepared; pkg/agent/held.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // it waits for passes
 	ctx := t.Context()
@@ -129,7 +131,8 @@ func TestMixedFleet(t *testing.T) {
 		t.Errorf("kubelet was held back by it: %s", got)
 	}
 
-	// Upgraded, the node of the earlier release leaves it alone, also when nobody wants it any more.
+	// Upgraded, the node of the earlier release leaves it alone, also when nobody wants it any
+	// more.
 	f.nodes[0].Copy(later, "/usr/bin/netwright", 0o755)
 	f.nodes[0].Must(ctx, "systemctl", "restart", "netwright-agent")
 	until(t, f.nodes[0], "the later release says what it refuses", "netwright status | grep -q 'refused: that is the agent'")

@@ -130,8 +130,8 @@ func (n aged) keep() {
 	copied("/var/lib/netwright", "held")
 }
 
-// claims are what the ledger says, but for what this release says more of a hook: how long its start may
-// take, and that nobody waits for it.
+// claims are what the ledger says, but for what this release says more of a hook: how long its
+// start may take, and that nobody waits for it.
 func (n aged) claims() map[string]string {
 	n.t.Helper()
 	out := claims(n.t, n.Node)
@@ -153,10 +153,11 @@ func untouched(before, after node.Snapshot) (left []string) {
 	return left
 }
 
-// A node of an earlier release is upgraded: what that one remembered is read, and nothing is changed.
-// Then it is downgraded with all that only this one knows on its disk, and upgraded again.
-// The lines that keep it: all that is read below /var/lib/netwright; pkg/ledger/testdata; checkpoint/watch.go,
-// watching; checkpoint/firstboot.go, passedOver; host/units_timer.go, startTimer (conditions).
+// A node of an earlier release is upgraded: what that one remembered is read, and nothing is
+// changed. Then it is downgraded with all that only this one knows on its disk, and upgraded again.
+// The lines that keep it: all that is read below /var/lib/netwright; pkg/ledger/testdata;
+// checkpoint/watch.go, watching; checkpoint/firstboot.go, passedOver; host/units_timer.go,
+// startTimer (conditions).
 func TestUpgradeAndDowngrade(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")
@@ -259,7 +260,8 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.Must(ctx, "netwright", "resume", "--apply")
 	n.has("with the store again", 67)
 
-	// A change that this release made and did not live to confirm, and one that awaits its confirmation.
+	// A change that this release made and did not live to confirm, and one that awaits its
+	// confirmation.
 	n.become("later")
 	n.once()
 	n.cut()
@@ -282,7 +284,8 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	n.has("after the time of what nobody confirmed", 69)
 	n.well("after what nobody confirmed")
 
-	// The earlier release goes through the boot that the file awaited; this one judges nothing of it later.
+	// The earlier release goes through the boot that the file awaited; this one judges nothing of
+	// it later.
 	n.become("later")
 	n.publish("later", strings.Replace(wants(70), "fileAssets:\n", "fileAssets:\n"+assetFile(awaits, "[Match]\nName=lab8\n"), 1))
 	n.once()

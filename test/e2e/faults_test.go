@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Each fault is one clear error; what does not need the broken part is done all the same; nothing is half written.
+// Each fault is one clear error; what does not need the broken part is done all the same; nothing
+// is half written.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -113,7 +114,8 @@ func tarball(t *testing.T, members map[string]string) string {
 	return b.String()
 }
 
-// truncated is an archive that ends in the middle, with the hash of what there is: the hash is right and the content is not.
+// truncated is an archive that ends in the middle, with the hash of what there is: the hash is
+// right and the content is not.
 func truncated(t *testing.T) (content, sum string) {
 	t.Helper()
 	members := map[string]string{}

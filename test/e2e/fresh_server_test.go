@@ -25,7 +25,8 @@ type fresh struct {
 // storeName is another name of the store's server, for who knows its address.
 const storeName = "store.lab"
 
-// serveFresh publishes a cluster, signed, to an HTTPS server, and puts the agent onto a mirror: for its node-1.
+// serveFresh publishes a cluster, signed, to an HTTPS server, and puts the agent onto a mirror: for
+// its node-1.
 func serveFresh(t *testing.T, s store) fresh {
 	t.Helper()
 	p := newPublisher(t)

@@ -73,7 +73,8 @@ func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 		once(t, n)
 	}
 
-	// What a hook reads is the hook's, wherever it is: with it nobody knows what comes at the next boot.
+	// What a hook reads is the hook's, wherever it is: with it nobody knows what comes at the next
+	// boot.
 	for _, word := range []string{"one", "two"} {
 		n.Write(document, strings.Replace(good, "  networking:", "  fileAssets: [{name: x, path: /srv/kubernetes/rules, content: "+word+"}]\n"+
 			"  hooks: [{name: x.service, manifest: \"Type=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/cat /srv/kubernetes/rules\"}]\n  networking:", 1), 0o644)

@@ -10,8 +10,10 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A unit of the documents that does not come up fails its task, with its name, its exit code and the last that it said, whenever it fails; it does so in the next
-// run too, and one that comes up is right again. Red without awaitStarts in pkg/agent/run.go: the run is over while the unit is activating.
+// A unit of the documents that does not come up fails its task, with its name, its exit code and
+// the last that it said, whenever it fails; it does so in the next run too, and one that comes up
+// is right again. Red without awaitStarts in pkg/agent/run.go: the run is over while the unit is
+// activating.
 func TestHookThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -73,7 +75,8 @@ func TestHookThatFails(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// The daemon says READY when the hooks that are ordered before kubelet are up, and waits for no other; one of those that fails keeps kubelet back, and is named.
+// The daemon says READY when the hooks that are ordered before kubelet are up, and waits for no
+// other; one of those that fails keeps kubelet back, and is named.
 func TestReadyWaitsForHooksBeforeKubelet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Units of the user come and go with the documents: what is no longer named is stopped, disabled and removed, restarted is nothing of it, and
-// the run after that has nothing to do. Red without tasks/unitstate.go:gone, tasks/removal.go:Asks.
+// Units of the user come and go with the documents: what is no longer named is stopped, disabled
+// and removed, restarted is nothing of it, and the run after that has nothing to do. Red without
+// tasks/unitstate.go:gone, tasks/removal.go:Asks.
 func TestHooksComeAndGo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -14,7 +14,8 @@ import (
 
 const witnessPort = "7777"
 
-// witness puts a server into the node's network and returns what asks it from the fabric, over both families.
+// witness puts a server into the node's network and returns what asks it from the fabric, over both
+// families.
 func witness(t *testing.T, f *node.Fabric, n *node.Node) (reaches func() error) {
 	t.Helper()
 	var l net.Listener
@@ -51,7 +52,8 @@ func witness(t *testing.T, f *node.Fabric, n *node.Node) (reaches func() error) 
 	}
 }
 
-// hookNode is a node that works, with a hook's script to come and units that a hook may do something to.
+// hookNode is a node that works, with a hook's script to come and units that a hook may do
+// something to.
 func hookNode(t *testing.T, window string) (f *node.Fabric, n *node.Node, publish func(update, hooks string)) {
 	t.Helper()
 	f = serve(t)
@@ -83,10 +85,11 @@ func hookThat(name string) string {
 	return fmt.Sprintf("  hooks:\n  - name: %s.service\n    manifest: |\n      ExecStart=/bin/sh -c \"/bin/sh -e /srv/lab-does && exec sleep infinity\"\n", name)
 }
 
-// What a hook does to the node's network and units, and no document names, is taken back with the hook.
-// The fabric judges, and what the node's own programs say of it.
+// What a hook does to the node's network and units, and no document names, is taken back with the
+// hook. The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold); pkg/host/ruleset_restore.go, netstate_came.go, units_all.go.
+// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold); pkg/host/ruleset_restore.go,
+// netstate_came.go, units_all.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -142,11 +145,13 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	}
 }
 
-// A hook that breaks the network when its change was found good long ago is taken back too, while it is watched: by a process of its own, for a run that has
-// ended, for a daemon that was killed, for a change that somebody confirmed, and when another change came meanwhile. The first time that may have been an outage, the second time it is bad. Nothing is
-// left of a watch that is over.
+// A hook that breaks the network when its change was found good long ago is taken back too, while
+// it is watched: by a process of its own, for a run that has ended, for a daemon that was killed,
+// for a change that somebody confirmed, and when another change came meanwhile. The first time that
+// may have been an outage, the second time it is bad. Nothing is left of a watch that is over.
 //
-// The lines that keep it: pkg/checkpoint/watch.go, all of it; arm.go, Take (WatchUS); verdict.go, judge (Watched); pkg/agent/guard.go, Undo.
+// The lines that keep it: pkg/checkpoint/watch.go, all of it; arm.go, Take (WatchUS); verdict.go,
+// judge (Watched); pkg/agent/guard.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")

@@ -7,9 +7,11 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The disk of the agent's state is full, a file of ours is a link to itself, the directory of another is one, a third is immutable, and the network is gone. All that is
-// needed comes back, READY with it, and each fault is told: also with a newer configuration, which cannot be noted, and beside a hook whose checkpoint has no room.
-// With room again all is well, and the newer configuration is taken.
+// The disk of the agent's state is full, a file of ours is a link to itself, the directory of
+// another is one, a third is immutable, and the network is gone. All that is needed comes back,
+// READY with it, and each fault is told: also with a newer configuration, which cannot be noted,
+// and beside a hook whose checkpoint has no room. With room again all is well, and the newer
+// configuration is taken.
 func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -71,8 +73,9 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	until(t, n, "all is made when there is room", right+" && systemctl is-active -q sleeper && grep -q ours /etc/newer /etc/deep/below && ! grep -q theirs /etc/fixed")
 }
 
-// On a node that never was right no checkpoint can be taken: what needs one is not made, and READY is not told of what is only planned. It is told when all is made.
-// The lines that keep it: run.go, carryOut; unwritten.go, bringBackOnly; outcome.go, prepared.
+// On a node that never was right no checkpoint can be taken: what needs one is not made, and READY
+// is not told of what is only planned. It is told when all is made. The lines that keep it: run.go,
+// carryOut; unwritten.go, bringBackOnly; outcome.go, prepared.
 func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -5,7 +5,8 @@ import "testing"
 // freshAddress is of the machine that a test makes a node.
 const freshAddress = "10.77.0.20"
 
-// freshSpec is a network that wants kernel modules of many kinds, and whose conf containerd shall load.
+// freshSpec is a network that wants kernel modules of many kinds, and whose conf containerd shall
+// load.
 const freshSpec = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   nonMasqueradeCIDR: 10.0.0.0/8
@@ -31,7 +32,8 @@ const freshSpec = `  kubernetesVersion: 1.36.0
       - {key: net.bridge.bridge-nf-call-iptables, value: "1", why: services from bridged pods}
 `
 
-// freshCheck is what a node with freshSpec is, as its own tools see it. containerd is asked by CRI (Status, verbose), with no program of ours.
+// freshCheck is what a node with freshSpec is, as its own tools see it. containerd is asked by CRI
+// (Status, verbose), with no program of ours.
 const freshCheck = `
 systemctl is-active netwright-agent containerd
 for m in br_netfilter ipip wireguard ip_vs openvswitch geneve; do grep "^$m " /proc/modules | cut -d' ' -f1; done | tee /tmp/modules

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// untilReady waits for the agent, which a boot that goes on with another's work starts after the boot itself is done.
+// untilReady waits for the agent, which a boot that goes on with another's work starts after the
+// boot itself is done.
 const untilReady = "until systemctl -q is-active netwright-agent; do sleep 1; done\n"
 
 // whole says that every file of ours is whole: programs run, and nothing is empty.
@@ -27,8 +28,9 @@ until [ ! -e /etc/systemd/system/netwright-bootstrap.service ]; do sleep 1; done
 test ! -e /var/lib/netwright/bootstrap
 `
 
-// lostNotes says that a disk will not let cloud-init itself come up: it does not sync what it notes, and 22.4 ends at an empty note of the host's name, at this
-// boot and at each that follows, before it comes to the user-data (cc_set_hostname.py reads it with no thought of that).
+// lostNotes says that a disk will not let cloud-init itself come up: it does not sync what it
+// notes, and 22.4 ends at an empty note of the host's name, at this boot and at each that follows,
+// before it comes to the user-data (cc_set_hostname.py reads it with no thought of that).
 func lostNotes(t *testing.T, layer, offset string) bool {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root.raw") // a file of its own: e2fsck forgets an offset when it has replayed the journal
@@ -48,8 +50,9 @@ func lostNotes(t *testing.T, layer, offset string) bool {
 	return err == nil && info.Size() == 0
 }
 
-// powerCuts takes the power away at random moments of a first boot. At its second boot the machine becomes a node all the same. NETWRIGHT_CUTS is how many moments
-// are drawn (default 10), NETWRIGHT_SEED what draws them: of the moments, since no two boots take the same time.
+// powerCuts takes the power away at random moments of a first boot. At its second boot the machine
+// becomes a node all the same. NETWRIGHT_CUTS is how many moments are drawn (default 10),
+// NETWRIGHT_SEED what draws them: of the moments, since no two boots take the same time.
 func powerCuts(t *testing.T, w way, disk vm.Disk) {
 	seed, count := setting(t, "NETWRIGHT_SEED", int(time.Now().Unix())), setting(t, "NETWRIGHT_CUTS", 10)
 	first := w.outside(t, disk, freshStore(t, freshSpec))

@@ -21,8 +21,9 @@ var firstBoots = []struct {
 	{"cut", powerCuts},
 }
 
-// A machine with a kernel of its own that has never seen us becomes a node at its first boot, in each of the ways, whatever happens to it meanwhile. Where all is asked
-// for, two ways go on at once on two processors: -parallel 1 for figures.
+// A machine with a kernel of its own that has never seen us becomes a node at its first boot, in
+// each of the ways, whatever happens to it meanwhile. Where all is asked for, two ways go on at
+// once on two processors: -parallel 1 for figures.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	for _, w := range ways {
@@ -49,7 +50,8 @@ func TestImages(t *testing.T) {
 // wanted says that whole machines may take minutes.
 func wanted() bool { return os.Getenv("NETWRIGHT_IMAGES") != "" }
 
-// images skips a proof where first boots were not asked for: each boots a machine of its own, once or more.
+// images skips a proof where first boots were not asked for: each boots a machine of its own, once
+// or more.
 func images(t testing.TB) {
 	t.Helper()
 	if !wanted() {
@@ -57,7 +59,8 @@ func images(t testing.TB) {
 	}
 }
 
-// A machine that is left alone becomes a node by what its cloud-init ran, and asks for no more than it needs.
+// A machine that is left alone becomes a node by what its cloud-init ran, and asks for no more than
+// it needs.
 func alone(t *testing.T, w way, disk vm.Disk) {
 	first := w.outside(t, disk, freshStore(t, freshSpec))
 	first.Every = installed + w.knows + freshCheck + whole
@@ -66,9 +69,11 @@ func alone(t *testing.T, w way, disk vm.Disk) {
 	up(t, "left alone", boot)
 }
 
-// A machine that is told to reboot while its first converge runs goes on after it, and is as one that was left alone.
+// A machine that is told to reboot while its first converge runs goes on after it, and is as one
+// that was left alone.
 func rebooted(t *testing.T, w way, disk vm.Disk) {
-	// The documents have a module more than an image of them would have, and at the first boot it does not come to an end of loading.
+	// The documents have a module more than an image of them would have, and at the first boot it
+	// does not come to an end of loading.
 	first := w.outside(t, disk, freshStore(t, strings.Replace(freshSpec, "      modules:\n", "      modules:\n      - {name: ipvlan, why: it holds the converge up}\n", 1)))
 	first.Cloud.Early = `
 [ ! -e /var/lib/rebooted ] || exit 0
@@ -86,7 +91,8 @@ systemctl reboot`
 	up(t, "the boot after a reboot in the middle", boot)
 }
 
-// A pod of the machine, made by its containerd, and a pod of a node that boots beside it reach each other.
+// A pod of the machine, made by its containerd, and a pod of a node that boots beside it reach each
+// other.
 func pods(t *testing.T, w way, disk vm.Disk) {
 	ctx, s := context.WithoutCancel(t.Context()), freshStore(t, bridgeSpec)
 	first := w.outside(t, disk, s)

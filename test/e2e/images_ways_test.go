@@ -28,7 +28,8 @@ type outside struct {
 func stock(t *testing.T) vm.Disk { return vm.Stock(t) }
 
 var ways = []way{
-	// The agent and what needs no live kernel are on the disk, which boots by its own boot loader: only the documents are fetched.
+	// The agent and what needs no live kernel are on the disk, which boots by its own boot loader:
+	// only the documents are fetched.
 	{name: "baked", image: bakedDisk, root: rootOffset, outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		f := serveFresh(t, s)
 		return outside{Options: f.machine(disk), asked: func(t *testing.T) {
@@ -50,8 +51,9 @@ var ways = []way{
 			}
 		}}
 	}},
-	// As on EC2: the firmware says so, the documents are in a bucket, and the credentials for it come from the instance's metadata. The user-data itself comes on
-	// cloud-init's own disk: its data source for EC2 wants the DHCP of EC2.
+	// As on EC2: the firmware says so, the documents are in a bucket, and the credentials for it
+	// come from the instance's metadata. The user-data itself comes on cloud-init's own disk: its
+	// data source for EC2 wants the DHCP of EC2.
 	{name: "s3", image: stock, root: "0", outside: func(t *testing.T, disk vm.Disk, s store) outside {
 		fabric := node.NewFabric(t)
 		f := serveFromS3(t, fabric, s)

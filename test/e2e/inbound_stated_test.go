@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// Where there is no API, a peer that the agent's file states knocks: a rule set that lets nobody in over
-// IPv6 is undone, which no probe of the node's own sees. A change that leaves the way in alone is
-// proved. Without the peer, or with another key, it is not, and stays.
+// Where there is no API, a peer that the agent's file states knocks: a rule set that lets nobody in
+// over IPv6 is undone, which no probe of the node's own sees. A change that leaves the way in alone
+// is proved. Without the peer, or with another key, it is not, and stays.
 //
 // The lines that keep it: pkg/inbound/static.go, ask; pkg/inbound/responder.go, serve;
 // cmd/agent/wiring.go (Checkpoint.Inbound); cmd/agent/observe.go.

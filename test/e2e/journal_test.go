@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The journal has the daemon's log with fields: one line for each change, found by its key, and none when nothing happened.
+// The journal has the daemon's log with fields: one line for each change, found by its key, and
+// none when nothing happened.
 func TestJournalHasTheKey(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -19,8 +19,9 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// kubelets are two nodes with the agent, containerd and a real kubelet, and the API server that they have joined. There is no scheduler and no controller: pods name
-// their node, and the test writes the EndpointSlices.
+// kubelets are two nodes with the agent, containerd and a real kubelet, and the API server that
+// they have joined. There is no scheduler and no controller: pods name their node, and the test
+// writes the EndpointSlices.
 type kubelets struct {
 	*kubeapi.Server
 	t       *testing.T
@@ -29,7 +30,8 @@ type kubelets struct {
 	plugins string
 }
 
-// What the agent does not bring is in the nodes' image: programs, units, credentials, and the configuration that is not of the network.
+// What the agent does not bring is in the nodes' image: programs, units, credentials, and the
+// configuration that is not of the network.
 var kubeletFiles = map[string]string{
 	"/etc/systemd/system/kubelet.service": `[Unit]
 Wants=containerd.service
@@ -39,8 +41,9 @@ ExecStart=/usr/local/bin/kubelet --config=/etc/kubernetes/kubelet.yaml --config-
 Restart=always
 RestartSec=1s
 `,
-	// failCgroupV1, cgroupDriver, enforceNodeAllocatable: a node has the machine's cgroups, which may be v1, and no slice of its own. oomScoreAdj: it may lack
-	// CAP_SYS_RESOURCE. failSwapOn, evictionHard, localStorageCapacityIsolation: swap and disk are the machine's.
+	// failCgroupV1, cgroupDriver, enforceNodeAllocatable: a node has the machine's cgroups, which
+	// may be v1, and no slice of its own. oomScoreAdj: it may lack CAP_SYS_RESOURCE. failSwapOn,
+	// evictionHard, localStorageCapacityIsolation: swap and disk are the machine's.
 	"/etc/kubernetes/kubelet.yaml": `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
@@ -59,7 +62,8 @@ clusterDomain: cluster.local
 `,
 	"/etc/kubernetes/kubelet.conf.d/.keep": "",
 	"/etc/resolv.conf":                     "# the nodes have no resolver of their own\n",
-	// kubelet sets three settings of the kernel that are the machine's. It is shown what it wants, and sets nothing.
+	// kubelet sets three settings of the kernel that are the machine's. It is shown what it wants,
+	// and sets nothing.
 	"/etc/systemd/system/lab-kernel.service": `[Service]
 Type=oneshot
 RemainAfterExit=yes
@@ -104,7 +108,8 @@ func newKubelets(t *testing.T, networking string) *kubelets {
 	return k
 }
 
-// document is the cluster's, with a network. kubelet's own limit of pods shows that what the agent gives kubelet arrives.
+// document is the cluster's, with a network. kubelet's own limit of pods shows that what the agent
+// gives kubelet arrives.
 func (k *kubelets) document(networking string) string {
 	return document("Cluster", cluster, `  kubernetesVersion: 1.36.3
   podCIDR: 10.244.0.0/16
@@ -150,7 +155,8 @@ func (k *kubelets) node(n *node.Node) corev1.Node {
 	return out
 }
 
-// pod makes a pod that serves on a node, and waits until it runs. ports are lines of its container's.
+// pod makes a pod that serves on a node, and waits until it runs. ports are lines of its
+// container's.
 func (k *kubelets) pod(name string, n *node.Node, ports string) {
 	k.t.Helper()
 	k.Apply(fmt.Sprintf(`apiVersion: v1

@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Services by the real kube-proxy in both of its modes. One whose backend is on the client's own bridge works by net.bridge.bridge-nf-call-iptables alone, which the agent
-// keeps: without it the answer goes back over the bridge, past what would put the service's address into it.
+// Services by the real kube-proxy in both of its modes. One whose backend is on the client's own
+// bridge works by net.bridge.bridge-nf-call-iptables alone, which the agent keeps: without it the
+// answer goes back over the bridge, past what would put the service's address into it.
 func TestKubernetesKubeletServices(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -86,7 +87,8 @@ func TestKubernetesKubeletServices(t *testing.T) {
 	})
 }
 
-// answer asks for a URL from within a pod until there is one: rules and names come a moment after what they say.
+// answer asks for a URL from within a pod until there is one: rules and names come a moment after
+// what they say.
 func (k *kubelets) answer(n *node.Node, pod, url string) (answer string) {
 	k.t.Helper()
 	k.wait("pod "+pod+" has an answer from "+url, func() (ok bool) {
@@ -102,7 +104,8 @@ func (k *kubelets) service(name, address string, backend netip.Addr, on *node.No
 	k.serve("default", name, "clusterIP: "+address+"\n  ports: [{name: http, port: 80, targetPort: 8080}]", backend, on.Name(), "{name: http, port: 8080}")
 }
 
-// serve makes a service, and the slice that its controller would. By the node in it kube-proxy knows a pod that asks itself, in its mode nftables.
+// serve makes a service, and the slice that its controller would. By the node in it kube-proxy
+// knows a pod that asks itself, in its mode nftables.
 func (k *kubelets) serve(namespace, name, spec string, backend netip.Addr, on, ports string) {
 	k.t.Helper()
 	if spec != "" {
@@ -112,7 +115,8 @@ func (k *kubelets) serve(namespace, name, spec string, backend netip.Addr, on, p
 		"addressType: IPv4\nendpoints: [{addresses: [%s], nodeName: %q, conditions: {ready: true}}]\nports: [%s]\n", name, namespace, name, backend, on, ports))
 }
 
-// proxy runs kube-proxy on the nodes, as its DaemonSet does, in the place of the one before. Its limits of connections are the machine's to set.
+// proxy runs kube-proxy on the nodes, as its DaemonSet does, in the place of the one before. Its
+// limits of connections are the machine's to set.
 func (k *kubelets) proxy(mode string) {
 	k.t.Helper()
 	ctx := k.t.Context()

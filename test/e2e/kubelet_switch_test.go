@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// While kubelets run: bridge gives way to flannel, whose own pods bring it as its DaemonSet would, kubelet makes the pods again, and they talk by it; then it is handed over to
-// `cni: {}`, and no pod notices.
+// While kubelets run: bridge gives way to flannel, whose own pods bring it as its DaemonSet would,
+// kubelet makes the pods again, and they talk by it; then it is handed over to `cni: {}`, and no
+// pod notices.
 func TestKubernetesKubeletSwitches(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -87,7 +88,8 @@ func (k *kubelets) sandboxes() map[string]string {
 	return out
 }
 
-// talk waits until the pods web-1 and web-2 reach each other, directly and by a service, over this link of their nodes.
+// talk waits until the pods web-1 and web-2 reach each other, directly and by a service, over this
+// link of their nodes.
 func (k *kubelets) talk(link string) {
 	k.t.Helper()
 	for i, n := range k.nodes {
@@ -110,8 +112,8 @@ func (k *kubelets) talk(link string) {
 	}
 }
 
-// flannel is the pod that flannel's DaemonSet makes on a node, with the node's own shell and iptables.
-// https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
+// flannel is the pod that flannel's DaemonSet makes on a node, with the node's own shell and
+// iptables. https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
 func (k *kubelets) flannel(n *node.Node) {
 	k.t.Helper()
 	n.Copy(image(k.t, "localhost/flannel:1", assets.Flanneld(k.t)), "/srv/flannel.tar", 0o644)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two nodes that the agent alone converged: their kubelets say that they are Ready and run pods, which answer their kubelets' probes and each other across nodes, each under its own
-// address.
+// Two nodes that the agent alone converged: their kubelets say that they are Ready and run pods,
+// which answer their kubelets' probes and each other across nodes, each under its own address.
 func TestKubernetesKubelet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -19,8 +19,8 @@ func verifies(t *testing.T, n *node.Node, args ...string) (out proofOf, code int
 	return out, res.Code
 }
 
-// right has verify send packets from each node to the other and to services: with the real kubelet, containerd, kube-proxy and CoreDNS every check is well,
-// and nothing is left behind.
+// right has verify send packets from each node to the other and to services: with the real kubelet,
+// containerd, kube-proxy and CoreDNS every check is well, and nothing is left behind.
 func (k *kubelets) right(t *testing.T, services ...string) {
 	t.Helper()
 	for i, n := range k.nodes {
@@ -71,12 +71,14 @@ func wrong(t *testing.T, n *node.Node, failed map[string]string, args ...string)
 	}
 }
 
-// broken breaks what a service needs, a thing at a time, in a mode of kube-proxy: verify names each.
+// broken breaks what a service needs, a thing at a time, in a mode of kube-proxy: verify names
+// each.
 func (k *kubelets) broken(t *testing.T, mode, service string) {
 	t.Helper()
 	ctx := t.Context()
 	first, second := k.nodes[0], k.nodes[1]
-	// kube-proxy writes the filter table first; until it has written nat, too, what is for CoreDNS still goes there.
+	// kube-proxy writes the filter table first; until it has written nat, too, what is for CoreDNS
+	// still goes there.
 	refusal, rules := `{ iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints' && ! iptables-save -t nat | grep -q 'kube-system/kube-dns:dns cluster IP'; }`, "KUBE-SVC"
 	if mode == "nftables" {
 		refusal, rules = `nft list map ip kube-proxy no-endpoint-services | grep -q '10\.96\.0\.10 '`, "table ip kube-proxy"

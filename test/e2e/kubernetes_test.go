@@ -17,7 +17,8 @@ import (
 
 // Those of `make test-kubernetes`: nodes with a real API server on their fabric.
 
-// join gives a node its kubelet's credential, as a bootstrap does, and makes its Node, as its kubelet does.
+// join gives a node its kubelet's credential, as a bootstrap does, and makes its Node, as its
+// kubelet does.
 func join(s *kubeapi.Server, n *node.Node, spec string) {
 	n.Write("/var/lib/kubelet/kubeconfig", s.Kubeconfig(s.Endpoint, s.Kubelet(n.Name())), 0o600)
 	s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\n  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\nspec: %s\n", n.Name(), spec))
@@ -31,7 +32,8 @@ func account(t *testing.T, s *kubeapi.Server, n *node.Node) {
 	n.Write("/etc/netwright/kubeconfig", s.TokenKubeconfig(s.Endpoint, "/etc/netwright/token"), 0o600)
 }
 
-// No document names a pod CIDR: the nodes take theirs and each other's from their Nodes, pods talk, and it stays so while the API is gone.
+// No document names a pod CIDR: the nodes take theirs and each other's from their Nodes, pods talk,
+// and it stays so while the API is gone.
 func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -66,7 +68,8 @@ func TestKubernetesGivesPodCIDRs(t *testing.T) {
 	}
 	talk(ctx, t, nodes, pods)
 
-	// Whoever writes Nodes leads nobody's traffic elsewhere by what he claims, and costs no generation.
+	// Whoever writes Nodes leads nobody's traffic elsewhere by what he claims, and costs no
+	// generation.
 	for i, claims := range []string{"128.0.0.0/1", podRange(1), "198.51.100.0/24", podRange(7)} {
 		address := "10.77.0.66"
 		if claims == podRange(7) {
@@ -115,7 +118,8 @@ func waits(ctx context.Context, t *testing.T, n *node.Node, why string) {
 	}
 }
 
-// A node is cordoned for a switch and uncordoned after it by its kubelet's credential; one that somebody else cordoned stays so.
+// A node is cordoned for a switch and uncordoned after it by its kubelet's credential; one that
+// somebody else cordoned stays so.
 func TestKubernetesCordonsForASwitch(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -145,7 +149,8 @@ func TestKubernetesCordonsForASwitch(t *testing.T) {
 	}
 }
 
-// A switch that is undone, since nobody can say whether the node is reached, is tried again by itself: the node is cordoned once, and uncordoned when the switch is made.
+// A switch that is undone, since nobody can say whether the node is reached, is tried again by
+// itself: the node is cordoned once, and uncordoned when the switch is made.
 func TestKubernetesACordonLastsThroughTheTries(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -185,7 +190,8 @@ func version(s *kubeapi.Server, name string) string {
 	return n.Metadata.ResourceVersion
 }
 
-// marks are whether a Node was unschedulable, and why, as it is first and at each change, by the server's own record.
+// marks are whether a Node was unschedulable, and why, as it is first and at each change, by the
+// server's own record.
 func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
 	t.Helper()
 	type object struct {
@@ -222,7 +228,8 @@ func marks(t *testing.T, s *kubeapi.Server, name, since string) string {
 	return strings.Join(out, ", ")
 }
 
-// flannel's rules in the API, of its manifest. https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
+// flannel's rules in the API, of its manifest.
+// https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
 const flannelRules = `apiVersion: v1
 kind: Namespace
 metadata:
@@ -252,7 +259,8 @@ subjects:
 - {kind: ServiceAccount, name: flannel, namespace: kube-flannel}
 `
 
-// Pods talk by flannel with the real API server as its datastore: flanneld takes its range from its Node and finds the others by theirs.
+// Pods talk by flannel with the real API server as its datastore: flanneld takes its range from its
+// Node and finds the others by theirs.
 func TestKubernetesFlannel(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)
@@ -284,7 +292,8 @@ func TestKubernetesFlannel(t *testing.T) {
 	}
 }
 
-// The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API that is gone holds nothing back.
+// The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API
+// that is gone holds nothing back.
 func TestKubernetesIsToldOfTheNode(t *testing.T) {
 	t.Parallel()
 	kubeapi.Tier(t)

@@ -18,9 +18,9 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
     switch: {allow: true}
 `
 
-// A switch of network takes with it what the old one had, as the dry run said, and nothing else. A rollback brings it back without the store, and
-// holds; resume lets go.
-// The lines that keep it: pkg/agent/prune.go, arrange; pkg/agent/held.go, target; pkg/agent/rollback.go, Rollback.
+// A switch of network takes with it what the old one had, as the dry run said, and nothing else. A
+// rollback brings it back without the store, and holds; resume lets go. The lines that keep it:
+// pkg/agent/prune.go, arrange; pkg/agent/held.go, target; pkg/agent/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -100,8 +100,9 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	}
 }
 
-// Without leave a pod on the bridge keeps its network, and the conf by which the runtime could remove it; with leave both go.
-// The lines that keep it: pkg/agent/switch.go, hold; pkg/agent/switch_report.go, keep.
+// Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
+// remove it; with leave both go. The lines that keep it: pkg/agent/switch.go, hold;
+// pkg/agent/switch_report.go, keep.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -126,9 +127,9 @@ func TestPodsKeepTheirNetwork(t *testing.T) {
 	}
 }
 
-// After a reset the node is as it was before the agent first ran: files with owner, mode, content and time, sysctls, links, addresses, routes,
-// rules, nft, units.
-// The lines that keep it: pkg/agent/reset.go, stopDaemon, sort, times and forget.
+// After a reset the node is as it was before the agent first ran: files with owner, mode, content
+// and time, sysctls, links, addresses, routes, rules, nft, units. The lines that keep it:
+// pkg/agent/reset.go, stopDaemon, sort, times and forget.
 func TestResetLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -160,7 +161,8 @@ func TestResetLeavesNoTrace(t *testing.T) {
 	checkBridgeNode(t, n)
 }
 
-// unitFiles lists the node's unit files with their states, without the transient ones of the test's own commands.
+// unitFiles lists the node's unit files with their states, without the transient ones of the test's
+// own commands.
 func unitFiles(t *testing.T, n *node.Node) string {
 	t.Helper()
 	out := n.Must(t.Context(), "systemctl", "list-unit-files", "--no-legend", "--no-pager")

@@ -55,7 +55,8 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	}
 }
 
-// What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up again.
+// What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up
+// again.
 //
 // The lines that keep it: pkg/checkpoint/managers.go, askManager and setUp; pkg/host/managers.go,
 // SetUpLink.

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A unit file that was somebody's is there again, as it was, when systemd does not take ours: for the file systems that it mounts itself it takes none.
+// A unit file that was somebody's is there again, as it was, when systemd does not take ours: for
+// the file systems that it mounts itself it takes none.
 //
 // The line that keeps it: pkg/tasks/mount.go, takeBack.
 func TestAUnitFileOfOthersComesBack(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 // kubeletUnit stands for kubelet: the agent's unit is ordered before it.
 const kubeletUnit = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
-// A node whose agent cannot even read its own file boots, and kubelet with it; the agent is tried again, with a pause. Switched off, by file or by the kernel's command
-// line, it is not started at all, and says so and how it is turned on.
+// A node whose agent cannot even read its own file boots, and kubelet with it; the agent is tried
+// again, with a pause. Switched off, by file or by the kernel's command line, it is not started at
+// all, and says so and how it is turned on.
 func TestNodeBootsWithoutItsAgent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -37,7 +38,8 @@ func TestNodeBootsWithoutItsAgent(t *testing.T) {
 		t.Errorf("status does not say how it is turned on:\n%s%s", said.Stdout, said.Stderr)
 	}
 
-	// Turned on: a changed configuration is taken at once when somebody asks for that, and systemd hears of it.
+	// Turned on: a changed configuration is taken at once when somebody asks for that, and systemd
+	// hears of it.
 	n.Shell(ctx, "rm /etc/netwright/disabled; systemctl start netwright-agent")
 	document := "/srv/netwright/" + cluster + "/cluster.yaml"
 	n.Write(document, strings.Replace(n.Read(document), "  networking:", "  sysctlParameters: [net.core.somaxconn=4321]\n  networking:", 1), 0o644)

@@ -22,11 +22,15 @@ type incident struct {
 	metrics    []string // lines; which alerts they fire is in test/alerts
 }
 
-// Whatever happens, the status says within moments what it is, what it means and what to do, and metrics are such that the alert fires which fits the consequence: critical
-// where pods are cut off or cannot be run, or where somebody may have changed the store; none of the node where a store is away. When it is over the node is right again by itself.
-// A generation that cuts the node off is in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a full disk in TestFaultsOfTheHostHoldNothingUp.
+// Whatever happens, the status says within moments what it is, what it means and what to do, and
+// metrics are such that the alert fires which fits the consequence: critical where pods are cut off
+// or cannot be run, or where somebody may have changed the store; none of the node where a store is
+// away. When it is over the node is right again by itself. A generation that cuts the node off is
+// in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a
+// full disk in TestFaultsOfTheHostHoldNothingUp.
 //
-// The lines that keep it: pkg/agent/services.go; pkg/agent/standing.go, ended; pkg/agent/drift.go, lost.
+// The lines that keep it: pkg/agent/services.go; pkg/agent/standing.go, ended; pkg/agent/drift.go,
+// lost.
 func TestOnCall(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	ctx := t.Context()
@@ -104,7 +108,8 @@ func TestOnCall(t *testing.T) {
 		})
 	}
 
-	// The generation that was published is applied when `agent wait` says so, and not before. Who published it stands in the status.
+	// The generation that was published is applied when `agent wait` says so, and not before. Who
+	// published it stands in the status.
 	s.write(t, "cluster.yaml", string(doc)+"  fileAssets:\n"+assetFile("/srv/two", "two\n"))
 	f.publish()
 	if res := n.Run(ctx, "netwright", "wait", "--generation", "2", "--timeout", "1s"); res.Code != 3 || n.Is(ctx, "test -e /srv/two") {

@@ -11,9 +11,11 @@ import (
 // packageFiles is how many files a converge of this test writes, so that one has a middle.
 const packageFiles = 300
 
-// As dpkg puts a program in place of one that runs: beside it, a link kept to the old one, a rename over its name, the old one gone; then the unit is
-// started anew if it runs (what deb-systemd-invoke does in a postinst).
-// https://salsa.debian.org/dpkg-team/dpkg/-/blob/main/src/main/unpack.c (tarobject), https://manpages.debian.org/bookworm/dh_installsystemd
+// As dpkg puts a program in place of one that runs: beside it, a link kept to the old one, a rename
+// over its name, the old one gone; then the unit is started anew if it runs (what
+// deb-systemd-invoke does in a postinst).
+// https://salsa.debian.org/dpkg-team/dpkg/-/blob/main/src/main/unpack.c (tarobject),
+// https://manpages.debian.org/bookworm/dh_installsystemd
 const replaceAsDpkg = `cp %[1]s /usr/bin/netwright.dpkg-new
 ln -f /usr/bin/netwright /usr/bin/netwright.dpkg-tmp
 mv -T /usr/bin/netwright.dpkg-new /usr/bin/netwright
@@ -22,8 +24,9 @@ systemctl daemon-reload
 systemctl try-restart netwright-agent
 touch %[2]s`
 
-// A package replaces the agent in the middle of a converge, up and down again: whatever the moment, the node comes to what is wanted, no file is by halves,
-// nothing is left over, and the version that was installed last runs.
+// A package replaces the agent in the middle of a converge, up and down again: whatever the moment,
+// the node comes to what is wanted, no file is by halves, nothing is left over, and the version
+// that was installed last runs.
 func TestAPackageReplacesTheAgent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -44,7 +47,8 @@ func TestAPackageReplacesTheAgent(t *testing.T) {
 
 	for round := 1; round <= 4; round++ {
 		version, done := fmt.Sprintf("/run/v%d", 1+round%2), fmt.Sprintf("/run/replaced-%d", round)
-		// From the first thing that the converge has staged or put in place, and later in each round.
+		// From the first thing that the converge has staged or put in place, and later in each
+		// round.
 		n.Start(ctx, fmt.Sprintf("package-%d", round), "/bin/sh", "-c", fmt.Sprintf("until ls -A /srv/many | grep -q '^.netwright-' || grep -q 'round %d' /srv/many/000; do :; done; sleep 0.0%d\n", round, 2*(round-1))+
 			fmt.Sprintf(replaceAsDpkg, version, done))
 		n.Write("/srv/netwright/"+cluster+"/cluster.yaml", documentOf(round), 0o644)
@@ -62,7 +66,8 @@ func TestAPackageReplacesTheAgent(t *testing.T) {
 		t.Errorf("a dry run:\n%s", out)
 	}
 
-	// Down to a version that does not know the form of the memory any more: it refuses by name, and leaves the node and the memory as they are.
+	// Down to a version that does not know the form of the memory any more: it refuses by name, and
+	// leaves the node and the memory as they are.
 	before := n.Shell(ctx, "cat /var/lib/netwright/journal | sha256sum; cat /srv/many/* | sha256sum")
 	n.Shell(ctx, "systemctl stop netwright-agent; echo '2 v9.9.9' > /var/lib/netwright/format; systemctl start --no-block netwright-agent")
 	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", documentOf(9), 0o644)

@@ -9,8 +9,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// nodeups is what nodeup leaves of a worker of Kubernetes 1.31 with Calico, as far as it could meet ours: paths with contents, those of Calico's
-// DaemonSet among them. kops/nodeup/pkg/model: sysctls.go, kubelet.go, containerd.go, protokube.go; upup/pkg/fi/nodeup/install.go.
+// nodeups is what nodeup leaves of a worker of Kubernetes 1.31 with Calico, as far as it could meet
+// ours: paths with contents, those of Calico's DaemonSet among them. kops/nodeup/pkg/model:
+// sysctls.go, kubelet.go, containerd.go, protokube.go; upup/pkg/fi/nodeup/install.go.
 var nodeups = map[string]string{
 	"/etc/systemd/system/kops-configuration.service": "[Unit]\nDescription=Run kOps bootstrap (nodeup)\nDocumentation=https://github.com/kubernetes/kops\n\n[Service]\nType=oneshot\n" +
 		"EnvironmentFile=/etc/sysconfig/kops-configuration\nEnvironmentFile=-/etc/environment\nExecStart=/opt/kops/bin/nodeup --conf=/opt/kops/conf/kube_env.yaml --v=8\n\n[Install]\nWantedBy=multi-user.target\n",
@@ -40,8 +41,9 @@ var kopsState = map[string]string{
 	"instancegroup/nodes": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\nspec:\n  maxSize: 2\n  minSize: 2\n  role: Node\n",
 }
 
-// takeOverAndBack types docs/kops.md on a node that looks as nodeup left it: while the agent has the node and after the reset nodeup's files have the
-// bytes, the mode, the owner, the time and the inode that they had.
+// takeOverAndBack types docs/kops.md on a node that looks as nodeup left it: while the agent has
+// the node and after the reset nodeup's files have the bytes, the mode, the owner, the time and the
+// inode that they had.
 func takeOverAndBack(t *testing.T, n *node.Node) {
 	ctx := t.Context()
 	for path, content := range nodeups {

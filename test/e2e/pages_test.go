@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/test/terminal"
 )
 
-// What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that has the program of a release and nothing else of ours; what it prints is what
-// the pages show. Only the plugins come from the store, and not from the Internet.
+// What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that
+// has the program of a release and nothing else of ours; what it prints is what the pages show.
+// Only the plugins come from the store, and not from the Internet.
 func TestPagesAreTrue(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -51,7 +52,8 @@ func rehearse(ctx context.Context, t *testing.T, n *node.Node, page string, firs
 	}
 }
 
-// looks says whether a command only looks, so that it may be typed again until what it tells of has come.
+// looks says whether a command only looks, so that it may be typed again until what it tells of has
+// come.
 func looks(command string) bool {
 	return strings.HasPrefix(command, "agent status") || strings.HasPrefix(command, "agent verify")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// customSpec declares a network called lab in the store. %s: the first plugin of its chain, the members of cni-plugins.
+// customSpec declares a network called lab in the store. %s: the first plugin of its chain, the
+// members of cni-plugins.
 const customSpec = `  kubernetesVersion: 1.36.0
   podCIDR: 10.244.0.0/16
   nonMasqueradeCIDR: 10.0.0.0/8
@@ -34,8 +35,9 @@ const customSpec = `  kubernetesVersion: 1.36.0
         files: [/etc/cni/net.d/10-lab.conflist, "/var/lib/cni/networks/lab/", "/var/lib/cni/results/lab-*"]
 `
 
-// Pods on two nodes talk over a network that only the store knows: the agent writes its conf from the template and brings its plugins. Routes
-// between the nodes are not the declaration's: somebody else has them, and the agent leaves them alone.
+// Pods on two nodes talk over a network that only the store knows: the agent writes its conf from
+// the template and brings its plugins. Routes between the nodes are not the declaration's: somebody
+// else has them, and the agent leaves them alone.
 func TestPodsTalkOnADeclaredNetwork(t *testing.T) {
 	t.Parallel()
 	for plugin, c := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// Pods on two nodes talk by flannel: the agent prepares and waits, what the DaemonSet brings comes, and the agent is content. `agent verify` tells
-// at each step what is missing.
+// Pods on two nodes talk by flannel: the agent prepares and waits, what the DaemonSet brings comes,
+// and the agent is content. `agent verify` tells at each step what is missing.
 func TestPodsTalkByFlannel(t *testing.T) {
 	t.Parallel()
 	for backend, c := range map[string]struct {
@@ -74,7 +74,8 @@ func TestPodsTalkByFlannel(t *testing.T) {
 	}
 }
 
-// flannelConf is what flannel's ConfigMap holds. https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
+// flannelConf is what flannel's ConfigMap holds.
+// https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
 const flannelConf = `{
   "name": "cbr0",
   "cniVersion": "0.3.1",
@@ -92,7 +93,8 @@ type flannel struct {
 	client pki.Pair
 }
 
-// newFlannel keeps the cluster's network in an etcd on the fabric, and for each node the range that its document names.
+// newFlannel keeps the cluster's network in an etcd on the fabric, and for each node the range that
+// its document names.
 func newFlannel(t *testing.T, fabric *node.Fabric, nodes [2]*node.Node, backend string) flannel {
 	t.Helper()
 	server := etcd.Start(t, etcd.Options{Netns: fabric.Netns(), Address: node.Gateway4})
@@ -111,7 +113,8 @@ func (d flannel) put(key, value string) {
 	}
 }
 
-// install does what the init containers do: the plugin, and the conf under a temporary name first (flannel's cmd/install_conf).
+// install does what the init containers do: the plugin, and the conf under a temporary name first
+// (flannel's cmd/install_conf).
 func (d flannel) install(n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Flannel(d.t), "/opt/cni/bin/flannel", 0o755)
@@ -119,7 +122,8 @@ func (d flannel) install(n *node.Node) {
 	n.Must(d.t.Context(), "mv", "/etc/cni/net.d/.10-flannel.conflist.tmp", "/etc/cni/net.d/10-flannel.conflist")
 }
 
-// start starts flanneld and waits until it says that it is ready: it has its lease and its device then.
+// start starts flanneld and waits until it says that it is ready: it has its lease and its device
+// then.
 func (d flannel) start(ctx context.Context, n *node.Node) {
 	d.t.Helper()
 	n.Copy(assets.Flanneld(d.t), "/opt/bin/flanneld", 0o755)

@@ -8,8 +8,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk by kubenet, one on containerd 1, one on containerd 2: each renders the template that the agent gave it when it hears of the node's
-// range. The nodes know no route to each other's pods: the cloud's router does.
+// Pods on two nodes talk by kubenet, one on containerd 1, one on containerd 2: each renders the
+// template that the agent gave it when it hears of the node's range. The nodes know no route to
+// each other's pods: the cloud's router does.
 func TestPodsTalkByKubenet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// A pod gets the cluster's network from the real thin Multus, by the conf that we write around ours, and what its annotation names besides; DEL takes both away.
+// A pod gets the cluster's network from the real thin Multus, by the conf that we write around
+// ours, and what its annotation names besides; DEL takes both away.
 func TestPodsByMultus(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -64,7 +65,8 @@ type podAPI struct {
 	said    string
 }
 
-// status is what the pod's status was last set to: protobuf, with the annotation k8s.v1.cni.cncf.io/network-status as it is.
+// status is what the pod's status was last set to: protobuf, with the annotation
+// k8s.v1.cni.cncf.io/network-status as it is.
 func (a *podAPI) status() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // podRange is the pod CIDR of the first (0) or the second (1) of two nodes.
 func podRange(i int) string { return fmt.Sprintf("10.244.%d.0/24", i+1) }
 
-// twoNodes boots node-1 and node-2 with the agent and a store of the given cluster's spec and the real plugins. extra is what is to be different in the
-// first, in the second.
+// twoNodes boots node-1 and node-2 with the agent and a store of the given cluster's spec and the
+// real plugins. extra is what is to be different in the first, in the second.
 func twoNodes(t *testing.T, spec string, extra ...node.Options) (*node.Fabric, [2]*node.Node) {
 	t.Helper()
 	s := newStore(t, spec, nil)
@@ -42,8 +42,8 @@ func routing(t *testing.T, f *node.Fabric) {
 	}
 }
 
-// talk holds two pods of two nodes to what pods may expect: each has an address of its node's range, reaches the other, and is seen there under
-// its own address.
+// talk holds two pods of two nodes to what pods may expect: each has an address of its node's
+// range, reaches the other, and is seen there under its own address.
 func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
 	t.Helper()
 	for i, pod := range pods {
@@ -60,7 +60,8 @@ func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.
 	}
 }
 
-// checked holds CNI CHECK to a pod as it was made, and to one whose address somebody took. The pod has none afterwards.
+// checked holds CNI CHECK to a pod as it was made, and to one whose address somebody took. The pod
+// has none afterwards.
 func checked(ctx context.Context, t *testing.T, pod *node.Pod) {
 	t.Helper()
 	if res := pod.Check(ctx); res.Code != 0 {
@@ -72,7 +73,8 @@ func checked(ctx context.Context, t *testing.T, pod *node.Pod) {
 	}
 }
 
-// leave deletes the pods: DEL gives their addresses back, and the agent has nothing to do when they came and went.
+// leave deletes the pods: DEL gives their addresses back, and the agent has nothing to do when they
+// came and went.
 func leave(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod, leases string) {
 	t.Helper()
 	for i, n := range nodes {

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// Pods on two nodes talk with nothing but the agent, and nobody but who is outside sees another address than theirs.
+// Pods on two nodes talk with nothing but the agent, and nobody but who is outside sees another
+// address than theirs.
 func TestPodsTalk(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -83,7 +84,8 @@ func TestPodsTalk(t *testing.T) {
 // place is where sockets are made: a pod, a node, the fabric.
 type place interface{ Do(func() error) error }
 
-// peerSeenBy connects from one place to a listener in another, and returns the address that the listener sees.
+// peerSeenBy connects from one place to a listener in another, and returns the address that the
+// listener sees.
 func peerSeenBy(t *testing.T, server place, at netip.AddrPort, client place) netip.Addr {
 	t.Helper()
 	l := listen(t, server, at)
@@ -149,7 +151,8 @@ func listen(t *testing.T, at place, addr netip.AddrPort) *net.TCPListener {
 		if err == nil {
 			break
 		}
-		// A child of another test has a copy of the socket that was closed, until it runs its program.
+		// A child of another test has a copy of the socket that was closed, until it runs its
+		// program.
 		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
 			t.Fatalf("listen on %s: %v", addr, err)
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// Pods that run and answered the node before a change must answer it afterwards, each of them; one that
-// ended meanwhile need not. What costs them their way is undone, though the node itself lacks nothing.
-// Without pods status and history say that none was asked.
+// Pods that run and answered the node before a change must answer it afterwards, each of them; one
+// that ended meanwhile need not. What costs them their way is undone, though the node itself lacks
+// nothing. Without pods status and history say that none was asked.
 //
 // The lines that keep it: pkg/checkpoint/pods.go, traffic.go; arm.go, ask (askRunning, askTraffic);
 // pkg/agent/guard.go, judged; cmd/agent/prove_pods.go.

@@ -15,7 +15,8 @@ const (
 	metadataAddress = "169.254.169.254"
 )
 
-// serveAll puts an API server, a name server and a metadata service on a fabric. The gateway answers no echo over IPv6, as many clouds' do not.
+// serveAll puts an API server, a name server and a metadata service on a fabric. The gateway
+// answers no echo over IPv6, as many clouds' do not.
 func serveAll(t *testing.T) *node.Fabric {
 	t.Helper()
 	f := serve(t)
@@ -58,14 +59,16 @@ func serveAll(t *testing.T) *node.Fabric {
 	return f
 }
 
-// Without a list of the user's the probes are what the node itself relies on, each of them: what cuts off only one is undone, and names it.
-// The lines that keep it: pkg/checkpoint/candidates.go, candidates (each add).
+// Without a list of the user's the probes are what the node itself relies on, each of them: what
+// cuts off only one is undone, and names it. The lines that keep it: pkg/checkpoint/candidates.go,
+// candidates (each add).
 func TestDefaultProbes(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()
 	f := serveAll(t)
 	s, good := goodStore(t)
-	// Long for what must pass, and for what must fail long enough that a slow machine has tried each of them.
+	// Long for what must pass, and for what must fail long enough that a slow machine has tried
+	// each of them.
 	conf := func(window string) string {
 		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
 	}
@@ -130,7 +133,8 @@ func TestDefaultProbes(t *testing.T) {
 	}
 }
 
-// cloud makes the node's firmware say that it is a cloud's machine, whatever this machine's says: nspawn shares /sys.
+// cloud makes the node's firmware say that it is a cloud's machine, whatever this machine's says:
+// nspawn shares /sys.
 func cloud(ctx context.Context, n *node.Node) {
 	n.Shell(ctx, `mkdir -p /run/class
 cp -a /sys/class/. /run/class/ 2>/dev/null || true # some cannot be read

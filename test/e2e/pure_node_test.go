@@ -20,13 +20,15 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// In a node there are a systemd and a container runtime to ask. Each question to them is looked at as well: what is asked of systemd reads
-// and starts nobody (the flag quiet in pkg/host/systemd_bus.go), what is asked of the runtime is its version and status.
+// In a node there are a systemd and a container runtime to ask. Each question to them is looked at
+// as well: what is asked of systemd reads and starts nobody (the flag quiet in
+// pkg/host/systemd_bus.go), what is asked of the runtime is its version and status.
 func TestDryRunInANodeMakesNoCallThatWrites(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")
 	needs.Tool(t, "strace", "nsenter")
-	// kubenet restarts containerd, and so has a unit to ask for. Its asset is nowhere: nobody fetches it.
+	// kubenet restarts containerd, and so has a unit to ask for. Its asset is nowhere: nobody
+	// fetches it.
 	s := exampleStore(t, "kubenet", "10.77.0.11", "http://10.77.0.1/nowhere", strings.Repeat("ab", 32))
 	n := node.NewFabric(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	leader := strings.Split(n.Netns(), "/")[2]
@@ -63,7 +65,8 @@ var (
 	members   = regexp.MustCompile(`\x03\x01s\x00.\x00\x00\x00(\w+)\x00`)
 )
 
-// questions checks all calls as [checkCalls] does, and takes out what went to systemd and to the runtime: a line for each question.
+// questions checks all calls as [checkCalls] does, and takes out what went to systemd and to the
+// runtime: a line for each question.
 func questions(t *testing.T, lines []string) (asked []string) {
 	t.Helper()
 	peers, streams := map[string]string{}, map[string][]byte{}
@@ -91,7 +94,8 @@ func questions(t *testing.T, lines []string) (asked []string) {
 				streams[m[1]] = append(streams[m[1]], raw...)
 				continue
 			}
-			// https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol: byte order, type, flags.
+			// https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol: byte
+			// order, type, flags.
 			if raw[0] != 'l' || raw[1] != 1 {
 				continue // a word of the authentication
 			}

@@ -19,8 +19,9 @@ var writes = regexp.MustCompile(`^(creat|mkdir|mkdirat|mknod|mknodat|rename|rena
 	`mount|umount2|move_mount|fsconfig|pivot_root|chroot|init_module|finit_module|delete_module|unshare|setns|sethostname|kill|tkill|reboot|swapon|pwrite64|` +
 	`sync|syncfs|fsync|fdatasync|copy_file_range|sendfile)\(`)
 
-// onlyGets is a request of netlink that tells and changes nothing. By their numbers where strace cannot see which netlink it is: RTM_GETLINK,
-// GETADDR, GETROUTE, GETNEIGH, GETRULE; nf_tables' GETTABLE, GETCHAIN, GETRULE, GETSET, GETGEN (linux/rtnetlink.h, nf_tables.h).
+// onlyGets is a request of netlink that tells and changes nothing. By their numbers where strace
+// cannot see which netlink it is: RTM_GETLINK, GETADDR, GETROUTE, GETNEIGH, GETRULE; nf_tables'
+// GETTABLE, GETCHAIN, GETRULE, GETSET, GETGEN (linux/rtnetlink.h, nf_tables.h).
 var onlyGets = regexp.MustCompile(`nlmsg_type=(RTM_GET|\w+<<8\|NFT_MSG_GET|0x(12|16|1a|1e|22|a01|a04|a07|a0a|a10) )`)
 
 // A dry run that wrote would be the end of trust: every system call of one is looked at.

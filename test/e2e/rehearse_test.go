@@ -8,9 +8,10 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent left, at once and at the boot. Where that cannot be run
-// either, the change is not made.
-// The lines that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService; systemd/netwright-undo.service, both lines of ExecStart.
+// On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent
+// left, at once and at the boot. Where that cannot be run either, the change is not made. The lines
+// that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService;
+// systemd/netwright-undo.service, both lines of ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")
@@ -52,14 +53,16 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	n.Boot(ctx)
 	until(t, n, "the boot has undone it", "test ! -e /var/lib/netwright/checkpoint/journal.json && test ! -e /etc/late")
 	idle(t, n)
-	// Of a process that has ended the journal does not always know the unit: --unit misses the line of the one that could not be started.
+	// Of a process that has ended the journal does not always know the unit: --unit misses the line
+	// of the one that could not be started.
 	if log := n.Shell(ctx, "journalctl --sync; journalctl -b --no-pager -o cat | grep -e 'netwright-undo.service: ' -e 'the change was undone'"); !strings.Contains(log, "skipping: Permission denied") || strings.Count(log, "the change was undone {") != 1 {
 		t.Errorf("who undid it at the boot:\n%s", log)
 	}
 }
 
-// What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window comes after more than an hour.
-// The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone; pkg/host/units_timer.go, StartWhenGone.
+// What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window
+// comes after more than an hour. The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone;
+// pkg/host/units_timer.go, StartWhenGone.
 func TestUndoAsTheAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// plainSpec is a network that asks nothing of the host's services, greedySpec one of which each of them may take something.
+// plainSpec is a network that asks nothing of the host's services, greedySpec one of which each of
+// them may take something.
 var (
 	plainSpec  = fmt.Sprintf(customSpec, `"type": "ptp"`, "ptp")
 	greedySpec = plainSpec + "      sharedHost: {links: [\"eni*\"], routes: true, mac: [\"eni*\"], enis: true}\n"
@@ -30,7 +31,8 @@ var forHosts = strings.Fields(`/etc/systemd/networkd.conf.d/99-netwright.conf /e
 	/run/systemd/network/75-netwright-enis.network /etc/NetworkManager/conf.d/zz-netwright.conf /run/NetworkManager/conf.d/99-netwright-enis.conf
 	/etc/udev/rules.d/99-vpc-policy-routes.rules /etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg`)
 
-// What the host's services were told of a network goes with it, and they hear of that: whatever they would not touch they take again.
+// What the host's services were told of a network goes with it, and they hear of that: whatever
+// they would not touch they take again.
 func TestSharedHostIsGivenBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -44,7 +46,8 @@ func TestSharedHostIsGivenBack(t *testing.T) {
 	n := serve(t).Node(t, o)
 	until(t, n, "NetworkManager is up", managed)
 
-	// eni makes a link as the network has them, and one that is nobody's: NetworkManager has looked at both when it has taken that.
+	// eni makes a link as the network has them, and one that is nobody's: NetworkManager has looked
+	// at both when it has taken that.
 	eni := func(name, other string) {
 		t.Helper()
 		n.Shell(ctx, fmt.Sprintf("ip link add %s type veth peer name %s; ip link set %[1]s up; ip link set %[2]s up", name, other))

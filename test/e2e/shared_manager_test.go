@@ -17,9 +17,9 @@ func calicoStore(t *testing.T) store {
 // managed says that NetworkManager is through with its start, and host0 is set up.
 const managed = `nm-online -s -q && nmcli -g GENERAL.STATE device show host0 | grep -q '^100'`
 
-// NetworkManager takes a pod's link for one of its own on a node without the agent's file, and on a node with it leaves it alone:
-// when the link appears, over its reload and over its restart.
-// The line that keeps it: pkg/model/shared_host.go, nmUnmanaged.
+// NetworkManager takes a pod's link for one of its own on a node without the agent's file, and on a
+// node with it leaves it alone: when the link appears, over its reload and over its restart. The
+// line that keeps it: pkg/model/shared_host.go, nmUnmanaged.
 func TestNetworkManagerLeavesLinks(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -54,8 +54,8 @@ func TestNetworkManagerLeavesLinks(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// A file of the documents tells NetworkManager to give the node's own link up. The probes fail, the file goes again, NetworkManager is told so
-// and sets the link up.
+// A file of the documents tells NetworkManager to give the node's own link up. The probes fail, the
+// file goes again, NetworkManager is told so and sets the link up.
 func TestNetworkManagerIsTakenBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -84,7 +84,8 @@ func TestNetworkManagerIsTakenBack(t *testing.T) {
 	}
 }
 
-// firewalld rejects what pods send to each other. The plan says so, with commands, and with these it does not.
+// firewalld rejects what pods send to each other. The plan says so, with commands, and with these
+// it does not.
 func TestFirewalldAdvice(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -128,8 +129,8 @@ func notes(p report.Plan) (text string) {
 	return text
 }
 
-// Both link managers take any link that they are not told of. The proof's own is left alone, and nothing of what told them stays.
-// The line that keeps it: pkg/host/cable.go, leaveAlone.
+// Both link managers take any link that they are not told of. The proof's own is left alone, and
+// nothing of what told them stays. The line that keeps it: pkg/host/cable.go, leaveAlone.
 func TestLinkManagersLeaveAProofAlone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -18,7 +18,8 @@ const calicoSpec = `  kubernetesVersion: 1.36.0
     calico: {}
 `
 
-// cniState makes what networks make: pods' links, routes of their own protocols and of none, tables, rules, a tunnel, a bridge.
+// cniState makes what networks make: pods' links, routes of their own protocols and of none,
+// tables, rules, a tunnel, a bridge.
 const cniState = `
 for pod in 5 6; do
 	ip netns add pod$pod
@@ -60,7 +61,8 @@ ip -o addr | sed 's/ *valid_lft.*//; s/^[0-9]*: //' | sort
 ip -o link | sed 's/qlen.*link/link/' | sort
 `
 
-// settledNetworkd does something after which systemd-networkd sets host0 up, and waits until it has.
+// settledNetworkd does something after which systemd-networkd sets host0 up, and waits until it
+// has.
 func settledNetworkd(t *testing.T, n *node.Node, act string) {
 	t.Helper()
 	const file = "/run/systemd/netif/links/$(cat /sys/class/net/host0/ifindex)"
@@ -72,16 +74,18 @@ func settledNetworkd(t *testing.T, n *node.Node, act string) {
 // anew has systemd-networkd set host0 up by another file, as cloud-init or a netplan apply does.
 const anew = "echo '# another' >>/etc/systemd/network/10-host0.network && networkctl reload"
 
-// keep lets host0 have its address throughout. Else networkd takes it away for a moment, and the kernel with a link's last IPv4 address all IPv4 routes over it,
-// whoever made them: nothing that we could write prevents that.
+// keep lets host0 have its address throughout. Else networkd takes it away for a moment, and the
+// kernel with a link's last IPv4 address all IPv4 routes over it, whoever made them: nothing that
+// we could write prevents that.
 const keep = "[Network]\nKeepConfiguration=static\n"
 
 // greedy is a file of somebody's that matches pods' links too.
 const greedy = "[Match]\nName=c* vxlan*\n[Network]\nAddress=198.51.100.7/24\n"
 
-// When systemd-networkd sets host0 up anew it takes away what networks made on a node without the agent. On a node with
-// it that stays: then, over a restart (at which releases before 252 do the same), and over that which the agent asks for on a node that has pods already.
-// The line that keeps it: pkg/model/shared_host.go, networkdLeaves, ManageForeignRoutes.
+// When systemd-networkd sets host0 up anew it takes away what networks made on a node without the
+// agent. On a node with it that stays: then, over a restart (at which releases before 252 do the
+// same), and over that which the agent asks for on a node that has pods already. The line that
+// keeps it: pkg/model/shared_host.go, networkdLeaves, ManageForeignRoutes.
 func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -132,7 +136,8 @@ func TestNetworkdLeavesWhatNetworksMade(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// manager is a node whose network is NetworkManager's, with a profile for whatever looks like Ethernet, as images for many machines have.
+// manager is a node whose network is NetworkManager's, with a profile for whatever looks like
+// Ethernet, as images for many machines have.
 func manager(t *testing.T, s store) node.Options {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

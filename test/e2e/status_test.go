@@ -10,8 +10,9 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A node tells how it is: to root, to a member of statusGroup, to nobody else; while it is watched, when its daemon is killed, and when it is switched off. What goes
-// into a bug report holds no secret that is on the node.
+// A node tells how it is: to root, to a member of statusGroup, to nobody else; while it is watched,
+// when its daemon is killed, and when it is switched off. What goes into a bug report holds no
+// secret that is on the node.
 func TestStatusOfANode(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A network that is handed over to its owner stands after a boot on what the node was prepared with for it. When the documents say that it is gone,
-// that goes too.
+// A network that is handed over to its owner stands after a boot on what the node was prepared with
+// for it. When the documents say that it is gone, that goes too.
 //
 // The lines that keep it: pkg/agent/handover.go; pkg/model/network/preparation.go, Beside.
 func TestSwitchHandsOver(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// A switch that is killed (kill -9) is completed by the next run, wherever it was killed, and kubelet is not left stopped. One that cuts the node off is undone, the old
-// conf with it.
+// A switch that is killed (kill -9) is completed by the next run, wherever it was killed, and
+// kubelet is not left stopped. One that cuts the node off is undone, the old conf with it.
 func TestSwitchInterrupted(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

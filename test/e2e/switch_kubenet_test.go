@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// kubenet gives way: it needs nobody's leave, and takes no pod away. With leave it does not wait for them.
+// kubenet gives way: it needs nobody's leave, and takes no pod away. With leave it does not wait
+// for them.
 func TestSwitchFromKubenet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -10,7 +10,8 @@ import (
 const standIn = "[Service]\nExecStart=/bin/sleep infinity\nTimeoutStopSec=infinity\n" +
 	"ExecStop=/bin/sh -c 'touch /run/stopping; while [ ! -e /run/go ]; do sleep 0.1; done; rm /run/stopping'\n"
 
-// switchNode is a booted node with containerd, a stand-in for kubelet, and a network of which pods can be made.
+// switchNode is a booted node with containerd, a stand-in for kubelet, and a network of which pods
+// can be made.
 type switchNode struct {
 	*node.Node
 	t       *testing.T

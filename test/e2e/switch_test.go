@@ -13,8 +13,9 @@ ip route add 10.244.9.0/24 dev cbr1 proto 148 && nft add table ip netwrigh && mk
 
 const decoysStay = `ip link show cbr1 && ip route show proto 148 | grep -q 10.244.9.0/24 && nft list table ip netwrigh && test -d /var/lib/cni/networks/netwright-bridg && test -e /etc/cni/net.d/05-netwright-bridge.conflist.bak`
 
-// A node on bridge whose documents want flannel: nothing happens until it is allowed, nor while flannel's agent is there to be confused with; then all of bridge goes,
-// in order, and what only resembles it stays.
+// A node on bridge whose documents want flannel: nothing happens until it is allowed, nor while
+// flannel's agent is there to be confused with; then all of bridge goes, in order, and what only
+// resembles it stays.
 func TestSwitchNeedsLeave(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -12,8 +12,9 @@ import (
 // fussy is a containerd that does not start with a setting that the documents can make.
 const fussy = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'mkdir -p /run/lab; echo start >>/run/lab/starts; ! grep -rq /etc/cni/broken /etc/containerd'\n"
 
-// containerd does not come up with what the documents made of its settings: its file is what it was, byte for byte, containerd runs, the pass says why
-// and names the unit, and does not try again until the documents change. Red without bringBack in pkg/agent/trial_judge.go:judge (the file and
+// containerd does not come up with what the documents made of its settings: its file is what it
+// was, byte for byte, containerd runs, the pass says why and names the unit, and does not try again
+// until the documents change. Red without bringBack in pkg/agent/trial_judge.go:judge (the file and
 // containerd), without held (it is tried again), without open in run.go (both).
 func TestContainerdIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for units
@@ -71,8 +72,9 @@ func TestContainerdIsTakenBack(t *testing.T) {
 	nothingToDo(t, n)
 }
 
-// A unit of the documents gets a program that does not exist, then one that dies: the unit's file comes back and it runs; when the unit itself was made
-// to work, by hand, the change is tried again.
+// A unit of the documents gets a program that does not exist, then one that dies: the unit's file
+// comes back and it runs; when the unit itself was made to work, by hand, the change is tried
+// again.
 func TestHookIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for units
 	ctx := t.Context()

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// claims are the entries of the node's ledger, read as text: a key, and what is said of it. Members of archives are left out: an undo leaves them
-// where they are.
+// claims are the entries of the node's ledger, read as text: a key, and what is said of it. Members
+// of archives are left out: an undo leaves them where they are.
 func claims(t *testing.T, n *node.Node) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -37,13 +37,15 @@ func claims(t *testing.T, n *node.Node) map[string]string {
 	return out
 }
 
-// badRoute is the good cluster's document with a route that cuts the node off from the server, and what tells that it is made.
+// badRoute is the good cluster's document with a route that cuts the node off from the server, and
+// what tells that it is made.
 func badRoute(good string) (text, made string) {
 	return strings.Replace(good, cuts[0].edit[0], cuts[0].edit[1], 1), cuts[0].made
 }
 
-// The timer, the boot unit and the agent itself, all at once: one of them undoes the change, the others find nothing to do.
-// The lines that keep it: pkg/checkpoint/undo.go, Undo (Lock, and Pending after it); pkg/host/process.go, EndProcess.
+// The timer, the boot unit and the agent itself, all at once: one of them undoes the change, the
+// others find nothing to do. The lines that keep it: pkg/checkpoint/undo.go, Undo (Lock, and
+// Pending after it); pkg/host/process.go, EndProcess.
 func TestUndosAtOnce(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")
@@ -81,9 +83,11 @@ wait`)
 	}
 }
 
-// The daemon is killed in the middle of a checkpoint, and what systemd starts instead, of another version, does not even come up: the stored copy undoes.
-// Then a daemon that comes up neither applies it again nor fights the undo: it says that the generation is bad, and follows the next one.
-// The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/agent/run.go, converge (heldBack).
+// The daemon is killed in the middle of a checkpoint, and what systemd starts instead, of another
+// version, does not even come up: the stored copy undoes. Then a daemon that comes up neither
+// applies it again nor fights the undo: it says that the generation is bad, and follows the next
+// one. The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/agent/run.go, converge
+// (heldBack).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")
@@ -138,8 +142,9 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	until(t, n, "the next generation is applied", "test $(cat /proc/sys/net/ipv4/conf/host0/arp_announce) = 1 && test ! -e /var/lib/netwright/checkpoint/journal.json")
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
 
-	// An upgrade in the middle: the daemon is told to end, and decides before it goes; the version that takes over keeps to the verdict.
-	// The line that keeps it: pkg/checkpoint/undo.go, Settle (WithoutCancel).
+	// An upgrade in the middle: the daemon is told to end, and decides before it goes; the version
+	// that takes over keeps to the verdict. The line that keeps it: pkg/checkpoint/undo.go, Settle
+	// (WithoutCancel).
 	n.Write("/etc/netwright/agent.yaml", agentFile("5s")+"interval: 5s\n", 0o644)
 	n.Shell(ctx, "systemctl restart netwright-agent; cp /run/good /run/other; echo >>/run/other")
 	until(t, n, "the daemon is content again", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")

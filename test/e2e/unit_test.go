@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// The unit is one that systemd has nothing to say about, and its capabilities are the fewest with which a node is made right: all
-// of them suffice, and without any one of them something is left undone.
+// The unit is one that systemd has nothing to say about, and its capabilities are the fewest with
+// which a node is made right: all of them suffice, and without any one of them something is left
+// undone.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -72,7 +73,8 @@ sysctl -qw net.ipv4.ip_forward=0; systemctl daemon-reload`)
 	checkBridgeNode(t, n)
 }
 
-// confinement is what the unit's section Service says that it may not, a directive each, and the capabilities that it has.
+// confinement is what the unit's section Service says that it may not, a directive each, and the
+// capabilities that it has.
 func confinement(t *testing.T) (lines, caps []string) {
 	t.Helper()
 	_, service, _ := strings.Cut(systemd.Agent, "\n[Service]\n")

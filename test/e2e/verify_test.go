@@ -12,7 +12,8 @@ import (
 
 const stale = "/etc/cni/net.d/00-stale.conflist"
 
-// With the real containerd and the real plugins `agent verify` finds all well, names each thing that is spoilt, and finds all well again.
+// With the real containerd and the real plugins `agent verify` finds all well, names each thing
+// that is spoilt, and finds all well again.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -61,7 +62,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// verified waits until verify ends with a code and says something: containerd loads a conf a moment after it is there.
+// verified waits until verify ends with a code and says something: containerd loads a conf a moment
+// after it is there.
 func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says string) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute) // it only ends what hangs
@@ -78,8 +80,9 @@ func verified(ctx context.Context, t *testing.T, n *node.Node, code int, says st
 	}
 }
 
-// A host that cannot carry its network is told so by every command and by the daemon, and nothing of it is touched: not even the same written again. A
-// module that the kernel does not have is the virtual machine's case (TestVirtualMachine): a container has no modules of its own.
+// A host that cannot carry its network is told so by every command and by the daemon, and nothing
+// of it is touched: not even the same written again. A module that the kernel does not have is the
+// virtual machine's case (TestVirtualMachine): a container has no modules of its own.
 func TestRefusedHostIsNotTouched(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -36,7 +36,8 @@ func answers(ctx context.Context, t *testing.T, n *node.Node) {
 	until(t, n, "the endpoint answers", "journalctl -b -o cat -u endpoint | grep -q 'answering as a pod'")
 }
 
-// proved has two nodes with a network prove it, each from its side, and shows the table. Nothing is left behind.
+// proved has two nodes with a network prove it, each from its side, and shows the table. Nothing is
+// left behind.
 func proved(ctx context.Context, t *testing.T, title string, nodes [2]*node.Node) {
 	t.Helper()
 	var table strings.Builder
@@ -70,8 +71,9 @@ func traces(ctx context.Context, n *node.Node) string {
 	return n.Shell(ctx, `set +e; ls /sys/class/net; nft list tables | grep netwright-verify; find /run/netns /run/netwright/cni /var/lib/cni /run/cni ! -type d ! -name 'last_*' ! -name lock; true`)
 }
 
-// What is broken by hand is named by the check that has to do with it, and each time all is well when it is mended. A proof that is killed leaves nothing
-// that the next one, or a reset, does not take away.
+// What is broken by hand is named by the check that has to do with it, and each time all is well
+// when it is mended. A proof that is killed leaves nothing that the next one, or a reset, does not
+// take away.
 func TestVerifyTraffic(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the proof")
@@ -138,7 +140,8 @@ func TestVerifyTraffic(t *testing.T) {
 	prove(ctx, t, n, nodes[1], 0)
 }
 
-// killedProof kills a proof that has added a pod and is adding the next: the next proof, and a reset, take away what is left.
+// killedProof kills a proof that has added a pod and is adding the next: the next proof, and a
+// reset, take away what is left.
 func killedProof(ctx context.Context, t *testing.T, n *node.Node) {
 	t.Helper()
 	before := traces(ctx, n)

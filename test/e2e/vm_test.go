@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/test/vm"
 )
 
-// unloaded takes a module away under the daemon, by hand, and again: an unload that succeeds says that the one before was repaired.
+// unloaded takes a module away under the daemon, by hand, and again: an unload that succeeds says
+// that the one before was repaired.
 const unloaded = `
 		for i in 1 2 3; do
 			at=$(date +%s%N); rmmod br_netfilter
@@ -18,7 +19,8 @@ const unloaded = `
 		journalctl -b -o cat -t netwright -t module:br_netfilter --no-pager | grep br_netfilter
 		netwright status`
 
-// In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are set, and a reboot changes nothing.
+// In a machine of its own: modules load, their sysctls appear only then, the kernel's own keys are
+// set, and a reboot changes nothing.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, bridgeSpec, nil)

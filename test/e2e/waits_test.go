@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// held is a server that can be held: then it answers in a way that does not end before the test ends it. A zero one answers as it should.
+// held is a server that can be held: then it answers in a way that does not end before the test
+// ends it. A zero one answers as it should.
 type held struct {
 	mu      sync.Mutex
 	how     func(w http.ResponseWriter, end <-chan struct{})
@@ -98,7 +99,8 @@ func drip(w http.ResponseWriter, end <-chan struct{}) {
 	}
 }
 
-// endless has a body without an end, at 30 MB a second at most: nobody's disk is to be filled by it.
+// endless has a body without an end, at 30 MB a second at most: nobody's disk is to be filled by
+// it.
 func endless(w http.ResponseWriter, end <-chan struct{}) {
 	chunk := []byte(strings.Repeat(" ", 300<<10))
 	tick := time.NewTicker(10 * time.Millisecond)

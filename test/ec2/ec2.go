@@ -1,5 +1,6 @@
-// Package ec2 answers tests as EC2's Query API does, and Service Quotas, to the few actions that the agent knows. A request that is not signed for EC2 is refused; whether the
-// signature is right is not looked at.
+// Package ec2 answers tests as EC2's Query API does, and Service Quotas, to the few actions that
+// the agent knows. A request that is not signed for EC2 is refused; whether the signature is right
+// is not looked at.
 package ec2
 
 import (
@@ -81,7 +82,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// quota answers as Service Quotas does. https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+// quota answers as Service Quotas does.
+// https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
 func (s *Server) quota(w http.ResponseWriter, r *http.Request, action string) {
 	s.asked = append(s.asked, url.Values{"Action": {action}})
 	var body struct{ ServiceCode, QuotaCode string }
@@ -145,7 +147,8 @@ func (s *Server) tables(w http.ResponseWriter, form url.Values) {
 	say(w, "DescribeRouteTables", "<routeTableSet>%s</routeTableSet>", items.String())
 }
 
-// passes says that a table passes all filters. A main table has no subnets of its own, though they use it.
+// passes says that a table passes all filters. A main table has no subnets of its own, though they
+// use it.
 func (t Table) passes(form url.Values) bool {
 	for i := 1; form.Has(fmt.Sprintf("Filter.%d.Name", i)); i++ {
 		value := form.Get(fmt.Sprintf("Filter.%d.Value.1", i))

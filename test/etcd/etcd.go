@@ -1,4 +1,5 @@
-// Package etcd runs a real etcd for tests, which lets in nobody without a client certificate of its own authority.
+// Package etcd runs a real etcd for tests, which lets in nobody without a client certificate of its
+// own authority.
 package etcd
 
 import (
@@ -26,7 +27,8 @@ import (
 type Options struct {
 	Netns   string // path of a network namespace; default one of its own, which nobody else reaches
 	Address string // default 127.0.0.1
-	// Authorities are those whose clients are let in; the first has signed the server's own certificate. Default: a new one.
+	// Authorities are those whose clients are let in; the first has signed the server's own
+	// certificate. Default: a new one.
 	Authorities []*pki.Authority
 }
 
@@ -44,7 +46,8 @@ type Server struct {
 
 const patience = time.Minute // far above what a busy machine takes: it only ends what hangs
 
-// Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test failed.
+// Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test
+// failed.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	bin := assets.Etcd(t)
@@ -72,7 +75,8 @@ func Start(t testing.TB, o Options) *Server {
 		t.Fatalf("starting etcd: %v", err)
 	}
 	defer log.Close()
-	// Peers do not matter to a single member: a socket of its own instead of a port. No fsync: the data dies with the test.
+	// Peers do not matter to a single member: a socket of its own instead of a port. No fsync: the
+	// data dies with the test.
 	peer := "unix://peer:0"
 	cmd := s.command(context.Background(), filepath.Join(bin, "etcd"), "--name=lab", "--data-dir="+filepath.Join(s.dir, "data"), "--unsafe-no-fsync",
 		"--listen-client-urls="+s.Endpoint, "--advertise-client-urls="+s.Endpoint, "--listen-peer-urls="+peer,
@@ -114,7 +118,8 @@ func (s *Server) await(process *child.Process) {
 	}
 }
 
-// Health asks the server how it is, over TLS as the client of the given certificate, nil for none. Who is not let in has an error at once.
+// Health asks the server how it is, over TLS as the client of the given certificate, nil for none.
+// Who is not let in has an error at once.
 func (s *Server) Health(as *pki.Pair) error { return s.HealthBy(s.Authority.PEM, as) }
 
 // HealthBy is [Server.Health] for who trusts these authorities, as PEM.
@@ -127,7 +132,8 @@ func (s *Server) HealthBy(trusted string, as *pki.Pair) error {
 		if err != nil {
 			return fmt.Errorf("reading the client's certificate: %w", err)
 		}
-		// Not config.Certificates: those are held back from a server that asks for another authority's.
+		// Not config.Certificates: those are held back from a server that asks for another
+		// authority's.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	ask := func() error {
@@ -152,8 +158,9 @@ func (s *Server) HealthBy(trusted string, as *pki.Pair) error {
 	return netns.In(s.netns, ask)
 }
 
-// Refused waits until the server has written that it turned a client away for the given reason. With TLS 1.3 a client may have sent its
-// request before it hears of that, and then the refusal reaches it as an alert or as a broken connection: only the server says it surely.
+// Refused waits until the server has written that it turned a client away for the given reason.
+// With TLS 1.3 a client may have sent its request before it hears of that, and then the refusal
+// reaches it as an alert or as a broken connection: only the server says it surely.
 func (s *Server) Refused(reason string) {
 	s.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -175,8 +182,8 @@ func (s *Server) Refused(reason string) {
 	}
 }
 
-// Do runs etcdctl as the client of the given certificate beside the server and returns all that it prints. Who is not let in waits for a
-// timeout: for those there is Health.
+// Do runs etcdctl as the client of the given certificate beside the server and returns all that it
+// prints. Who is not let in waits for a timeout: for those there is Health.
 func (s *Server) Do(ctx context.Context, as pki.Pair, args ...string) (string, error) {
 	s.t.Helper()
 	all := []string{"--endpoints=" + s.Endpoint, "--cacert=" + filepath.Join(s.dir, "ca.crt"), "--command-timeout=" + patience.String(),

@@ -1,5 +1,6 @@
-// Package imds serves EC2's instance metadata to tests, by the second version of its protocol alone: who asks without a token is refused. It does
-// not know hops: what a container without the host's network sees is a service that does not answer.
+// Package imds serves EC2's instance metadata to tests, by the second version of its protocol
+// alone: who asks without a token is refused. It does not know hops: what a container without the
+// host's network sees is a service that does not answer.
 package imds
 
 import (
@@ -75,7 +76,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// value is an item, or the names in a directory, of which those that are directories too end in a slash.
+// value is an item, or the names in a directory, of which those that are directories too end in a
+// slash.
 func (s *Server) value(path string) (string, bool) {
 	if v, ok := s.Values[path]; ok {
 		return v, true

@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// client speaks HTTP to the server as the owner of a certificate. It knows nothing of the agent's own client.
+// client speaks HTTP to the server as the owner of a certificate. It knows nothing of the agent's
+// own client.
 func (s *Server) client(as pki.Pair) *http.Client {
 	s.t.Helper()
 	pool := x509.NewCertPool()
@@ -30,7 +31,8 @@ func (s *Server) client(as pki.Pair) *http.Client {
 	}}
 }
 
-// Try asks as the cluster's administrator. A PATCH is a merge patch; the method APPLY is a server-side apply.
+// Try asks as the cluster's administrator. A PATCH is a merge patch; the method APPLY is a
+// server-side apply.
 func (s *Server) Try(method, path, body string) (code int, answer string, err error) {
 	kind := "application/json"
 	switch method {
@@ -81,7 +83,8 @@ func (s *Server) Send(as pki.Pair, kind types.PatchType, path, patch string) {
 	}
 }
 
-// Apply makes what manifests say, as kubectl apply --server-side does: YAML documents between lines of three dashes.
+// Apply makes what manifests say, as kubectl apply --server-side does: YAML documents between lines
+// of three dashes.
 func (s *Server) Apply(manifests string) {
 	s.t.Helper()
 	for document := range strings.SplitSeq(manifests, "\n---\n") {

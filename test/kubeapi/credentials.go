@@ -33,7 +33,8 @@ func (s *Server) Token(namespace, account string) string {
 	return request.Status.Token
 }
 
-// Kubeconfig is the text of one for a client certificate, for who reaches the server at endpoint: [Server.Endpoint] or [Server.Here].
+// Kubeconfig is the text of one for a client certificate, for who reaches the server at endpoint:
+// [Server.Endpoint] or [Server.Here].
 func (s *Server) Kubeconfig(endpoint string, as pki.Pair) string {
 	return s.kubeconfig(endpoint, fmt.Sprintf("client-certificate-data: %s\n    client-key-data: %s", encoded(as.Cert), encoded(as.Key)))
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// forward lets this process reach the server in its namespace: what comes in on a port of the loopback goes on there. It returns the address.
+// forward lets this process reach the server in its namespace: what comes in on a port of the
+// loopback goes on there. It returns the address.
 func (s *Server) forward() string {
 	s.t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,6 @@
-// Package kubeapi runs a real Kubernetes API server over a real etcd for tests: no controllers, no scheduler, no kubelets but those that a test
-// brings. It belongs to the tier that is asked for by name (make test-kubernetes): building the server takes minutes.
+// Package kubeapi runs a real Kubernetes API server over a real etcd for tests: no controllers, no
+// scheduler, no kubelets but those that a test brings. It belongs to the tier that is asked for by
+// name (make test-kubernetes): building the server takes minutes.
 package kubeapi
 
 import (
@@ -46,7 +47,8 @@ const (
 	patience = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
 	// Services is the range of the cluster's services.
 	Services = "10.96.0.0/16"
-	// ServiceAddress is where pods find the server: the first of them, of the service that the server makes itself.
+	// ServiceAddress is where pods find the server: the first of them, of the service that the
+	// server makes itself.
 	ServiceAddress = "10.96.0.1"
 )
 
@@ -59,7 +61,8 @@ func Tier(t testing.TB) {
 	needs.Root(t)
 }
 
-// Start starts etcd and the API server, and waits until it is ready. Both end with the test; their logs are shown if it failed.
+// Start starts etcd and the API server, and waits until it is ready. Both end with the test; their
+// logs are shown if it failed.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	Tier(t)
@@ -88,7 +91,8 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// commandLine is the server's, with its files written. Nobody dials kubelets through it unless a test brings one.
+// commandLine is the server's, with its files written. Nobody dials kubelets through it unless a
+// test brings one.
 func (s *Server) commandLine(bin string, store *etcd.Server) func() *exec.Cmd {
 	s.t.Helper()
 	toStore, server := store.Authority.Client("kube-apiserver"), s.Authority.Server("kube-apiserver", s.address, "127.0.0.1", ServiceAddress, "kubernetes.default.svc")

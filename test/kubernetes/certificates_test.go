@@ -27,8 +27,9 @@ import (
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// A node asks as its kubelet, waits for whoever approves, and takes what was signed: the API server knows its holder by it. One that is denied is an
-// error with the reason. The test is the approver and the signer: the cluster has no controllers.
+// A node asks as its kubelet, waits for whoever approves, and takes what was signed: the API server
+// knows its holder by it. One that is denied is an error with the reason. The test is the approver
+// and the signer: the cluster has no controllers.
 func TestANodeAsksForCertificates(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})

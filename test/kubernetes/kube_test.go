@@ -35,7 +35,8 @@ func node(name, spec string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: Node\nmetadata:\n  name: %s\nspec: %s\n", name, spec)
 }
 
-// A kubelet's credential reads its own Node and makes it unschedulable, and no other: what each release allows is the server's own.
+// A kubelet's credential reads its own Node and makes it unschedulable, and no other: what each
+// release allows is the server's own.
 func TestAKubeletsOwnNode(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/kubeapi"
 )
 
-// The condition comes, changes, stays beside kubelet's own, outlives an API that is gone, and ends with the agent. Events count.
+// The condition comes, changes, stays beside kubelet's own, outlives an API that is gone, and ends
+// with the agent. Events count.
 func TestTheNodeIsTold(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -93,7 +94,8 @@ func TestTheNodeIsTold(t *testing.T) {
 	}
 }
 
-// The gate of a rollout is true when kubectl's wait returns, and a Node that is deleted and registered anew is told all of it again.
+// The gate of a rollout is true when kubectl's wait returns, and a Node that is deleted and
+// registered anew is told all of it again.
 func TestTheGateOfARollout(t *testing.T) {
 	t.Parallel()
 	s := kubeapi.Start(t, kubeapi.Options{})
@@ -140,7 +142,8 @@ func TestTheGateOfARollout(t *testing.T) {
 	until("8")
 }
 
-// NodeRestriction keeps a kubelet's credential to its own Node, and an account of our own needs a rule.
+// NodeRestriction keeps a kubelet's credential to its own Node, and an account of our own needs a
+// rule.
 func TestAnothersConditionIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -162,7 +165,8 @@ func TestAnothersConditionIsRefused(t *testing.T) {
 	}
 }
 
-// kubeletUpdates a Node's status as kubelet does: with a two-way strategic merge patch of what it changes, and with the order of the conditions that it knows.
+// kubeletUpdates a Node's status as kubelet does: with a two-way strategic merge patch of what it
+// changes, and with the order of the conditions that it knows.
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/staging/src/k8s.io/component-helpers/node/util/status.go
 func kubeletUpdates(s *kubeapi.Server, name string, knows ...string) {
 	order := make([]string, len(knows))

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
-// What no generation needs any more goes, with all its parts, from ConfigMaps, Secrets and the control plane's namespace; what another cluster
-// or somebody else has beside it stays.
+// What no generation needs any more goes, with all its parts, from ConfigMaps, Secrets and the
+// control plane's namespace; what another cluster or somebody else has beside it stays.
 func storePrune(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	pruneInNamespace(t, open(t, all.server, all.server.Kubeconfig(all.server.Here, all.server.Authority.Client("admin", "system:masters"))), namespace, all.sink(t, namespace),
@@ -72,7 +72,8 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Bytes != dry.Bytes {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	// Of each of the two: a document, a key, a bundle, a record, and a file of two parts. The mark of who pruned is new.
+	// Of each of the two: a document, a key, a bundle, a record, and a file of two parts. The mark
+	// of who pruned is new.
 	now := there()
 	if len(whole)-len(now) != 2*6-1 {
 		t.Errorf("%d of %d objects stay: %q", len(now), len(whole), now)

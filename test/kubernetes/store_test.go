@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/kubeapi"
 )
 
-// namespaces are the namespaces of one server, each with an account that may do what docs/kubernetes.md gives a node's.
+// namespaces are the namespaces of one server, each with an account that may do what
+// docs/kubernetes.md gives a node's.
 type namespaces struct {
 	server *kubeapi.Server
 	admin  string // path of a kubeconfig
@@ -41,7 +42,8 @@ func (n *namespaces) make(t *testing.T) (name, reader string) {
 	return name, n.account(t, name, "netwright-node", name)
 }
 
-// account is the kubeconfig of an account of the namespace, once it may read the Secrets of a namespace.
+// account is the kubeconfig of an account of the namespace, once it may read the Secrets of a
+// namespace.
 func (n *namespaces) account(t *testing.T, namespace, name, reads string) string {
 	t.Helper()
 	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(namespace, name)))
@@ -71,7 +73,8 @@ func openStore(t *testing.T, namespace, cluster, kubeconfig string) statestore.S
 	return s
 }
 
-// put writes what a publication has, the manifest last and only if it is wanted. What is private goes where it belongs.
+// put writes what a publication has, the manifest last and only if it is wanted. What is private
+// goes where it belongs.
 func put(t *testing.T, sink *kubernetes.Namespace, objects, publication map[string][]byte, manifest bool) {
 	t.Helper()
 	private := map[string]bool{}
@@ -142,7 +145,8 @@ func storeConforms(t *testing.T, all *namespaces) {
 	})
 }
 
-// overwrite does what the server refuses of an immutable object: it takes it away and makes another of its name.
+// overwrite does what the server refuses of an immutable object: it takes it away and makes another
+// of its name.
 func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte) {
 	t.Helper()
 	path, name := "/api/v1/namespaces/"+namespace+"/configmaps", storetest.Cluster+"."+hash
@@ -154,7 +158,8 @@ func (n *namespaces) overwrite(t *testing.T, namespace, hash string, data []byte
 	n.server.Must("POST", path, body)
 }
 
-// What is confidential is in Secrets and nowhere else, what is big is in several objects, and a reader needs no more than the rules that are documented.
+// What is confidential is in Secrets and nowhere else, what is big is in several objects, and a
+// reader needs no more than the rules that are documented.
 func storeLayout(t *testing.T, all *namespaces) {
 	namespace, reader := all.make(t)
 	big := strings.Repeat("# a long comment\n", 100_000) // 1.7 MB: three parts in the bundle
@@ -196,7 +201,8 @@ func storeLayout(t *testing.T, all *namespaces) {
 	}
 }
 
-// A CA's private key that control plane nodes sign with is in a namespace that the account of other nodes cannot read.
+// A CA's private key that control plane nodes sign with is in a namespace that the account of other
+// nodes cannot read.
 func storeOfControlPlanes(t *testing.T, all *namespaces) {
 	namespace, worker := all.make(t)
 	controlPlane := all.account(t, namespace, "netwright-control-plane", namespace+"-control-plane")

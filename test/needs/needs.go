@@ -1,5 +1,6 @@
-// Package needs says what a test needs of the machine: root, a tool, an architecture. Where it is absent the test is skipped with
-// the reason and the remedy; under CI=true it fails instead, so that a suite can never turn green by not running.
+// Package needs says what a test needs of the machine: root, a tool, an architecture. Where it is
+// absent the test is skipped with the reason and the remedy; under CI=true it fails instead, so
+// that a suite can never turn green by not running.
 package needs
 
 import (
@@ -19,7 +20,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// Tool needs programs in PATH or in the sbin directories, which a user's PATH often lacks. test/setup.sh installs all of them.
+// Tool needs programs in PATH or in the sbin directories, which a user's PATH often lacks.
+// test/setup.sh installs all of them.
 func Tool(t testing.TB, names ...string) {
 	t.Helper()
 	var absent []string
@@ -41,7 +43,8 @@ func Arch(t testing.TB, archs ...string) {
 	}
 }
 
-// Missing ends the test for want of something: a failure under CI=true, else a skip. For needs that are found out only on the way.
+// Missing ends the test for want of something: a failure under CI=true, else a skip. For needs that
+// are found out only on the way.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -14,8 +14,10 @@ import (
 
 const aloneEnv = "NETWRIGHT_TEST_ALONE"
 
-// Alone runs the calling test once more in a process with a network namespace and a mount namespace of its own, every thread of it, with memory in the place
-// of the given directories: for what writes below / and goes by the network of all its goroutines. It says whether this is that process: the caller returns if not.
+// Alone runs the calling test once more in a process with a network namespace and a mount namespace
+// of its own, every thread of it, with memory in the place of the given directories: for what
+// writes below / and goes by the network of all its goroutines. It says whether this is that
+// process: the caller returns if not.
 func Alone(t *testing.T, dirs ...string) bool {
 	t.Helper()
 	needs.Root(t)

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In calls do on a thread of its own in the network namespace at path: that of a booted node, of a pod. Sockets that it opens stay there;
-// goroutines that it starts do not. Listen on "tcp4" or "tcp6": whether "tcp" means both, Go finds out in whichever namespace it is
-// asked first.
+// In calls do on a thread of its own in the network namespace at path: that of a booted node, of a
+// pod. Sockets that it opens stay there; goroutines that it starts do not. Listen on "tcp4" or
+// "tcp6": whether "tcp" means both, Go finds out in whichever namespace it is asked first.
 func In(path string, do func() error) error {
 	namespace, err := os.Open(path)
 	if err != nil {

@@ -79,7 +79,8 @@ func (n *NS) Try(name string, args ...string) (string, error) {
 	var err error
 	n.Do(func() {
 		cmd := exec.Command(needs.Path(name), args...)
-		// iptables has one lock for all namespaces of a machine, and fails when another test has it.
+		// iptables has one lock for all namespaces of a machine, and fails when another test has
+		// it.
 		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE="+n.lock)
 		out, err = cmd.CombinedOutput()
 	})

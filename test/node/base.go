@@ -23,7 +23,8 @@ import (
 var recipe string // whatever is written here decides what a base holds
 
 var baseFiles = map[string]string{
-	// nspawn mounts cgroup v1 controllers read-only; runc must write there. The node has a cgroup namespace: it sees its own subtree only.
+	// nspawn mounts cgroup v1 controllers read-only; runc must write there. The node has a cgroup
+	// namespace: it sees its own subtree only.
 	"etc/systemd/system/lab-cgroup-rw.service": `[Unit]
 Description=Make the cgroup controllers writable
 DefaultDependencies=no
@@ -35,7 +36,8 @@ ExecStart=/bin/sh -c 'for d in /sys/fs/cgroup/*/; do mountpoint -q $d || continu
 [Install]
 WantedBy=multi-user.target
 `,
-	// The node's address and default route, set at each boot as a cloud's image would. /etc/lab-network is written per node.
+	// The node's address and default route, set at each boot as a cloud's image would.
+	// /etc/lab-network is written per node.
 	"etc/systemd/system/lab-network.service": `[Unit]
 Description=Address and default route of host0
 DefaultDependencies=no
@@ -49,7 +51,8 @@ ExecStart=ip -batch /etc/lab-network
 [Install]
 WantedBy=multi-user.target
 `,
-	// As Kubernetes nodes have it. restrict_oom_score_adj: a node may lack CAP_SYS_RESOURCE, which a lower score takes.
+	// As Kubernetes nodes have it. restrict_oom_score_adj: a node may lack CAP_SYS_RESOURCE, which
+	// a lower score takes.
 	"etc/containerd/config.toml": `version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   restrict_oom_score_adj = true
@@ -76,8 +79,9 @@ rm -rf /boot/* /lib/modules/* /etc/hostname /etc/resolv.conf /debootstrap /var/l
 mkdir -p /var/log/journal /var/lib/containerd /etc/cni/net.d
 `
 
-// Base returns the root file system that all nodes lie over: this machine's own release with systemd and containerd. It is built
-// once and cached; nobody may write to it. Fails or skips the test where it cannot be had.
+// Base returns the root file system that all nodes lie over: this machine's own release with
+// systemd and containerd. It is built once and cached; nobody may write to it. Fails or skips the
+// test where it cannot be had.
 func Base(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
@@ -99,8 +103,8 @@ func Base(t testing.TB) string {
 	})
 }
 
-// builtinModules lists what a node's modprobe shall call built in: what this kernel has, built in or loaded. Nodes share the
-// machine's kernel and may load nothing into it.
+// builtinModules lists what a node's modprobe shall call built in: what this kernel has, built in
+// or loaded. Nodes share the machine's kernel and may load nothing into it.
 func builtinModules(t testing.TB) string {
 	t.Helper()
 	var list strings.Builder

@@ -61,7 +61,8 @@ func (n *Node) boot(ctx context.Context) (state string, err error) {
 	return strings.TrimSpace(result.Stdout), err
 }
 
-// routed is an error while networkd, which systemd does not wait for, has not set both default routes yet.
+// routed is an error while networkd, which systemd does not wait for, has not set both default
+// routes yet.
 func routed() error {
 	for path, route := range map[string]string{
 		"/proc/thread-self/net/route":      "host0\t00000000\t",                                                          // proc_net(5): link, destination
@@ -78,7 +79,8 @@ func routed() error {
 	return nil
 }
 
-// nspawn is the command that boots the node. It enters the node's cgroups itself, before it has children.
+// nspawn is the command that boots the node. It enters the node's cgroups itself, before it has
+// children.
 func (n *Node) nspawn(groups []string) *exec.Cmd {
 	script := `for g in $CGROUPS; do echo $$ >$g/cgroup.procs || exit 1; done; unset CGROUPS; exec "$@"`
 	args := []string{"-c", script, "sh", "nsenter", "--net=" + n.fabric.Netns(), "systemd-nspawn",
@@ -104,7 +106,8 @@ func (n *Node) console() string { return filepath.Join(n.dir, "console.log") }
 func (n *Node) await(ctx context.Context) error {
 	for {
 		for _, pid := range children(n.process.PID) {
-			// Until nspawn has changed its child's root, that is this machine's, which may have a systemd of its own.
+			// Until nspawn has changed its child's root, that is this machine's, which may have a
+			// systemd of its own.
 			if _, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/systemd/private", pid)); err == nil && isFirst(pid) {
 				n.process.leader = pid
 				return nil
@@ -134,7 +137,8 @@ func isFirst(pid int) bool {
 	return false
 }
 
-// children are the processes that the threads of a process have started: a file for each thread (proc(5)), and no look at all processes of the machine.
+// children are the processes that the threads of a process have started: a file for each thread
+// (proc(5)), and no look at all processes of the machine.
 func children(parent int) []int {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	var pids []int
@@ -174,8 +178,8 @@ func (n *Node) PowerOff(ctx context.Context) {
 	n.off()
 }
 
-// Kill ends the node as a pulled plug would, but for the disk: every process is gone at once, what was written is not lost. Boot starts
-// it again.
+// Kill ends the node as a pulled plug would, but for the disk: every process is gone at once, what
+// was written is not lost. Boot starts it again.
 func (n *Node) Kill() {
 	n.t.Helper()
 	rerun.Never(n.t, "it kills the node")
@@ -195,7 +199,8 @@ func (n *Node) kill() error {
 	return n.off()
 }
 
-// off waits until the kernel has let go of what the node had: its processes, and its end of the cable, whose name the next boot takes.
+// off waits until the kernel has let go of what the node had: its processes, and its end of the
+// cable, whose name the next boot takes.
 func (n *Node) off() error {
 	n.process = nil
 	if err := removeCgroups(prefix + n.fabric.lab.id + "/" + n.name); err != nil {
@@ -213,7 +218,8 @@ func (n *Node) off() error {
 	})
 }
 
-// machine is nspawn's name for the node: unlike the host name it is unique on this machine, and short enough for a link's name.
+// machine is nspawn's name for the node: unlike the host name it is unique on this machine, and
+// short enough for a link's name.
 func (n *Node) machine() string { return n.fabric.lab.id + "-" + strconv.Itoa(n.index) }
 
 // cable is the fabric's end of the node's host0.

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hierarchies are the cgroup mounts of this machine: one per controller (v1), one for all (v2), or both kinds (hybrid).
+// hierarchies are the cgroup mounts of this machine: one per controller (v1), one for all (v2), or
+// both kinds (hybrid).
 func hierarchies() ([]string, error) {
 	var dirs []string
 	err := eachMount(func(mountPoint, kind string) {
@@ -27,7 +28,8 @@ func hierarchies() ([]string, error) {
 	return dirs, err
 }
 
-// makeCgroups makes the group in every hierarchy and returns its directories. Without groups of their own all nodes would share one tree.
+// makeCgroups makes the group in every hierarchy and returns its directories. Without groups of
+// their own all nodes would share one tree.
 func makeCgroups(group string) ([]string, error) {
 	roots, err := hierarchies()
 	if err != nil {
@@ -59,7 +61,8 @@ func makeCgroups(group string) ([]string, error) {
 	return made, nil
 }
 
-// removeCgroups kills every process in the group, in all hierarchies, and removes it. These are ours alone.
+// removeCgroups kills every process in the group, in all hierarchies, and removes it. These are
+// ours alone.
 func removeCgroups(group string) error {
 	roots, err := hierarchies()
 	if err != nil {

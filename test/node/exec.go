@@ -21,15 +21,16 @@ type Result struct {
 	Code           int // exit status; 255 when a signal ended it
 }
 
-// asking are commands that only ask, or ask systemd to act: nothing on the node depends on the unit or the cgroup that
-// they run in, and a unit costs five times what they take.
+// asking are commands that only ask, or ask systemd to act: nothing on the node depends on the unit
+// or the cgroup that they run in, and a unit costs five times what they take.
 var asking = []string{
 	"cat", "grep", "journalctl", "ls", "networkctl", "nmcli", "ping", "readlink", "sha256sum", "ss", "stat",
 	"systemctl", "test", "wc",
 }
 
-// Run runs a command as a transient service of the node: in its namespaces and in a cgroup of its own there, with the environment that
-// systemd gives. One that only asks needs no service. A command that exits with another status than 0 is a result, not an error of the test.
+// Run runs a command as a transient service of the node: in its namespaces and in a cgroup of its
+// own there, with the environment that systemd gives. One that only asks needs no service. A
+// command that exits with another status than 0 is a result, not an error of the test.
 func (n *Node) Run(ctx context.Context, command string, args ...string) Result {
 	n.t.Helper()
 	in := n.run
@@ -53,13 +54,15 @@ func (n *Node) Must(ctx context.Context, command string, args ...string) string 
 	return result.Stdout
 }
 
-// Shell runs a script that has to succeed with the node's /bin/sh -eu and returns its standard output.
+// Shell runs a script that has to succeed with the node's /bin/sh -eu and returns its standard
+// output.
 func (n *Node) Shell(ctx context.Context, script string) string {
 	n.t.Helper()
 	return n.Must(ctx, "/bin/sh", "-euc", script)
 }
 
-// Is says whether a condition of the shell holds now. It costs little, and is for what is asked again and again: no unit of the node is made for it.
+// Is says whether a condition of the shell holds now. It costs little, and is for what is asked
+// again and again: no unit of the node is made for it.
 func (n *Node) Is(ctx context.Context, condition string) bool {
 	n.t.Helper()
 	result, err := n.enter(ctx, "/bin/sh", "-c", condition)
@@ -69,15 +72,17 @@ func (n *Node) Is(ctx context.Context, condition string) bool {
 	return result.Code == 0
 }
 
-// Await asks whether a condition of the shell holds, until it does; false says that it did not within a time that only ends what hangs: five
-// minutes, and longer on a busy machine. One shell of the node asks: other tests want the processor.
+// Await asks whether a condition of the shell holds, until it does; false says that it did not
+// within a time that only ends what hangs: five minutes, and longer on a busy machine. One shell of
+// the node asks: other tests want the processor.
 func (n *Node) Await(ctx context.Context, condition string) bool {
 	n.t.Helper()
 	return n.Is(ctx, "i=0; until ( "+condition+`
 ); do i=$((i + 1)); case $i in ?|1?) sleep 0.1;; 6??) exit 1;; *) sleep 0.5;; esac; done`)
 }
 
-// Start starts a command as the transient service unit of the given name, and does not wait for its end. The service dies with the node.
+// Start starts a command as the transient service unit of the given name, and does not wait for its
+// end. The service dies with the node.
 func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
 	n.t.Helper()
 	all := append([]string{"systemd-run", "--quiet", "--collect", "--unit=" + unit, "--", command}, args...)
@@ -90,7 +95,8 @@ func (n *Node) Start(ctx context.Context, unit, command string, args ...string) 
 	}
 }
 
-// Copy copies a file or a directory of this machine into the running (or prepared) node. A file gets mode, what is in a directory keeps its modes.
+// Copy copies a file or a directory of this machine into the running (or prepared) node. A file
+// gets mode, what is in a directory keeps its modes.
 func (n *Node) Copy(from, to string, mode fs.FileMode) {
 	n.t.Helper()
 	info, err := os.Stat(from)
@@ -105,7 +111,8 @@ func (n *Node) Copy(from, to string, mode fs.FileMode) {
 	}
 }
 
-// Write writes a file of the running (or prepared) node, also where the node mounted something of its own (/run, /tmp).
+// Write writes a file of the running (or prepared) node, also where the node mounted something of
+// its own (/run, /tmp).
 func (n *Node) Write(path, content string, mode fs.FileMode) {
 	n.t.Helper()
 	if err := n.write(path, strings.NewReader(content), mode); err != nil {
@@ -113,7 +120,8 @@ func (n *Node) Write(path, content string, mode fs.FileMode) {
 	}
 }
 
-// Read reads a file of the node as its processes see it, also below /proc and /run; a file that is absent ends the test.
+// Read reads a file of the node as its processes see it, also below /proc and /run; a file that is
+// absent ends the test.
 func (n *Node) Read(path string) string {
 	n.t.Helper()
 	content, err := os.ReadFile(n.Path(path))
@@ -128,7 +136,8 @@ func (n *Node) run(ctx context.Context, command ...string) (Result, error) {
 	return n.enter(ctx, append([]string{"systemd-run", "--wait", "--pipe", "--quiet", "--collect", "--"}, command...)...)
 }
 
-// enter runs a command in the node's namespaces, but outside of its cgroups: for what only talks to the node's systemd.
+// enter runs a command in the node's namespaces, but outside of its cgroups: for what only talks to
+// the node's systemd.
 func (n *Node) enter(ctx context.Context, command ...string) (Result, error) {
 	if n.process == nil {
 		return Result{}, errors.New("the node is off")

@@ -1,8 +1,10 @@
-// Package node boots real systemd nodes for tests: systemd-nspawn over one cached base, each with an overlay, cgroups and a network
-// namespace of its own, joined by a bridge. A boot takes under a second, so every test may have fresh nodes.
+// Package node boots real systemd nodes for tests: systemd-nspawn over one cached base, each with
+// an overlay, cgroups and a network namespace of its own, joined by a bridge. A boot takes under a
+// second, so every test may have fresh nodes.
 //
-// What a node is not: it has this machine's kernel, so no modules are loaded, and kernel.*, vm.* and fs.* sysctls are the machine's and
-// read-only in the node (only net.* is its own). For those there is package vm.
+// What a node is not: it has this machine's kernel, so no modules are loaded, and kernel.*, vm.*
+// and fs.* sysctls are the machine's and read-only in the node (only net.* is its own). For those
+// there is package vm.
 package node
 
 import (
@@ -16,7 +18,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// What a fabric has. The outside addresses are for what lies beyond the nodes' default route: masquerading, blocked egress.
+// What a fabric has. The outside addresses are for what lies beyond the nodes' default route:
+// masquerading, blocked egress.
 const (
 	Gateway4 = "10.77.0.1"
 	Gateway6 = "fd00:77::1"
@@ -24,8 +27,9 @@ const (
 	Outside6 = "2001:db8::1"
 )
 
-// Fabric is a network namespace with a bridge that its nodes hang on, and the gateway that is their default route. Fabrics do not
-// see each other, so that tests with fabrics of their own may run in parallel.
+// Fabric is a network namespace with a bridge that its nodes hang on, and the gateway that is their
+// default route. Fabrics do not see each other, so that tests with fabrics of their own may run in
+// parallel.
 type Fabric struct {
 	t     testing.TB
 	base  string
@@ -35,8 +39,8 @@ type Fabric struct {
 	taps  int
 }
 
-// NewFabric makes a fabric. When the test ends, its nodes' journals are shown if it failed, and all is torn down, also what a test that
-// was killed left behind.
+// NewFabric makes a fabric. When the test ends, its nodes' journals are shown if it failed, and all
+// is torn down, also what a test that was killed left behind.
 func NewFabric(t testing.TB) *Fabric {
 	t.Helper()
 	base := Base(t)
@@ -49,7 +53,8 @@ func NewFabric(t testing.TB) *Fabric {
 	if err := command("ip", "netns", "add", f.netns); err != nil {
 		t.Fatalf("making the fabric's namespace: %v", err)
 	}
-	// The bridge is a switch, not a router: its own bridge-nf hooks would send frames through iptables a second time.
+	// The bridge is a switch, not a router: its own bridge-nf hooks would send frames through
+	// iptables a second time.
 	err = f.Do(func() error {
 		return errors.Join(os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-iptables", []byte("0"), 0),
 			os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-ip6tables", []byte("0"), 0))
@@ -73,7 +78,8 @@ link set br0 up
 	return f
 }
 
-// Tap makes another port of the bridge, for a virtual machine, and returns the name of its tap device.
+// Tap makes another port of the bridge, for a virtual machine, and returns the name of its tap
+// device.
 func (f *Fabric) Tap() (string, error) {
 	f.taps++
 	name := fmt.Sprintf("tap%d", f.taps)
@@ -85,10 +91,12 @@ func (f *Fabric) Tap() (string, error) {
 	return name, nil
 }
 
-// Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or Outside4 run there.
+// Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or
+// Outside4 run there.
 func (f *Fabric) Netns() string { return "/run/netns/" + f.netns }
 
-// Do calls do inside of the fabric's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
+// Do calls do inside of the fabric's network namespace. Sockets that it opens stay there;
+// goroutines that it starts do not.
 func (f *Fabric) Do(do func() error) error { return netns.In(f.Netns(), do) }
 
 func (f *Fabric) close() {

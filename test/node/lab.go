@@ -18,9 +18,10 @@ import (
 	"github.com/netwright/netwright/test/cache"
 )
 
-// lab is what one fabric and its nodes put on the machine. All of it is found again by its name: the directory <cache>/run/<id>, the
-// mounts below it, the cgroups nwt-<id> and the network namespaces nwt-<id>-*. A lock in the directory says that its process
-// lives: what a killed test left behind is wiped by the next one.
+// lab is what one fabric and its nodes put on the machine. All of it is found again by its name:
+// the directory <cache>/run/<id>, the mounts below it, the cgroups nwt-<id> and the network
+// namespaces nwt-<id>-*. A lock in the directory says that its process lives: what a killed test
+// left behind is wiped by the next one.
 type lab struct {
 	id   string
 	dir  string
@@ -38,7 +39,8 @@ func openLab() (*lab, error) {
 	if err := os.MkdirAll(runs, 0o755); err != nil {
 		return nil, fmt.Errorf("making the directory of runs: %w", err)
 	}
-	// Sweeping and entering exclude each other, else a new directory could be swept before it is locked.
+	// Sweeping and entering exclude each other, else a new directory could be swept before it is
+	// locked.
 	door, err := cache.Lock(filepath.Join(root, "run.lock"))
 	if err != nil {
 		return nil, err
@@ -154,8 +156,8 @@ func eachMount(f func(mountPoint, kind string)) error {
 	return lines.Err()
 }
 
-// retry is for what the kernel finishes a moment after the process is gone: cgroups, mounts and links of a dead namespace. The end only
-// ends what hangs.
+// retry is for what the kernel finishes a moment after the process is gone: cgroups, mounts and
+// links of a dead namespace. The end only ends what hangs.
 func retry(f func() error) error {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {

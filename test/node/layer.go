@@ -19,8 +19,9 @@ import (
 //go:embed layer.go
 var layerRecipe string // whatever is written here decides what a layer holds
 
-// Layer returns a directory with what the distribution's packages add to the base, for [Options.Layers]. It is built once (half a minute)
-// and cached; nobody may write to it. The packages' services are enabled as they are on a fresh host.
+// Layer returns a directory with what the distribution's packages add to the base, for
+// [Options.Layers]. It is built once (half a minute) and cached; nobody may write to it. The
+// packages' services are enabled as they are on a fresh host.
 func Layer(t testing.TB, packages ...string) string {
 	t.Helper()
 	base := Base(t)

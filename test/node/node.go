@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Options is how a node is to be. What it does not say is as in a fresh Debian or Ubuntu with containerd.
+// Options is how a node is to be. What it does not say is as in a fresh Debian or Ubuntu with
+// containerd.
 type Options struct {
 	Name    string            // host name: letters, digits and dashes, of its own within the fabric
 	Address string            // host0's IPv4 address within 10.77.0.0/24; its IPv6 address is fd00:77::<last byte>
@@ -30,13 +31,15 @@ type Options struct {
 	Enable  []string          // units that the first boot shall start: wanted by multi-user.target
 	Mask    []string          // units that must not start
 	Binds   map[string]string // path → file or directory of this machine, bound read-only
-	// Networkd lets systemd-networkd manage host0 (a .network file with the addresses) as most clouds' images do. Else a unit runs ip once.
+	// Networkd lets systemd-networkd manage host0 (a .network file with the addresses) as most
+	// clouds' images do. Else a unit runs ip once.
 	Networkd bool
 	Layers   []string // directories that lie over the base, the first on top: see Layer
-	// OwnDisk gives the node a copy of the base (a second, 300 MB) instead of an overlay over it: for measuring, as an overlay costs time
-	// that real nodes do not pay. It has no Upper.
+	// OwnDisk gives the node a copy of the base (a second, 300 MB) instead of an overlay over it:
+	// for measuring, as an overlay costs time that real nodes do not pay. It has no Upper.
 	OwnDisk bool
-	// Degraded accepts a node with failed units. Else a boot that ends in anything but "running" ends the test.
+	// Degraded accepts a node with failed units. Else a boot that ends in anything but "running"
+	// ends the test.
 	Degraded bool
 }
 
@@ -51,7 +54,8 @@ type Node struct {
 	process *process // nil while off
 }
 
-// Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is accepted).
+// Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is
+// accepted).
 func (f *Fabric) Node(t testing.TB, o Options) *Node {
 	t.Helper()
 	n := f.Prepare(t, o)
@@ -149,7 +153,8 @@ func (n *Node) links() error {
 	return nil
 }
 
-// Address6 is the IPv6 address that goes with an IPv4 address in a fabric: fd00:77:: and its last byte, as one reads it.
+// Address6 is the IPv6 address that goes with an IPv4 address in a fabric: fd00:77:: and its last
+// byte, as one reads it.
 func Address6(address string) string {
 	return "fd00:77::" + address[strings.LastIndexByte(address, '.')+1:]
 }
@@ -188,14 +193,16 @@ func (n *Node) Name() string { return n.name }
 // Address is the node's IPv4 address.
 func (n *Node) Address() string { return n.options.Address }
 
-// Upper is the directory of this machine that holds what the node changed of its base: the upper layer of its overlay.
+// Upper is the directory of this machine that holds what the node changed of its base: the upper
+// layer of its overlay.
 func (n *Node) Upper() string { return filepath.Join(n.dir, "upper") }
 
-// Root is the node's root file system as seen from this machine, without what the node mounted over it (/run, /tmp, /proc).
+// Root is the node's root file system as seen from this machine, without what the node mounted over
+// it (/run, /tmp, /proc).
 func (n *Node) Root() string { return filepath.Join(n.dir, "root") }
 
-// Path is the path on this machine of a file, a directory or a socket of the node, as its processes see it if it is on: also below /run
-// and /proc. Absolute symlinks on the way lead astray.
+// Path is the path on this machine of a file, a directory or a socket of the node, as its processes
+// see it if it is on: also below /run and /proc. Absolute symlinks on the way lead astray.
 func (n *Node) Path(path string) string {
 	if n.process != nil {
 		return filepath.Join(fmt.Sprintf("/proc/%d/root", n.process.leader), path)
@@ -209,7 +216,8 @@ func (n *Node) Netns() string { return fmt.Sprintf("/proc/%d/ns/net", n.process.
 // Init is the node's first process, as this machine counts it. A reboot makes another.
 func (n *Node) Init() int { return n.process.leader }
 
-// Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines that it starts do not.
+// Do calls do inside of the node's network namespace. Sockets that it opens stay there; goroutines
+// that it starts do not.
 func (n *Node) Do(do func() error) error { return netns.In(n.Netns(), do) }
 
 // Boot starts a node that is off and waits until systemd is done.

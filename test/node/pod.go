@@ -27,7 +27,8 @@ type HostPort struct {
 	Protocol      string `json:"protocol"` // "tcp" or "udp"
 }
 
-// Pod is a network namespace of a node that the node's CNI plugins attached, as a container runtime has them do it. Nothing runs in it yet.
+// Pod is a network namespace of a node that the node's CNI plugins attached, as a container runtime
+// has them do it. Nothing runs in it yet.
 type Pod struct {
 	Name      string
 	Addresses []netip.Addr // as the plugins answered, in their order
@@ -38,7 +39,8 @@ type Pod struct {
 	options PodOptions
 }
 
-// AddPod makes a namespace and attaches it by CNI ADD (cnitool) to the network that a runtime would choose: the first configuration by name.
+// AddPod makes a namespace and attaches it by CNI ADD (cnitool) to the network that a runtime would
+// choose: the first configuration by name.
 func (n *Node) AddPod(ctx context.Context, name string, options PodOptions) *Pod {
 	n.t.Helper()
 	if options.ConfDir == "" {
@@ -138,5 +140,6 @@ func (p *Pod) Must(ctx context.Context, command string, args ...string) string {
 // Netns is the path of the pod's network namespace, as this machine sees it.
 func (p *Pod) Netns() string { return p.node.Path("/run/netns/" + p.Name) }
 
-// Do calls do inside of the pod's network namespace: a test listens or dials there with Go's own sockets and sees who is on the other side.
+// Do calls do inside of the pod's network namespace: a test listens or dials there with Go's own
+// sockets and sees who is on the other side.
 func (p *Pod) Do(do func() error) error { return netns.In(p.Netns(), do) }

@@ -43,8 +43,8 @@ func (n *Node) renew(o Options) error {
 	return n.prepare()
 }
 
-// Ended is closed once the node is off, also by itself: a node that boots anew is off until Boot. It
-// is of this life of the node alone.
+// Ended is closed once the node is off, also by itself: a node that boots anew is off until Boot.
+// It is of this life of the node alone.
 func (n *Node) Ended() <-chan struct{} {
 	if n.process != nil {
 		return n.process.Ended

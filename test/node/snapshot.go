@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Snapshot is the state of a node, read with nothing of ours: files by stat and sha256, links, addresses, routes and rules by ip, the
-// ruleset by nft, and all of /proc/sys/net. Two are equal only if nothing was written between them, not even the same again.
+// Snapshot is the state of a node, read with nothing of ours: files by stat and sha256, links,
+// addresses, routes and rules by ip, the ruleset by nft, and all of /proc/sys/net. Two are equal
+// only if nothing was written between them, not even the same again.
 type Snapshot map[string]string // "file /etc/hosts" → "0644 …", "sysctl net.ipv4.ip_forward" → "1"
 
 // Diff is what differs, a line each, sorted: "+ thing", "- thing", "~ thing: before → after".
@@ -74,7 +75,8 @@ var volatileSysctls = map[string]string{
 	"net.netfilter.nf_conntrack_count": "connections come and go",
 }
 
-// Snapshot reads the state of the running node. It runs nothing in the node, so that the node is not changed by looking.
+// Snapshot reads the state of the running node. It runs nothing in the node, so that the node is
+// not changed by looking.
 func (n *Node) Snapshot() Snapshot {
 	n.t.Helper()
 	if err := retry(n.settled); err != nil {
@@ -99,8 +101,9 @@ func (n *Node) Snapshot() Snapshot {
 	return s
 }
 
-// settled is an error while duplicate address detection runs on a link that is up: a second or two after each address, addresses and
-// routes are still to come. Without carrier it never ends, and is not waited for.
+// settled is an error while duplicate address detection runs on a link that is up: a second or two
+// after each address, addresses and routes are still to come. Without carrier it never ends, and is
+// not waited for.
 func (n *Node) settled() error {
 	out, err := exec.Command("nsenter", "--net="+n.Netns(), "--", "ip", "-json", "-6", "address", "show", "tentative").Output()
 	if err != nil {
@@ -215,8 +218,9 @@ func hash(path string) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// objects adds each object that this machine's ip or nft prints of the node's network namespace. Objects have no names that all
-// kinds share: the whole object is the key, its number of occurrences the value.
+// objects adds each object that this machine's ip or nft prints of the node's network namespace.
+// Objects have no names that all kinds share: the whole object is the key, its number of
+// occurrences the value.
 func (s Snapshot) objects(n *Node, kind, command string, args ...string) error {
 	cmd := exec.Command("nsenter", append([]string{"--net=" + n.Netns(), "--", command}, args...)...)
 	var errs bytes.Buffer

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/test/program"
 )
 
-// What is in the packages for arm64 is what is in those for amd64, but for the program and the architecture.
+// What is in the packages for arm64 is what is in those for amd64, but for the program and the
+// architecture.
 func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm")
@@ -39,8 +40,9 @@ func TestPackagesOfBothArchitecturesAreAlike(t *testing.T) {
 	})
 }
 
-// The program for arm64, run by an emulator of its user space: it knows what it is, plans and makes of a disk what the one of this machine does. Such an
-// emulator has no nft: what needs a kernel is tried on a machine of amd64 alone.
+// The program for arm64, run by an emulator of its user space: it knows what it is, plans and makes
+// of a disk what the one of this machine does. Such an emulator has no nft: what needs a kernel is
+// tried on a machine of amd64 alone.
 func TestARM64Runs(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("NETWRIGHT_RELEASE") == "" {

@@ -8,27 +8,30 @@ import (
 	"github.com/netwright/netwright/test/rerun"
 )
 
-// killDpkg, as policy-rc.d, which the postinst asks before it restarts the daemon, kills both that script and its dpkg, once, and then allows all.
+// killDpkg, as policy-rc.d, which the postinst asks before it restarts the daemon, kills both that
+// script and its dpkg, once, and then allows all.
 const killDpkg = `#!/bin/sh
 [ ! -e /run/killed ] || exit 0
 touch /run/killed
 kill -9 $(ps -o ppid= -p $PPID) $PPID
 `
 
-// withoutSystemd runs a command as the build of a container or an image does: no systemd runs, and systemctl gets nowhere.
+// withoutSystemd runs a command as the build of a container or an image does: no systemd runs, and
+// systemctl gets nowhere.
 const withoutSystemd = `unshare --mount sh -ec 'mount -t tmpfs tmpfs /run; mount --bind /bin/false /usr/bin/systemctl; "$@"' sh `
 
 // network is what the kernel has, but for counters and times.
 const network = `(ip -o link; ip -o address | sed 's/valid_lft.*//'; ip route; nft list ruleset)`
 
-// A package comes where no systemd runs, over what install made before it, and is interrupted: by a kill of dpkg, and by its removal in the
-// middle of a converge.
+// A package comes where no systemd runs, over what install made before it, and is interrupted: by a
+// kill of dpkg, and by its removal in the middle of a converge.
 func TestDebianInterrupted(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the package manager")
 	ctx, n := t.Context(), fresh(t, "deb", nil)
 
-	// Units of the same text become the package's, the one that somebody changed stays and is named.
+	// Units of the same text become the package's, the one that somebody changed stays and is
+	// named.
 	n.Shell(ctx, `dpkg-deb -x /root/older.deb /root/tree; /root/tree/usr/bin/netwright install --start=false; echo '# mine' >>/etc/systemd/system/netwright-recover.service`)
 	said := n.Shell(ctx, withoutSystemd+`dpkg --install /root/older.deb 2>&1`)
 	if !strings.Contains(said, "/etc/systemd/system/netwright-recover.service stands before") || strings.Contains(said, "netwright-agent.service stands before") {
@@ -40,7 +43,8 @@ func TestDebianInterrupted(t *testing.T) {
 	want(t, "the changed unit", n.Must(ctx, "systemctl", "show", "-P", "FragmentPath", "netwright-recover"), "/etc/systemd/system/netwright-recover.service\n")
 	n.Shell(ctx, `rm /etc/systemd/system/netwright-recover.service; systemctl daemon-reload; netwright install --start=false; ! [ -e /etc/systemd/system/netwright-agent.service ]`)
 
-	// Killed between what is unpacked and the restart, while the daemon runs; the network does not notice.
+	// Killed between what is unpacked and the restart, while the daemon runs; the network does not
+	// notice.
 	n.Shell(ctx, `sed -i 's/{cni: {}}/{bridge: {}}/' /srv/netwright/packages.example.com/cluster.yaml`)
 	converges(ctx, t, n)
 	before := n.Shell(ctx, `ip link show cbr0 >/dev/null; `+network)
@@ -53,7 +57,8 @@ func TestDebianInterrupted(t *testing.T) {
 	runsTheInstalled(ctx, n)
 	want(t, "the network after an upgrade", n.Shell(ctx, network), before)
 
-	// Removed in the middle of a converge: no file is by halves, and the package that comes again goes on.
+	// Removed in the middle of a converge: no file is by halves, and the package that comes again
+	// goes on.
 	var many strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&many, "  - {path: /srv/many/%03d, content: \"whole\\n\"}\n", i)
@@ -66,7 +71,8 @@ func TestDebianInterrupted(t *testing.T) {
 	n.Shell(ctx, `dpkg --install /root/older.deb; systemctl start netwright-agent; until [ "$(cat /srv/many/* | grep -c whole)" = 300 ]; do sleep .1; done`)
 	want(t, "what is left over", n.Shell(ctx, `find /srv/many /etc /opt/cni /usr/bin -name '.netwright-*' -o -name '*.dpkg-*'`), "")
 
-	// A unit of another version in /etc, as newer user-data brings it, is named when its program goes.
+	// A unit of another version in /etc, as newer user-data brings it, is named when its program
+	// goes.
 	n.Shell(ctx, `(cat /usr/lib/systemd/system/netwright-agent.service; echo '# newer') >/etc/systemd/system/netwright-agent.service`)
 	if said := n.Must(ctx, "dpkg", "--remove", "netwright"); !strings.Contains(said, "netwright-agent.service is not of the package and stays without its program") {
 		t.Errorf("remove says: %s", said)

@@ -38,7 +38,8 @@ metadata: {name: node-1}
 spec: {podCIDRs: [10.244.1.0/24]}
 `
 
-// fresh is a booted node with packages of both versions in /root, as kind says, and a store; nothing of the agent is there.
+// fresh is a booted node with packages of both versions in /root, as kind says, and a store;
+// nothing of the agent is there.
 func fresh(t testing.TB, kind string, copies map[string]string) *node.Node {
 	t.Helper()
 	older, newer := versions(t, kind)
@@ -83,7 +84,8 @@ func runsTheInstalled(ctx context.Context, n *node.Node) {
 	n.Shell(ctx, `until pid=$(systemctl show netwright-agent -P MainPID); cmp -s /proc/$pid/exe /usr/bin/netwright && systemctl -q is-active netwright-agent; do sleep .1; done`)
 }
 
-// The whole life of a .deb by dpkg: nothing starts by surprise, what an administrator said stays, and what is purged is gone.
+// The whole life of a .deb by dpkg: nothing starts by surprise, what an administrator said stays,
+// and what is purged is gone.
 func TestDebian(t *testing.T) {
 	t.Parallel()
 	ctx, n := t.Context(), fresh(t, "deb", nil)

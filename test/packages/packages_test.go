@@ -1,5 +1,6 @@
-// Package packages holds the .deb and the .rpm against real package managers: what is in them, that they are the same each time, and on booted nodes
-// how they come, are upgraded and downgraded, and go.
+// Package packages holds the .deb and the .rpm against real package managers: what is in them, that
+// they are the same each time, and on booted nodes how they come, are upgraded and downgraded, and
+// go.
 package packages
 
 import (
@@ -18,7 +19,8 @@ import (
 	"github.com/netwright/netwright/test/release"
 )
 
-// The same source makes the same bytes, for both architectures; sums and their signature are what other implementations take.
+// The same source makes the same bytes, for both architectures; sums and their signature are what
+// other implementations take.
 func TestReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
 	needs.Tool(t, "dpkg-deb", "rpm", "minisign")

@@ -44,7 +44,8 @@ func small(t testing.TB) string {
 	return path
 }
 
-// versions are two of the agent, as packages for this machine of a kind: the same program, but for a byte after its end.
+// versions are two of the agent, as packages for this machine of a kind: the same program, but for
+// a byte after its end.
 func versions(t testing.TB, kind string) (older, newer string) {
 	t.Helper()
 	one, two := program.Agent(t), filepath.Join(t.TempDir(), "agent")

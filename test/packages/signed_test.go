@@ -17,7 +17,8 @@ import (
 // password is that of the keys which sign packages here.
 const password = "throw away"
 
-// gpgKey is a key of GPG's that nobody keeps: its secret part as exported, its public part, and its id.
+// gpgKey is a key of GPG's that nobody keeps: its secret part as exported, its public part, and its
+// id.
 type gpgKey struct{ secret, public, id string }
 
 func newGPGKey(t testing.TB, name string) gpgKey {
@@ -70,8 +71,9 @@ func (k gpgKey) policy(t testing.TB) (policies, keyrings string) {
 	return policies, keyrings
 }
 
-// Packages that a key of GPG signed are what rpm and debsig-verify take as its own, are refused where a byte is another or the key is another's, and are
-// those of a release without a key but for the signature.
+// Packages that a key of GPG signed are what rpm and debsig-verify take as its own, are refused
+// where a byte is another or the key is another's, and are those of a release without a key but for
+// the signature.
 func TestPackagesAreSigned(t *testing.T) {
 	needs.Tool(t, "gpg", "gpg-agent", "gpgconf", "debsig-verify", "rpmkeys", "rpm")
 	key, other, file := newGPGKey(t, "fleet"), newGPGKey(t, "other"), small(t)

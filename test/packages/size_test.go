@@ -14,8 +14,9 @@ func TestAgentIsWithinItsBudget(t *testing.T) {
 	withinBudget(t, program.Agent(t))
 }
 
-// The linker leaves methods away that nobody calls, unless a function of the program finds methods by names that only a run knows: then it keeps every
-// exported method of every type, which was 10 MB. It keeps all of reflect.Type's, too: nothing calls all of them by itself.
+// The linker leaves methods away that nobody calls, unless a function of the program finds methods
+// by names that only a run knows: then it keeps every exported method of every type, which was 10
+// MB. It keeps all of reflect.Type's, too: nothing calls all of them by itself.
 func TestLinkerRemovesUnusedMethods(t *testing.T) {
 	t.Parallel()
 	kept, err := program.Functions(program.Agent(t))

@@ -69,7 +69,8 @@ func fieldsIn(s *ast.StructType) map[string]meaning {
 	return out
 }
 
-// words are a field's comment: what follows its name and a colon, or all that stands behind the field.
+// words are a field's comment: what follows its name and a colon, or all that stands behind the
+// field.
 func words(f *ast.Field) string {
 	text := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
 	return strings.TrimSuffix(strings.TrimPrefix(text, f.Names[0].Name+": "), ".")
@@ -89,8 +90,8 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// of says what a field below a type is: what it says of itself, else the comment on it. A step of the path that is no field of Go's (an
-// architecture, a kind of key) leads nowhere else.
+// of says what a field below a type is: what it says of itself, else the comment on it. A step of
+// the path that is no field of Go's (an architecture, a kind of key) leads nowhere else.
 func (m Meanings) of(root string, f config.Field) string {
 	at := meaning{typ: root}
 	for name := range strings.SplitSeq(f.Path, ".") {

@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Page is the page on one network. plans are the golden files that pin what becomes of it, by path in the repository.
+// Page is the page on one network. plans are the golden files that pin what becomes of it, by path
+// in the repository.
 func Page(n network.Network, meanings Meanings, plans []string) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")

@@ -28,7 +28,8 @@ const (
 	errors    = root + "/docs/reference/errors.md"
 )
 
-// TestPages holds docs/networks against the data that it is made of: the agent and its manual say the same, or this is red.
+// TestPages holds docs/networks against the data that it is made of: the agent and its manual say
+// the same, or this is red.
 func TestPages(t *testing.T) {
 	meanings, err := ReadMeanings(root + "/pkg/config")
 	if err != nil {
@@ -122,7 +123,8 @@ func goldens(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words of its own.
+// TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
+// of its own.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	meanings, err := ReadMeanings(root + "/pkg/config")
 	if err != nil {

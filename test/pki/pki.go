@@ -1,4 +1,5 @@
-// Package pki makes certificate authorities and certificates for tests: ECDSA P-256, as PEM, as a state store holds them.
+// Package pki makes certificate authorities and certificates for tests: ECDSA P-256, as PEM, as a
+// state store holds them.
 package pki
 
 import (

@@ -32,7 +32,8 @@ type plugin struct {
 	stops string
 }
 
-// long are modules whose builds take a minute and more of two processors each, where nothing is cached.
+// long are modules whose builds take a minute and more of two processors each, where nothing is
+// cached.
 var long = []string{"amazonvpc", "azure", "kubeovn"}
 
 var table = []plugin{
@@ -92,7 +93,8 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// call runs a plugin in a network of its own without a link, for a pod that is not there. What it keeps and logs is not the machine's.
+// call runs a plugin in a network of its own without a link, for a pod that is not there. What it
+// keeps and logs is not the machine's.
 func call(t *testing.T, program, command string, conf map[string]any) ([]byte, error) {
 	t.Helper()
 	in, err := json.Marshal(conf)
@@ -135,7 +137,8 @@ type conflist struct {
 	Plugins    []map[string]any
 }
 
-// conf is the one that its installer writes: testdata has these as upstream has them, but for logs on the host. Where it has documents instead, we write it.
+// conf is the one that its installer writes: testdata has these as upstream has them, but for logs
+// on the host. Where it has documents instead, we write it.
 func conf(t *testing.T, row network.Network) conflist {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", row.Conf.File))

@@ -22,10 +22,10 @@ func Earlier(t testing.TB) string {
 	return At(t, earlier)
 }
 
-// At is the agent of a commit. It is built once for each machine, of the repository's history; where
-// a clone has none of it, of what the repository was cloned from. Without either the test is skipped,
-// in CI too: a copy of the sources alone has no history. What that agent wrote is kept beside the
-// tests of who reads it, and is read anywhere.
+// At is the agent of a commit. It is built once for each machine, of the repository's history;
+// where a clone has none of it, of what the repository was cloned from. Without either the test is
+// skipped, in CI too: a copy of the sources alone has no history. What that agent wrote is kept
+// beside the tests of who reads it, and is read anywhere.
 func At(t testing.TB, commit string) string {
 	t.Helper()
 	root, err := repository()

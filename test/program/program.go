@@ -1,4 +1,5 @@
-// Package program builds programs of this module for the tests that run them, as they ship: static, and each once in a process.
+// Package program builds programs of this module for the tests that run them, as they ship: static,
+// and each once in a process.
 package program
 
 import (
@@ -28,13 +29,15 @@ func Agent(t testing.TB, tags ...string) string {
 	return Build(t, "cmd/agent", tags...)
 }
 
-// Build returns the program of a package, named by its directory below the root of the module. Who calls it has [Main] in its TestMain.
+// Build returns the program of a package, named by its directory below the root of the module. Who
+// calls it has [Main] in its TestMain.
 func Build(t testing.TB, dir string, tags ...string) string {
 	t.Helper()
 	return build(t, runtime.GOARCH, dir, tags...)
 }
 
-// AgentFor is the agent for another architecture, in GOARCH's words: nothing of it is in the cache of who only tests.
+// AgentFor is the agent for another architecture, in GOARCH's words: nothing of it is in the cache
+// of who only tests.
 func AgentFor(t testing.TB, arch string) string {
 	t.Helper()
 	return build(t, arch, "cmd/agent")
@@ -59,8 +62,9 @@ func build(t testing.TB, arch, dir string, tags ...string) string {
 	return path
 }
 
-// link builds a program, unless another process of this checkout has built it from the same sources, and gives it a name of this process' own at path: a
-// later build of other sources does not change what the name stands for.
+// link builds a program, unless another process of this checkout has built it from the same
+// sources, and gives it a name of this process' own at path: a later build of other sources does
+// not change what the name stands for.
 func link(path, arch, dir string, tags []string) error {
 	root, err := repository()
 	if err != nil {
@@ -94,7 +98,8 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, program, 0o755)
 }
 
-// Dir is a directory for what else is built once in a process. Who calls it has [Main] in its TestMain.
+// Dir is a directory for what else is built once in a process. Who calls it has [Main] in its
+// TestMain.
 func Dir(t testing.TB) string {
 	t.Helper()
 	built.Lock()
@@ -134,7 +139,8 @@ func repository() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// Main runs the tests of a package, then whatever ends them, and removes what was built. Its result is for os.Exit.
+// Main runs the tests of a package, then whatever ends them, and removes what was built. Its result
+// is for os.Exit.
 func Main(m *testing.M, then ...func()) int {
 	code := m.Run()
 	for _, do := range then {

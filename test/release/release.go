@@ -1,4 +1,5 @@
-// Package release makes for tests what `make release` gives out: packages of programs, their sums and signatures.
+// Package release makes for tests what `make release` gives out: packages of programs, their sums
+// and signatures.
 package release
 
 import (
@@ -46,8 +47,8 @@ func Packager(t testing.TB) string {
 	return tools.packager
 }
 
-// Make is a command that makes a release of a version, in git's words, into a directory: its arguments say of which programs. Who calls it has
-// [program.Main] in its TestMain.
+// Make is a command that makes a release of a version, in git's words, into a directory: its
+// arguments say of which programs. Who calls it has [program.Main] in its TestMain.
 func Make(t testing.TB, out, version string, args ...string) *exec.Cmd {
 	t.Helper()
 	build(t)
@@ -60,7 +61,8 @@ var made struct {
 	dirs map[string]string // by version, architecture and the program's sha256
 }
 
-// Package is the package of a kind, deb or rpm, of a program that is for an architecture, in GOARCH's words.
+// Package is the package of a kind, deb or rpm, of a program that is for an architecture, in
+// GOARCH's words.
 func Package(t testing.TB, kind, version, arch, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)

@@ -92,7 +92,8 @@ func everything() []tasks.Task {
 
 // Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
 //
-// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and reset.go, sort (holds after ours); tasks/link.go and mount.go, Holds.
+// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and
+// reset.go, sort (holds after ours); tasks/link.go and mount.go, Holds.
 func TestKindsInANode(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -155,7 +156,8 @@ func TestKindsInANode(t *testing.T) {
 	l.force()
 }
 
-// force resets over what somebody changed meanwhile: that goes or comes back as it was, but for what holds something of theirs.
+// force resets over what somebody changed meanwhile: that goes or comes back as it was, but for
+// what holds something of theirs.
 func (l lab) force() {
 	l.t.Helper()
 	l.each("before, at last", func(s scenario) string { return s.before })
@@ -167,7 +169,8 @@ func (l lab) force() {
 		"address:ours15/10.15.2.1/24 stays: somebody has put their own", "route:254/10.16.100.0/24 stays: somebody has put their own", "rule:ipv4 717 from 10.17.2.0/24 lookup 1017 stays: somebody has put their own"})
 }
 
-// lose empties the journal: then reset refuses; and after the next pass it names every key that stays, and all do.
+// lose empties the journal: then reset refuses; and after the next pass it names every key that
+// stays, and all do.
 func (l lab) lose() {
 	l.t.Helper()
 	l.pass("converge all")

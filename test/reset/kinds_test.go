@@ -1,5 +1,6 @@
-// Package reset holds, on a booted node, that every kind of task can be taken away again: by prune what was ours, by reset what was
-// before, and never what somebody else changed meanwhile. The judge is a snapshot from before, made by ip, nft, stat and systemctl.
+// Package reset holds, on a booted node, that every kind of task can be taken away again: by prune
+// what was ours, by reset what was before, and never what somebody else changed meanwhile. The
+// judge is a snapshot from before, made by ip, nft, stat and systemctl.
 package reset
 
 import (

@@ -1,5 +1,6 @@
-// Package rootfs builds the system that nodes and VMs boot: the release that this machine itself runs (Debian or Ubuntu), from the
-// mirror that its own apt uses, so that tests name no host and work wherever apt works.
+// Package rootfs builds the system that nodes and VMs boot: the release that this machine itself
+// runs (Debian or Ubuntu), from the mirror that its own apt uses, so that tests name no host and
+// work wherever apt works.
 package rootfs
 
 import (
@@ -32,9 +33,9 @@ var packages = []string{
 
 var kernels = map[string]string{"Debian": "linux-image-cloud-amd64", "Ubuntu": "linux-image-virtual"}
 
-// System returns a root file system with systemd, containerd, the usual network tools and, on amd64, a kernel for virtual machines with
-// its modules. It is built once (about a minute) and cached; who changes it works on a Copy. Fails or skips the test where it cannot
-// be had.
+// System returns a root file system with systemd, containerd, the usual network tools and, on
+// amd64, a kernel for virtual machines with its modules. It is built once (about a minute) and
+// cached; who changes it works on a Copy. Fails or skips the test where it cannot be had.
 func System(t testing.TB) string {
 	t.Helper()
 	needs.Root(t)
@@ -120,7 +121,8 @@ func fromApt(ctx context.Context, codename string) (release, error) {
 	return found, nil
 }
 
-// debootstrap installs the release's minimal system and the packages into dir, which must exist. Needs root.
+// debootstrap installs the release's minimal system and the packages into dir, which must exist.
+// Needs root.
 func (r release) debootstrap(ctx context.Context, dir string, packages []string) error {
 	_, err := run(ctx, nil, "debootstrap", "--variant=minbase", "--components="+strings.Join(r.components, ","),
 		"--include="+strings.Join(packages, ","), r.codename, dir, r.mirror)
@@ -139,7 +141,8 @@ func Chroot(ctx context.Context, dir, script string) error {
 	return nil
 }
 
-// WriteFiles writes files, by their path inside of dir, with their parents: 0755 for what starts with "#!", 0644 for the rest.
+// WriteFiles writes files, by their path inside of dir, with their parents: 0755 for what starts
+// with "#!", 0644 for the rest.
 func WriteFiles(dir string, files map[string]string) error {
 	for path, content := range files {
 		mode := os.FileMode(0o644)

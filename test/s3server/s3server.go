@@ -40,7 +40,8 @@ type Server struct {
 	log     string
 }
 
-// Start starts a server and waits until it answers. It ends with the test, its log is shown if the test failed.
+// Start starts a server and waits until it answers. It ends with the test, its log is shown if the
+// test failed.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,7 +107,8 @@ func (s *Server) healthy() error {
 	return nil
 }
 
-// listening is the port of IPv4 on which a process listens. proc(5), /proc/pid/net/tcp: local address, state 0A, inode.
+// listening is the port of IPv4 on which a process listens. proc(5), /proc/pid/net/tcp: local
+// address, state 0A, inode.
 func listening(pid int) (uint64, error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	fds, err := filepath.Glob(dir + "fd/*")

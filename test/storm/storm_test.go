@@ -1,4 +1,5 @@
-// Package storm lets a fleet poll one real S3 server from this machine, which goes away in the middle and comes back.
+// Package storm lets a fleet poll one real S3 server from this machine, which goes away in the
+// middle and comes back.
 package storm
 
 import (
@@ -26,7 +27,8 @@ import (
 // bucket is where the fleet looks.
 const bucket = "fleet"
 
-// counter stands before the server and counts what passes; while it is down it says so to everybody.
+// counter stands before the server and counts what passes; while it is down it says so to
+// everybody.
 type counter struct {
 	to    http.Handler
 	down  atomic.Bool
@@ -110,7 +112,8 @@ func (n *node) live(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// fleet is how many nodes there are, and how long their interval is: few, for a moment, unless NETWRIGHT_STORM says how many.
+// fleet is how many nodes there are, and how long their interval is: few, for a moment, unless
+// NETWRIGHT_STORM says how many.
 func fleet(t *testing.T) (nodes int, interval time.Duration) {
 	text := os.Getenv("NETWRIGHT_STORM")
 	if text == "" {
@@ -224,7 +227,8 @@ func await(t *testing.T, nodes []*node, what string, is func(*node) bool) {
 	}
 }
 
-// publish puts a generation with a document for each node: the bundle, which is all that is read of it, and the manifest last.
+// publish puts a generation with a document for each node: the bundle, which is all that is read of
+// it, and the manifest last.
 func publish(t *testing.T, server *s3server.Server, generation int64, nodes int) {
 	t.Helper()
 	objects := map[string][]byte{"cluster.yaml": fmt.Appendf(nil, "kind: Cluster # %d\n", generation)}

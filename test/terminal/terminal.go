@@ -1,4 +1,5 @@
-// Package terminal reads what a page shows of a terminal, so that a test can type the same and hold what comes to what the page shows.
+// Package terminal reads what a page shows of a terminal, so that a test can type the same and hold
+// what comes to what the page shows.
 package terminal
 
 import (
@@ -20,7 +21,8 @@ const block = "```console"
 
 var heredoc = regexp.MustCompile(`<<'?(\w+)'?$`)
 
-// Read lists the steps of a page's console blocks, in order. In them a line that begins with "$ " is a command.
+// Read lists the steps of a page's console blocks, in order. In them a line that begins with "$ "
+// is a command.
 func Read(page string) ([]Step, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -55,7 +57,8 @@ func Read(page string) ([]Step, error) {
 	return steps, nil
 }
 
-// Matches says whether a command printed what the page shows. Spaces at the end of lines, and how many stand between columns, do not count.
+// Matches says whether a command printed what the page shows. Spaces at the end of lines, and how
+// many stand between columns, do not count.
 func (s Step) Matches(printed string) bool {
 	var form strings.Builder
 	form.WriteString("^")

@@ -53,7 +53,8 @@ func (d documents) write(t testing.TB, dir string) {
 	}
 }
 
-// plugins is an archive of programs of a release: small, so that a matrix of hundreds of runs is quick, and different in each release.
+// plugins is an archive of programs of a release: small, so that a matrix of hundreds of runs is
+// quick, and different in each release.
 func plugins(t testing.TB, release string) (name, content, sum string) {
 	t.Helper()
 	var b bytes.Buffer

@@ -12,12 +12,15 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// A machine boots with a clock that is a year ahead, which is then set right, a year behind, and ahead again. The certificates of its store
-// are of today. A clock that is wrong is said, with what to do; everything else is made right; what was right stays as it is, whatever
-// its times say; what drifts is seen although it looks as before; and a reset takes all of it away.
+// A machine boots with a clock that is a year ahead, which is then set right, a year behind, and
+// ahead again. The certificates of its store are of today. A clock that is wrong is said, with what
+// to do; everything else is made right; what was right stays as it is, whatever its times say; what
+// drifts is seen although it looks as before; and a reset takes all of it away.
 //
-// What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are to be installed, pkg/agent/lives.go coming for those in place, pkg/host/durable_sweep.go leftover (staged in the future),
-// pkg/ledger/stamps.go Known: a stamp has the inode's times and is not compared with now.
+// What keeps it: pkg/tasks/certificates_check.go check (expired, not valid yet) for those that are
+// to be installed, pkg/agent/lives.go coming for those in place, pkg/host/durable_sweep.go leftover
+// (staged in the future), pkg/ledger/stamps.go Known: a stamp has the inode's times and is not
+// compared with now.
 func TestClockIsAYearOff(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

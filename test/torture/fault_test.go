@@ -72,10 +72,12 @@ func (i image) clear(t testing.TB) {
 // creates are the calls that need room on a disk.
 var creates = []string{"openat", "mkdirat", "symlinkat", "linkat", "write", "pwrite64", "fallocate", "fsetxattr"}
 
-// From one of its system calls on, the disk fails: full, broken, read-only, forbidden. The agent says so once, with what to do, and leaves each
-// file old or new; when the disk is well again the next run does the rest. Tried at each call.
+// From one of its system calls on, the disk fails: full, broken, read-only, forbidden. The agent
+// says so once, with what to do, and leaves each file old or new; when the disk is well again the
+// next run does the rest. Tried at each call.
 //
-// What keeps it: pkg/host/files_error.go explain (what to do), pkg/host/durable.go Commit's order and Discard (old or new).
+// What keeps it: pkg/host/files_error.go explain (what to do), pkg/host/durable.go Commit's order
+// and Discard (old or new).
 func TestFailingCalls(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -58,8 +58,8 @@ func TestEveryFuzzerIsRun(t *testing.T) {
 	}
 }
 
-// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker, and as many at once as there are processors. In short,
-// `go test` runs their seeds.
+// Each fuzzer runs for NETWRIGHT_FUZZTIME (`make torture FUZZTIME=10m`), with one worker, and as
+// many at once as there are processors. In short, `go test` runs their seeds.
 func TestFuzzers(t *testing.T) {
 	t.Parallel()
 	if !full {
@@ -88,7 +88,8 @@ func TestFuzzers(t *testing.T) {
 	}
 }
 
-// Each fuzz target begins with inputs that somebody chose: committed, so that every `go test` tries them.
+// Each fuzz target begins with inputs that somebody chose: committed, so that every `go test` tries
+// them.
 func TestEveryFuzzerHasACorpus(t *testing.T) {
 	t.Parallel()
 	for _, f := range fuzzers {

@@ -61,10 +61,12 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Archives that attack, and servers that do: the agent says what is wrong in one error, installs nothing of it, leaves nothing beside it, and
-// keeps its memory. The hash of the archives is right: the last line of defence is asked.
+// Archives that attack, and servers that do: the agent says what is wrong in one error, installs
+// nothing of it, leaves nothing beside it, and keeps its memory. The hash of the archives is right:
+// the last line of defence is asked.
 //
-// What keeps it: pkg/host/unpack.go entry, pkg/host/unpack_format.go inflated.Read, pkg/host/unpack_packed.go source.Read and verdict.
+// What keeps it: pkg/host/unpack.go entry, pkg/host/unpack_format.go inflated.Read,
+// pkg/host/unpack_packed.go source.Read and verdict.
 func TestHostileAssets(t *testing.T) {
 	t.Parallel()
 	serve := func(body []byte) http.HandlerFunc {
@@ -126,8 +128,8 @@ func TestHostileAssets(t *testing.T) {
 	report(t, "hostile archives and servers", tried, lost, "memory below %d MB each", mostMemory)
 }
 
-// Files that attack: the agent says what is wrong with them in one line, and keeps its memory. A document is read by whoever has its store, a
-// conf comes from whatever pod has its directory.
+// Files that attack: the agent says what is wrong with them in one line, and keeps its memory. A
+// document is read by whoever has its store, a conf comes from whatever pod has its directory.
 //
 // What keeps it: pkg/config/document.go checkSigns, pkg/tasks/conf_file.go readConf.
 func TestHostileFiles(t *testing.T) {
@@ -161,7 +163,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// The largest store that is legal, of 5000 nodes and as many files, is taken within the memory that the daemon's unit allows.
+// The largest store that is legal, of 5000 nodes and as many files, is taken within the memory that
+// the daemon's unit allows.
 //
 // What keeps it: systemd/netwright-agent.service MemoryMax.
 func TestTheLargestIsTaken(t *testing.T) {
@@ -193,7 +196,8 @@ func TestTheLargestIsTaken(t *testing.T) {
 	t.Logf("%d MB of memory", run.memory)
 }
 
-// mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it idles.
+// mostMemory is what the agent may take of anything hostile, in MB: 96 above what it takes when it
+// idles.
 const mostMemory = 132
 
 // launched is a run of the agent that has ended.
@@ -203,7 +207,8 @@ type launched struct {
 	memory int64 // the most that it had, in MB
 }
 
-// launch runs a command by a small program: the kernel counts the memory of who forks as the child's.
+// launch runs a command by a small program: the kernel counts the memory of who forks as the
+// child's.
 func launch(t testing.TB, command []string) launched {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")

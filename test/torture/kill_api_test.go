@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// nodesAPI is as much of a Kubernetes API server as a node needs: the Node node-1, which can be read, listed and marked. The real server is in test/kubernetes.
+// nodesAPI is as much of a Kubernetes API server as a node needs: the Node node-1, which can be
+// read, listed and marked. The real server is in test/kubernetes.
 type nodesAPI struct {
 	mu            sync.Mutex
 	gone          bool
@@ -26,7 +27,8 @@ type nodesAPI struct {
 	cordons       int // how often the Node was made unschedulable
 }
 
-// serveAPI answers beyond the nodes' default route until the test ends. kubeconfig is the text of one for it.
+// serveAPI answers beyond the nodes' default route until the test ends. kubeconfig is the text of
+// one for it.
 func serveAPI(t testing.TB, f *node.Fabric) (api *nodesAPI, kubeconfig string) {
 	t.Helper()
 	var listener net.Listener
@@ -118,10 +120,12 @@ func (a *nodesAPI) patch(body io.Reader) {
 
 const ownKubeconfig = "/etc/netwright/kubeconfig"
 
-// The agent is killed while it learns its pods' range from the Kubernetes API. At the next start the API is gone: the node has its network, by what was
-// learnt, or waits for the API and has none of it; with the API there it has its network, and then needs the API no more.
+// The agent is killed while it learns its pods' range from the Kubernetes API. At the next start
+// the API is gone: the node has its network, by what was learnt, or waits for the API and has none
+// of it; with the API there it has its network, and then needs the API no more.
 //
-// What keeps it: pkg/ledger/learnt.go SaveLearnt (one rename), pkg/agent/run.go converge: keepLearnt (before the first change).
+// What keeps it: pkg/ledger/learnt.go SaveLearnt (one rename), pkg/agent/run.go converge:
+// keepLearnt (before the first change).
 func TestKilledWhileLearning(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -182,10 +186,11 @@ func TestKilledWhileLearning(t *testing.T) {
 	report(t, "kill: pods' range learnt", tried, lost, "of %d calls; known without the API after %d", len(o.Calls), known)
 }
 
-// The agent is killed in a switch of networks for which it cordons the node: in the end the node takes pods again, and where a person had
-// cordoned it, it does not.
+// The agent is killed in a switch of networks for which it cordons the node: in the end the node
+// takes pods again, and where a person had cordoned it, it does not.
 //
-// What keeps it: pkg/agent/cordon.go cordon (SaveLearnt before the API is asked), uncordon; pkg/kube/nodes.go Cordon, Uncordon.
+// What keeps it: pkg/agent/cordon.go cordon (SaveLearnt before the API is asked), uncordon;
+// pkg/kube/nodes.go Cordon, Uncordon.
 func TestKilledWhileCordoned(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

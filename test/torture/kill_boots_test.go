@@ -21,8 +21,8 @@ import (
 
 const awaitingIndex = "/var/lib/netwright/awaiting/index.json"
 
-// boots is a node whose next boot fails with a file, over and over: the agent, and the machine, end in
-// the middle of its being brought back.
+// boots is a node whose next boot fails with a file, over and over: the agent, and the machine, end
+// in the middle of its being brought back.
 type boots struct {
 	*bench
 	path, content string // the file
@@ -142,8 +142,8 @@ func (b boots) judged(t *testing.T, was string) (broken []string) {
 	return broken
 }
 
-// onNetworkd is a node of networkd, whose file takes its address away. networkd, started anew, may keep
-// the addresses that it finds, of which a boot has none.
+// onNetworkd is a node of networkd, whose file takes its address away. networkd, started anew, may
+// keep the addresses that it finds, of which a boot has none.
 func onNetworkd(t *testing.T) boots {
 	b := boots{
 		bench: newBenchBy(t, true), path: "/usr/local/lib/systemd/network/05-bad.network",
@@ -161,12 +161,12 @@ func onDisk(calls []trap.Call) []trap.Call {
 	return slices.DeleteFunc(slices.Clone(calls), func(c trap.Call) bool { return strings.HasPrefix(c.Name, "send") })
 }
 
-// The agent is killed while it judges a boot: before the files come back, in the middle of it, while it
-// writes down what it found. The next pass judges to the end: the node is reached without the file, it
-// is known once and for all that the boot failed with it, and nothing else.
+// The agent is killed while it judges a boot: before the files come back, in the middle of it,
+// while it writes down what it found. The next pass judges to the end: the node is reached without
+// the file, it is known once and for all that the boot failed with it, and nothing else.
 //
-// What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before drop),
-// awaiting.go drop; pkg/agent/boots.go Forget.
+// What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before
+// drop), awaiting.go drop; pkg/agent/boots.go Forget.
 func TestKilledAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -238,9 +238,9 @@ func TestKilledWhileItIsRecorded(t *testing.T) {
 	report(t, "kill: what awaits a boot is recorded", tried, lost, "of %d calls; the change stayed in %d", len(o.Calls), kept)
 }
 
-// The machine loses its power while the agent judges a boot, before the files come back, after it, and
-// just before it asks for one more boot. It boots once more at most by itself, and then is reached, as
-// it was: what was recorded is neither lost nor done twice.
+// The machine loses its power while the agent judges a boot, before the files come back, after it,
+// and just before it asks for one more boot. It boots once more at most by itself, and then is
+// reached, as it was: what was recorded is neither lost nor done twice.
 //
 // What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored, mayReboot).
 func TestPowerCutAtTheFirstBoot(t *testing.T) {

@@ -17,10 +17,12 @@ const (
 	ownIssued = "/var/lib/netwright/issued/calico-client.json"
 )
 
-// The agent is killed while it renews a certificate that a CA of the store signs on the node. What is installed belongs together once the next
-// start has been, with no store; the run after that ends with the certificate that was issued last, and the one after issues nothing.
+// The agent is killed while it renews a certificate that a CA of the store signs on the node. What
+// is installed belongs together once the next start has been, with no store; the run after that
+// ends with the certificate that was issued last, and the one after issues nothing.
 //
-// What keeps it: pkg/agent/issued.go save (one file), pkg/host/durable_together.go (the installed three).
+// What keeps it: pkg/agent/issued.go save (one file), pkg/host/durable_together.go (the installed
+// three).
 func TestKilledRenewal(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

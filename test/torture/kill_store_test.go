@@ -126,11 +126,15 @@ func (f *fleet) taken(t testing.TB) int64 {
 	return good.Generation
 }
 
-// The agent is killed while it takes a new generation from a store behind a network. At the next start there is no store: the node is wholly as the one generation or
-// the other says, the one that is noted as the last good, keys and all. With the store there again it has the new one, and then needs no store for it.
+// The agent is killed while it takes a new generation from a store behind a network. At the next
+// start there is no store: the node is wholly as the one generation or the other says, the one that
+// is noted as the last good, keys and all. With the store there again it has the new one, and then
+// needs no store for it.
 //
-// What keeps it: pkg/ledger/lastgood.go KeepLastGood (what is named is there first, then one rename; Tidy last), pkg/agent/run.go converge: keep comes at the end of a
-// pass, and what a killed run had staged goes before anybody asks whether a directory is empty (unfinished; red without it, tried).
+// What keeps it: pkg/ledger/lastgood.go KeepLastGood (what is named is there first, then one
+// rename; Tidy last), pkg/agent/run.go converge: keep comes at the end of a pass, and what a killed
+// run had staged goes before anybody asks whether a directory is empty (unfinished; red without it,
+// tried).
 func TestKilledWhileTakingAGeneration(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

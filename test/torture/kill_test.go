@@ -18,7 +18,8 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// scenario is one way of life of a node in which the agent is killed. A further one is a line in [scenarios].
+// scenario is one way of life of a node in which the agent is killed. A further one is a line in
+// [scenarios].
 type scenario struct {
 	name   string
 	theirs map[string]string               // files of a person that are there before the agent: path → content
@@ -49,13 +50,19 @@ type bench struct {
 	freshLive string
 }
 
-// The agent's own binary is killed at every mutating system call on a booted node: in the first converge, in changes that replace
-// programs, certificates, units and a unit's settings, in the scenarios of kill_ways_test.go. At the kill, before anything runs again, each file is the old or the new one, whole;
-// what belongs together is together, but for a kill between two adjacent renames of one batch: that the next start makes whole before anything else, with no store; then
-// the next run ends as if nothing had been, with each restart that was asked for, once, and the one after that changes nothing.
+// The agent's own binary is killed at every mutating system call on a booted node: in the first
+// converge, in changes that replace programs, certificates, units and a unit's settings, in the
+// scenarios of kill_ways_test.go. At the kill, before anything runs again, each file is the old or
+// the new one, whole; what belongs together is together, but for a kill between two adjacent
+// renames of one batch: that the next start makes whole before anything else, with no store; then
+// the next run ends as if nothing had been, with each restart that was asked for, once, and the one
+// after that changes nothing.
 //
-// What keeps it: pkg/host/durable.go Commit: announce (sets; red without it, tried), pkg/agent/apply.go visit: try (a restart is done once; red without it, tried), pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it red), pkg/host/durable.go
-// publish, pkg/host/durable_sweep.go ClearLeftovers (staged files), pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
+// What keeps it: pkg/host/durable.go Commit: announce (sets; red without it, tried),
+// pkg/agent/apply.go visit: try (a restart is done once; red without it, tried),
+// pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it
+// red), pkg/host/durable.go publish, pkg/host/durable_sweep.go ClearLeftovers (staged files),
+// pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -101,7 +108,8 @@ func harmlessExtras(word, backlog string) string {
 `, backlog, strings.Repeat(word+" ", 3000), word, word)
 }
 
-// extras have a hook, too: what changes it takes a checkpoint. It is not watched: what is kept for that goes by itself, minutes later.
+// extras have a hook, too: what changes it takes a checkpoint. It is not watched: what is kept for
+// that goes by itself, minutes later.
 func extras(word, backlog string) string {
 	return harmlessExtras(word, backlog) + fmt.Sprintf(`  update: {watch: 0s}
   hooks:
@@ -173,7 +181,8 @@ func (b *bench) shell(t testing.TB, script string) string {
 
 var nodeEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 
-// live is the node's network as ip and nft tell it, and its units when nothing is queued any more, without what differs between two equal nodes.
+// live is the node's network as ip and nft tell it, and its units when nothing is queued any more,
+// without what differs between two equal nodes.
 func (b *bench) live(t testing.TB) string {
 	t.Helper()
 	b.idle(t)
@@ -315,8 +324,9 @@ func (b *bench) kill(t *testing.T, s scenario) {
 	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next start: %d; %s", len(w.calls), b.halves, counts(at))
 }
 
-// points are the calls to be killed at: all, or a sample with every kind of call in it, with those after a file was renamed into place, and with one after
-// each note of the effects that it asks for: of the restart that is tried, and of the one that is done.
+// points are the calls to be killed at: all, or a sample with every kind of call in it, with those
+// after a file was renamed into place, and with one after each note of the effects that it asks
+// for: of the restart that is tried, and of the one that is done.
 func points(calls []trap.Call, after string) []int {
 	most, draw := either(len(calls), 6), rand.New(rand.NewPCG(1, 1)) // the same sample each time
 	byName := map[string][]int{}

@@ -14,11 +14,12 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// ways are the lives of a node besides converging: what is no longer wanted goes, an earlier revision comes back, all of it goes, and changes
-// that may cut the node off are made and undone.
+// ways are the lives of a node besides converging: what is no longer wanted goes, an earlier
+// revision comes back, all of it goes, and changes that may cut the node off are made and undone.
 //
-// What keeps it: pkg/agent/custody.go intend (prune), pkg/agent/rollback.go Rollback: the pin comes last, pkg/agent/reset.go: the ledger
-// goes last, and what it owes is done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
+// What keeps it: pkg/agent/custody.go intend (prune), pkg/agent/rollback.go Rollback: the pin comes
+// last, pkg/agent/reset.go: the ledger goes last, and what it owes is done over what comes back;
+// pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
 func ways(t testing.TB) []scenario {
 	spec := func(word, more string) documents {
 		return nodeDocuments(t, "v1", baseSpec+more+harmlessExtras(word, "128"))
@@ -79,10 +80,12 @@ func (b *bench) held(t testing.TB) string {
 // enable has the daemon started at the next boot.
 func (b *bench) enable(t testing.TB) { b.shell(t, "systemctl enable -q netwright-agent") }
 
-// acquit takes back that a generation is held, as a person would who knows that it was not the change.
+// acquit takes back that a generation is held, as a person would who knows that it was not the
+// change.
 func (b *bench) acquit(t testing.TB) { b.shell(t, "rm -f /var/lib/netwright/checkpoint/verdict.json") }
 
-// unconfirmed leaves a change under a checkpoint that was made and not confirmed: the agent was killed just before.
+// unconfirmed leaves a change under a checkpoint that was made and not confirmed: the agent was
+// killed just before.
 func (b *bench) unconfirmed(t testing.TB) {
 	o := b.run(t, nil, func(c trap.Call) trap.Decision {
 		return trap.Decision{Kill: c.Name == "unlinkat" && path.Base(c.Target) == "journal.json"}
@@ -95,7 +98,8 @@ func (b *bench) unconfirmed(t testing.TB) {
 // each is how often a watch looks.
 var each = regexp.MustCompile(`"each":\d+`)
 
-// lose leaves a good change that is watched, of which the hook cuts the node off: who watches is to be killed, and looks more often than it would.
+// lose leaves a good change that is watched, of which the hook cuts the node off: who watches is to
+// be killed, and looks more often than it would.
 func (b *bench) lose(t testing.TB) {
 	t.Helper()
 	if o := b.run(t, nil, pass); o.Code != 0 {
@@ -122,7 +126,8 @@ func (b *bench) quietWith(t testing.TB, d documents) string {
 	return ""
 }
 
-// scaffold is what stands while a change is made under a checkpoint, and is gone after the next run.
+// scaffold is what stands while a change is made under a checkpoint, and is gone after the next
+// run.
 var scaffold = []string{"/etc/systemd/system/netwright-undo.service", "/etc/systemd/system/sysinit.target.wants/netwright-undo.service"}
 
 // timed is the node's tree with the time at which each file was changed.

@@ -13,11 +13,13 @@ import (
 	"github.com/netwright/netwright/test/child"
 )
 
-// mountsEnv marks a process that runs one test in a mount namespace of its own; its value is where its rows go.
+// mountsEnv marks a process that runs one test in a mount namespace of its own; its value is where
+// its rows go.
 const mountsEnv = "NETWRIGHT_TORTURE_MOUNTS"
 
-// inOwnMounts runs the calling test once more in a process with a mount namespace of its own, with the machine's mounts out of its reach,
-// so that whatever it mounts is gone with it, however it ends. It says whether this is that process: the caller returns if not.
+// inOwnMounts runs the calling test once more in a process with a mount namespace of its own, with
+// the machine's mounts out of its reach, so that whatever it mounts is gone with it, however it
+// ends. It says whether this is that process: the caller returns if not.
 func inOwnMounts(t *testing.T) bool {
 	t.Helper()
 	if rows := os.Getenv(mountsEnv); rows != "" {

@@ -39,9 +39,9 @@ var (
 	original   = map[string]string{"/etc/replaced": "was", "/etc/came": "", "/etc/went": "was", "/etc/large": strings.Repeat("large", 1<<18)}
 )
 
-// The power goes while files come back that a boot failed with, at every write of the disk, with and
-// without what the disk had in its cache. The next boot finds the record, or all of them back: it has
-// the originals in the end, no record, and one note of one boot.
+// The power goes while files come back that a boot failed with, at every write of the disk, with
+// and without what the disk had in its cache. The next boot finds the record, or all of them back:
+// it has the originals in the end, no record, and one note of one boot.
 //
 // What keeps it: pkg/checkpoint/awaiting.go save and drop; firstboot.go FirstBoot (Judged);
 // restore.go restoreFiles (SyncDirs).

@@ -18,13 +18,15 @@ import (
 	"github.com/netwright/netwright/test/pki"
 )
 
-// The power goes while the agent writes, at every write of the disk in turn, with and without what the disk had in its cache. Each time
-// the file system is mounted again, as a machine does that boots, and every file is the old or the new one, whole; once the agent has said that it
-// is done, the new one.
+// The power goes while the agent writes, at every write of the disk in turn, with and without what
+// the disk had in its cache. Each time the file system is mounted again, as a machine does that
+// boots, and every file is the old or the new one, whole; once the agent has said that it is done,
+// the new one.
 //
-// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it (that one shows in TestCommittedIsDurable: in a whole
-// run later syncs cover for it). The control is the same agent with its syncs compiled
-// out (pkg/host/durable_flush_off.go): it must lose files here, or the test sees nothing.
+// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it (that
+// one shows in TestCommittedIsDurable: in a whole run later syncs cover for it). The control is the
+// same agent with its syncs compiled out (pkg/host/durable_flush_off.go): it must lose files here,
+// or the test sees nothing.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -58,7 +60,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// powerTest is an image of a node that the agent changes from one state to another, again and again.
+// powerTest is an image of a node that the agent changes from one state to another, again and
+// again.
 type powerTest struct {
 	kind, dir, at string
 	agent         string
@@ -130,7 +133,8 @@ func (p *powerTest) run(t testing.TB, args ...string) (problem string) {
 	return ""
 }
 
-// boots does what a boot does with the disk as it was judged: first recover, which has no store; then the converge.
+// boots does what a boot does with the disk as it was judged: first recover, which has no store;
+// then the converge.
 func (p *powerTest) boots(t testing.TB, store int, before, after tree) (broken []string) {
 	t.Helper()
 	p.mount(t, p.image())
@@ -157,7 +161,8 @@ func (p *powerTest) tree(t testing.TB) tree {
 	return readTree(t, p.at, "/run", "/lost+found", "/other")
 }
 
-// cut lets the agent go to and fro until there were enough cuts, and returns how many lost something.
+// cut lets the agent go to and fro until there were enough cuts, and returns how many lost
+// something.
 func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int) {
 	t.Helper()
 	before, state := tree{}, 0
@@ -205,7 +210,8 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 	return tried, lost
 }
 
-// moments are the moment at which the agent was done, the end of the recording, and n evenly between.
+// moments are the moment at which the agent was done, the end of the recording, and n evenly
+// between.
 func moments(done, end, n int) []int {
 	out := []int{done, end}
 	for i := 1; i < n; i++ {
@@ -214,7 +220,8 @@ func moments(done, end, n int) []int {
 	return out
 }
 
-// foreignSync is another program that syncs a file of its own: the journal that it commits has our renames in it.
+// foreignSync is another program that syncs a file of its own: the journal that it commits has our
+// renames in it.
 func (p *powerTest) foreignSync(t testing.TB) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(p.at, "other"))
@@ -264,8 +271,9 @@ func (p *powerTest) histogram() string {
 	return strings.Join(out, ", ") + fmt.Sprintf(" of the agent's time, %d when it was done", p.buckets[5])
 }
 
-// The power goes the moment that a batch was committed, and a file of somebody else's kept that they had not synced: all of it is there.
-// What keeps it: pkg/host/durable.go Commit: syncDirs; pkg/host/files_keep.go linkFile: syncAll of the file.
+// The power goes the moment that a batch was committed, and a file of somebody else's kept that
+// they had not synced: all of it is there. What keeps it: pkg/host/durable.go Commit: syncDirs;
+// pkg/host/files_keep.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

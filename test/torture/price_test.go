@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/assets"
 )
 
-// What durability costs: the same cold converge, with the real CNI plugins, by the agent and by one with its syncs compiled out, in turns.
-// Nothing is asserted on the time.
+// What durability costs: the same cold converge, with the real CNI plugins, by the agent and by one
+// with its syncs compiled out, in turns. Nothing is asserted on the time.
 func TestPriceOfDurability(t *testing.T) {
 	if !full {
 		t.Skip("runs in `make torture`: a measurement, not a test")

@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// harmless are the calls that change nothing but the process itself. What is neither here nor known to the trap turns the test below red.
+// harmless are the calls that change nothing but the process itself. What is neither here nor known
+// to the trap turns the test below red.
 var harmless = strings.Fields(`
 	accept4 access alarm arch_prctl brk capget capset chdir chroot clock_getres clock_gettime clock_nanosleep clone clone3 close close_range connect dup dup2 dup3
 	epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd2 execve exit exit_group faccessat faccessat2 fadvise64 fchdir fcntl
@@ -39,8 +40,9 @@ var (
 	}
 )
 
-// The trap, of which the kill matrix takes its calls, knows every call that changes something: a run is watched by both, and what strace saw
-// that is not harmless, the trap has stopped at. strace's words are judged here, by other rules than the trap's.
+// The trap, of which the kill matrix takes its calls, knows every call that changes something: a
+// run is watched by both, and what strace saw that is not harmless, the trap has stopped at.
+// strace's words are judged here, by other rules than the trap's.
 //
 // What keeps it: test/trap/calls.go mutating. Without one of its lines this test names the call.
 func TestTrapKnowsWhatStraceSees(t *testing.T) {
@@ -93,7 +95,8 @@ var (
 	random = regexp.MustCompile(`\.netwright-[A-Z2-7]{10}-[0-9a-f]{8}`)
 )
 
-// sawMutating returns what strace saw that is not harmless, by name and target, as the trap tells them.
+// sawMutating returns what strace saw that is not harmless, by name and target, as the trap tells
+// them.
 func sawMutating(text string) map[string]string {
 	out := map[string]string{}
 	for _, m := range lines.FindAllStringSubmatch(text, -1) {

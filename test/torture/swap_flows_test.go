@@ -29,18 +29,21 @@ type swapFlow struct {
 	args    []string // besides --root
 }
 
-// swapTargets are what somebody else can replace: in a user's own directory, and in those of pods with a hostPath.
+// swapTargets are what somebody else can replace: in a user's own directory, and in those of pods
+// with a hostPath.
 var swapTargets = []string{
 	"home/app/.config", "home/app/.config/app", "home/app/.config/app/app.conf",
 	"opt/cni", "opt/cni/bin", "opt/cni/bin/bridge", "etc/cni/net.d", "etc/cni/net.d/99-x.conf",
 }
 
-// The agent's own binary, on an image, and at each of its calls that names something which somebody else can replace: there it is a link
-// to a tree of root's, by a rename or by an exchange, or another name of a file of root's. Nothing of that tree changes, and nothing
-// that it holds comes into the state directory, into what is printed or into a bug report. What is only compared may be read.
+// The agent's own binary, on an image, and at each of its calls that names something which somebody
+// else can replace: there it is a link to a tree of root's, by a rename or by an exchange, or
+// another name of a file of root's. Nothing of that tree changes, and nothing that it holds comes
+// into the state directory, into what is printed or into a bug report. What is only compared may be
+// read.
 //
-// What keeps it: as for TestSwappedPaths, and pkg/agent/links.go reachable, pkg/tasks/keep_path.go Baseline, pkg/tasks/file.go showOld,
-// cmd/agent/support_pieces.go.
+// What keeps it: as for TestSwappedPaths, and pkg/agent/links.go reachable, pkg/tasks/keep_path.go
+// Baseline, pkg/tasks/file.go showOld, cmd/agent/support_pieces.go.
 func TestSwappedFlows(t *testing.T) {
 	needs.Root(t)
 	program := agent(t)

@@ -13,9 +13,10 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// A booted node leaves flannel, and takes that back, while root in a pod that has /run/flannel as its hostPath puts links to a tree of root's
-// in the place of what the agent is about to remove, to capture or to put back: at each call that names it. That tree stays as it is, and nothing that it holds
-// comes to where the pod reads it, into the checkpoint, or into what is printed.
+// A booted node leaves flannel, and takes that back, while root in a pod that has /run/flannel as
+// its hostPath puts links to a tree of root's in the place of what the agent is about to remove, to
+// capture or to put back: at each call that names it. That tree stays as it is, and nothing that it
+// holds comes to where the pod reads it, into the checkpoint, or into what is printed.
 //
 // What keeps it: as for TestSwappedPaths, and pkg/checkpoint/restore.go, capture.go.
 func TestSwappedSwitch(t *testing.T) {
@@ -61,8 +62,9 @@ func TestSwappedSwitch(t *testing.T) {
 const hostPath = `rm -rf /run/flannel /srv/outside; mkdir -p /run/flannel/d/e /srv/outside/d/e; : >/run/flannel/subnet.env
 	for file in file e/deep e/zz; do echo pod >/run/flannel/d/$file; printf SECRET >/srv/outside/d/$file; done; chown -R 33:33 /srv/outside/d; chmod -R go-w,o-rx /srv/outside/d; chmod 0777 /run/flannel/d`
 
-// swapAt runs the agent, and at one of the calls that name what the pod has the pod swaps it. It returns how many such calls there were, below 0 if
-// the pod got what it wanted. At 0 nothing is swapped.
+// swapAt runs the agent, and at one of the calls that name what the pod has the pod swaps it. It
+// returns how many such calls there were, below 0 if the pod got what it wanted. At 0 nothing is
+// swapped.
 func (b *bench) swapAt(t *testing.T, s scenario, at int, place string, exchange bool) int {
 	t.Helper()
 	b.prepare(t, s)
@@ -104,7 +106,8 @@ func (b *bench) look(t testing.TB, args []string, decide func(trap.Call) trap.De
 	return o
 }
 
-// swap is what the pod does: it needs nothing but its hostPath, which is of the node's own file system.
+// swap is what the pod does: it needs nothing but its hostPath, which is of the node's own file
+// system.
 func (b *bench) swap(t testing.TB, place string, exchange bool) {
 	t.Helper()
 	dir := "/proc/" + b.leader + "/root/run/flannel/"

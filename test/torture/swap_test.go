@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/trap"
 )
 
-// What the agent does below a directory that a pod can write to. Each is done to the tree of [lair].
+// What the agent does below a directory that a pod can write to. Each is done to the tree of
+// [lair].
 var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (read string, err error){
 	"remove the tree": func(ctx context.Context, h *host.Host, dir string) (string, error) { return "", h.RemoveTree(ctx, dir) },
 	"remove": func(_ context.Context, h *host.Host, dir string) (string, error) {
@@ -107,7 +108,8 @@ func TestSwapVictim(t *testing.T) {
 	}
 }
 
-// lair is a directory that a pod can write to, and one beside it that nobody may read or change by way of it.
+// lair is a directory that a pod can write to, and one beside it that nobody may read or change by
+// way of it.
 type lair struct {
 	t       *testing.T
 	dir     string
@@ -225,11 +227,13 @@ func (s swap) put(l *lair) {
 	}
 }
 
-// Whatever the agent does below a directory that a pod can write to, and at whatever system call of it the pod puts a link, or another
-// name of a file of root's, in the place of anything there: nothing outside is read or changed. Each call, one after the other, with the
-// kernel's own walk and with that of kernels that have none. `make test` samples the calls.
+// Whatever the agent does below a directory that a pod can write to, and at whatever system call of
+// it the pod puts a link, or another name of a file of root's, in the place of anything there:
+// nothing outside is read or changed. Each call, one after the other, with the kernel's own walk
+// and with that of kernels that have none. `make test` samples the calls.
 //
-// What keeps it: pkg/host/files_walk.go follow, withoutLinks; files_remove.go removeAt (O_NOFOLLOW); files_keep.go openRegularAt, only; single.
+// What keeps it: pkg/host/files_walk.go follow, withoutLinks; files_remove.go removeAt
+// (O_NOFOLLOW); files_keep.go openRegularAt, only; single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)
 	tried := 0
@@ -241,7 +245,8 @@ func TestSwappedPaths(t *testing.T) {
 	report(t, "paths swapped at each call", tried, 0, "%d doings, %d swaps", len(doings), len(swaps))
 }
 
-// sampled is every how many calls a swap is tried at where not all are: each swap begins with another.
+// sampled is every how many calls a swap is tried at where not all are: each swap begins with
+// another.
 const sampled = 6
 
 func swapAll(t *testing.T, name string, old bool) (tried int) {

@@ -18,11 +18,12 @@ import (
 // tree is path → type, mode, owner and content of everything below a directory; times do not count.
 type tree map[string]string
 
-// staged is what a run that was killed may leave, until the next one: the only name that no reader of these directories picks up.
+// staged is what a run that was killed may leave, until the next one: the only name that no reader
+// of these directories picks up.
 var staged = regexp.MustCompile(`/\.netwright-[A-Z2-7]{10}-[0-9a-f]{8}$`)
 
-// intent is what a batch of files that belong together begins with: one that a power cut tore, or emptied, says nothing
-// (pkg/host/durable_together.go).
+// intent is what a batch of files that belong together begins with: one that a power cut tore, or
+// emptied, says nothing (pkg/host/durable_together.go).
 var intent = regexp.MustCompile(`/batch-[A-Z2-7]{10}-[0-9a-f]{8}\.json$`)
 
 // readTree reads a directory. What skip names, by whole path, is left out with all below it.

@@ -41,7 +41,8 @@ var expires = fault{
 	func(m *machine) { m.write("token", *m.token.Load()) },
 }
 
-// old is a store as it was once, before all that the node took: a copy that was put back, or a cache.
+// old is a store as it was once, before all that the node took: a copy that was put back, or a
+// cache.
 func old(m *machine) http.Handler {
 	before := new(storetest.Memory)
 	m.publish(before, 5)
@@ -59,10 +60,13 @@ type trial struct {
 	silent   bool // while it runs nothing shows
 }
 
-// The agent as it ships, with a store that fails: while it runs, when a generation is waiting, and at a boot. It goes on with the last good configuration and repairs with it
-// what drifts, says why once, and for how long already, asks no more often than it may, restarts and rewrites nothing, and has what is new when the fault is over.
+// The agent as it ships, with a store that fails: while it runs, when a generation is waiting, and
+// at a boot. It goes on with the last good configuration and repairs with it what drifts, says why
+// once, and for how long already, asks no more often than it may, restarts and rewrites nothing,
+// and has what is new when the fault is over.
 //
-// The lines that keep it: pkg/agent/daemon.go once, tell; pkg/agent/lastgood.go LastGood; pkg/agent/health.go store.
+// The lines that keep it: pkg/agent/daemon.go once, tell; pkg/agent/lastgood.go LastGood;
+// pkg/agent/health.go store.
 func TestNodeStandsIt(t *testing.T) {
 	t.Parallel()
 	var table toxic.Table
@@ -143,7 +147,8 @@ func (c trial) applied(m *machine, generation int) {
 // looks are how often the store is asked while a fault lasts.
 const looks = 3
 
-// meet has the fault begin when a generation is published, and holds the node to what it must do while that lasts.
+// meet has the fault begin when a generation is published, and holds the node to what it must do
+// while that lasts.
 func (c trial) meet(m *machine, table *toxic.Table, when string, generation int, status string, then func()) {
 	m.t.Helper()
 	before, since := 0, 0

@@ -127,7 +127,8 @@ func Instead(other http.Handler) Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) { other.ServeHTTP(w, r) }
 }
 
-// S3 answers with an error of S3, and headers given as pairs of name and value. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses
+// S3 answers with an error of S3, and headers given as pairs of name and value.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html#RESTErrorResponses
 func S3(status int, code, message string, header ...string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/xml")

@@ -42,7 +42,8 @@ const (
 	secret   = "s3cr3t-of-the-store"                         // is never shown
 )
 
-// machine is a node: the agent as it ships, which works on a root of its own and takes the test for systemd, and the store that it reads.
+// machine is a node: the agent as it ships, which works on a root of its own and takes the test for
+// systemd, and the store that it reads.
 type machine struct {
 	t       *testing.T
 	dir     string // root, hosts, token …

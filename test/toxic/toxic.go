@@ -1,4 +1,5 @@
-// Package toxic is a TLS server that misbehaves on demand: what stands between a node and its configuration on a bad day.
+// Package toxic is a TLS server that misbehaves on demand: what stands between a node and its
+// configuration on a bad day.
 package toxic
 
 import (
@@ -22,7 +23,8 @@ import (
 // Fault is how a request is answered in the place of how it should be.
 type Fault func(w http.ResponseWriter, r *http.Request, honest http.Handler)
 
-// Server counts the requests that it gets, and answers them as its honest handler does, but for a fault.
+// Server counts the requests that it gets, and answers them as its honest handler does, but for a
+// fault.
 type Server struct {
 	*httptest.Server
 
@@ -37,7 +39,8 @@ type Server struct {
 	sent     int64 // bytes of bodies
 }
 
-// New starts a server in front of a handler, with settings of its TLS or, with nil, those of package httptest.
+// New starts a server in front of a handler, with settings of its TLS or, with nil, those of
+// package httptest.
 func New(t testing.TB, honest http.Handler, settings *tls.Config) *Server {
 	t.Helper()
 	s := &Server{honest: honest}
@@ -64,7 +67,8 @@ func (s *Server) Aside(do func()) {
 	do()
 }
 
-// Taken are the requests since the last call, as "GET manifest 304", and the bytes of their answers' bodies. Nobody asks meanwhile.
+// Taken are the requests since the last call, as "GET manifest 304", and the bytes of their
+// answers' bodies. Nobody asks meanwhile.
 func (s *Server) Taken() (requests []string, sent int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,8 +27,9 @@ type trapped struct {
 	kind   kind
 }
 
-// mutating lists the calls that are trapped: whatever of Linux changes files, mounts or the kernel's state and a Go program without cgo
-// makes. [Main]'s test holds it against what strace sees of the agent.
+// mutating lists the calls that are trapped: whatever of Linux changes files, mounts or the
+// kernel's state and a Go program without cgo makes. [Main]'s test holds it against what strace
+// sees of the agent.
 var mutating = []trapped{
 	{unix.SYS_OPENAT, "openat", opens}, {unix.SYS_OPENAT2, "openat2", opens2},
 	{unix.SYS_MKDIRAT, "mkdirat", onPath}, {unix.SYS_MKNODAT, "mknodat", onPath}, {unix.SYS_UNLINKAT, "unlinkat", onPath},

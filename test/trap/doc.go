@@ -1,6 +1,7 @@
-// Package trap stops a program at each system call that changes something, before the kernel does it, and lets a test decide: go on,
-// fail with an errno, or kill the program there. It is seccomp's user notification (seccomp_unotify(2)): the calls of all threads come
-// one after the other, so that "the 17th call" is a place in the program, which strace's counters, one per thread, are not.
+// Package trap stops a program at each system call that changes something, before the kernel does
+// it, and lets a test decide: go on, fail with an errno, or kill the program there. It is seccomp's
+// user notification (seccomp_unotify(2)): the calls of all threads come one after the other, so
+// that "the 17th call" is a place in the program, which strace's counters, one per thread, are not.
 //
 // A test binary that uses it calls [Main] first in its TestMain: the program is started through it.
 package trap

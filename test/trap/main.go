@@ -11,16 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launchEnv says that this process is to put itself into the trap and become the program of its arguments.
+// launchEnv says that this process is to put itself into the trap and become the program of its
+// arguments.
 const launchEnv = "NETWRIGHT_TRAP"
 
 // launchLooking is its value where calls are announced that only look, too.
 const launchLooking = "looking"
 
-// listenerFD is where the program has the listener until the test has taken it: a number that no runtime chooses by itself.
+// listenerFD is where the program has the listener until the test has taken it: a number that no
+// runtime chooses by itself.
 const listenerFD = 199
 
-// Main becomes the trapped program if [Run] started this process for that; else it returns nil at once. An error is one of becoming it.
+// Main becomes the trapped program if [Run] started this process for that; else it returns nil at
+// once. An error is one of becoming it.
 func Main() error {
 	if os.Getenv(launchEnv) == "" {
 		return nil

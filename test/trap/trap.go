@@ -37,7 +37,8 @@ type response struct {
 	Flags uint32
 }
 
-// Run runs a program in the trap and calls decide, from one goroutine, at each call. Root only. A context that ends kills the program.
+// Run runs a program in the trap and calls decide, from one goroutine, at each call. Root only. A
+// context that ends kills the program.
 func Run(ctx context.Context, command []string, env []string, decide func(Call) Decision) (Outcome, error) {
 	return run(ctx, command, append(env, launchEnv+"=1"), mutating, decide)
 }
@@ -155,7 +156,8 @@ func (s *supervisor) serve() error {
 	}
 }
 
-// send answers a call. The runtime's signal to its own threads may interrupt that while another thread of the program makes a call.
+// send answers a call. The runtime's signal to its own threads may interrupt that while another
+// thread of the program makes a call.
 func (s *supervisor) send(r *response) error {
 	for {
 		if err := ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(r)); !errors.Is(err, unix.EINTR) {
@@ -223,7 +225,8 @@ func inspect(list []trapped, n notification) (Call, bool) {
 	return Call{}, false
 }
 
-// asks says that a message is one to rtnetlink that only reads: their types are three modulo four, counted from RTM_NEW… (rtnetlink(7)).
+// asks says that a message is one to rtnetlink that only reads: their types are three modulo four,
+// counted from RTM_NEW… (rtnetlink(7)).
 func asks(head []byte) bool {
 	kind := binary.LittleEndian.Uint16(head[4:])
 	return kind >= unix.RTM_BASE && kind < 0x80 && kind%4 == 2

@@ -20,11 +20,13 @@ type Lost struct {
 	Layer string        // its disk, for Options.Layer: what the machine had not made that keep is lost
 }
 
-// Cut boots a machine and takes its power away at random moments, count of them, from the first write to its disk until all is up and a script would begin.
-// They come in order. Before the first write there is nothing to lose.
+// Cut boots a machine and takes its power away at random moments, count of them, from the first
+// write to its disk until all is up and a script would begin. They come in order. Before the first
+// write there is nothing to lose.
 //
-// The machine boots once for all moments. At each, all threads of qemu stand still while the layer is copied: it holds what it would if qemu were killed
-// then, as it is at the end. qemu's own cache of the layer is not in it, and only a flush of the guest writes that down.
+// The machine boots once for all moments. At each, all threads of qemu stand still while the layer
+// is copied: it holds what it would if qemu were killed then, as it is at the end. qemu's own cache
+// of the layer is not in it, and only a flush of the guest writes that down.
 func Cut(t testing.TB, o Options, count int, random *rand.Rand) []Lost {
 	t.Helper()
 	m := newMachine(t, o)
@@ -36,8 +38,9 @@ func Cut(t testing.TB, o Options, count int, random *rand.Rand) []Lost {
 	return m.cuts.kept
 }
 
-// cuts draws moments of a boot of which nobody knows how long it takes: each that comes replaces one of those kept, the less likely the more there were
-// (reservoir sampling), so that in the end all moments had the same chance.
+// cuts draws moments of a boot of which nobody knows how long it takes: each that comes replaces
+// one of those kept, the less likely the more there were (reservoir sampling), so that in the end
+// all moments had the same chance.
 type cuts struct {
 	count  int
 	random *rand.Rand
@@ -47,7 +50,8 @@ type cuts struct {
 	kept   []Lost
 }
 
-// look keeps what the layer is at this moment, if the moment is drawn. It says for how long the machine stood still.
+// look keeps what the layer is at this moment, if the moment is drawn. It says for how long the
+// machine stood still.
 func (c *cuts) look(ctx context.Context, pid int, layer string, now time.Duration) (time.Duration, error) {
 	info, err := os.Stat(layer)
 	if err != nil {
@@ -97,7 +101,8 @@ func (c *cuts) keep(ctx context.Context, pid int, layer, to string) error {
 	return nil
 }
 
-// stopped says whether every thread of a process has come to a stop: one in a system call does so at its end.
+// stopped says whether every thread of a process has come to a stop: one in a system call does so
+// at its end.
 func stopped(pid int) (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
@@ -111,7 +116,8 @@ func stopped(pid int) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("looking at a thread of qemu: %w", err)
 		}
-		// The name, in parentheses, may hold anything. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+		// The name, in parentheses, may hold anything.
+		// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 		if !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
 			return false, nil
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/test/rootfs"
 )
 
-// disks makes the machine's own root disk, a layer over the image, the payload, and what cloud-init reads.
+// disks makes the machine's own root disk, a layer over the image, the payload, and what cloud-init
+// reads.
 func (m *machine) disks(ctx context.Context) error {
 	if m.Layer == "" {
 		out, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", m.disk.Root, "-F", "raw", m.layer()).CombinedOutput()

@@ -32,7 +32,8 @@ ExecStart=/usr/local/lib/lab/run
 WantedBy=multi-user.target
 `,
 	"usr/local/lib/lab/run": runner,
-	// networkd manages the uplink, as in the images of clouds. The addresses come from the kernel's command line.
+	// networkd manages the uplink, as in the images of clouds. The addresses come from the kernel's
+	// command line.
 	"etc/systemd/system/lab-network.service": `[Unit]
 Description=Write the uplink's configuration
 DefaultDependencies=no
@@ -77,8 +78,9 @@ mkdir -p /var/log/journal
 // Disk is what a VM boots.
 type Disk struct{ Root, Kernel, Initrd string }
 
-// Image returns a disk with this machine's own release and its distribution's kernel for clouds, with all of that kernel's modules. It is
-// built once and cached; VMs write to copies. Fails or skips the test where it cannot be had.
+// Image returns a disk with this machine's own release and its distribution's kernel for clouds,
+// with all of that kernel's modules. It is built once and cached; VMs write to copies. Fails or
+// skips the test where it cannot be had.
 func Image(t testing.TB) Disk {
 	t.Helper()
 	needs.Arch(t, "amd64")

@@ -5,9 +5,11 @@ import _ "embed"
 //go:embed kernel.go
 var kernelRecipe string // whatever is written here decides how an image boots
 
-// kernelFiles are in an image while kernelScript takes the kernel that a root has, with all of its modules, to where qemu loads it from.
+// kernelFiles are in an image while kernelScript takes the kernel that a root has, with all of its
+// modules, to where qemu loads it from.
 var kernelFiles = map[string]string{
-	// The distribution's initial RAM disk runs udev and fsck and costs four seconds; this one loads what the root disk needs.
+	// The distribution's initial RAM disk runs udev and fsck and costs four seconds; this one loads
+	// what the root disk needs.
 	"usr/local/lib/lab/init": `#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs dev /dev
 while read -r insmod module; do /bin/busybox $insmod $module; done </modules

@@ -59,7 +59,8 @@ func (m *machine) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A reboot ends qemu, which is started anew: the firmware of an emulated machine has hung in a reset.
+	// A reboot ends qemu, which is started anew: the firmware of an emulated machine has hung in a
+	// reset.
 	for off := false; !off && err == nil; {
 		off, err = m.power(ctx, args)
 	}
@@ -145,8 +146,9 @@ func (m *machine) command() ([]string, error) {
 		more = append(more, "-kernel", m.disk.Kernel, "-initrd", m.disk.Initrd, "-append",
 			"root=/dev/vda rootfstype=ext4 rw console=ttyS0 quiet mitigations=off no_timer_check net.ifnames=0 lab.network "+network)
 	}
-	// One processor: two that are emulated by threads of a busy machine lose each other's interrupts at times, and the kernel waits for ever ("soft lockup",
-	// one boot in some hundred). It costs no more in all, and a boot that has this machine to itself a quarter more of time.
+	// One processor: two that are emulated by threads of a busy machine lose each other's
+	// interrupts at times, and the kernel waits for ever ("soft lockup", one boot in some hundred).
+	// It costs no more in all, and a boot that has this machine to itself a quarter more of time.
 	const processors = "1"
 	// Only where the power is cut it matters what the disk is told to keep: to keep it costs time.
 	cache := "unsafe"

@@ -1,8 +1,9 @@
 package vm
 
-// runner runs the script of this boot, once systemd is done. Frames are lines that begin with a record separator, which no script prints. A boot whose
-// script took the machine down (power cut, panic) has no end: the next boot goes on with the next script. A boot that ends before has no frame. A script "every" is that of each boot that
-// has none of its own, and nothing follows it.
+// runner runs the script of this boot, once systemd is done. Frames are lines that begin with a
+// record separator, which no script prints. A boot whose script took the machine down (power cut,
+// panic) has no end: the next boot goes on with the next script. A boot that ends before has no
+// frame. A script "every" is that of each boot that has none of its own, and nothing follows it.
 const runner = `#!/bin/sh
 stty -F /dev/ttyS1 raw -echo
 exec >/dev/ttyS1 2>&1 </dev/null

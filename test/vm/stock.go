@@ -17,7 +17,8 @@ import (
 //go:embed stock.go
 var stockRecipe string // whatever is written here decides what a stock image holds
 
-// stock is what a cloud's image of this distribution is beside its packages: networkd has the network that cloud-init writes.
+// stock is what a cloud's image of this distribution is beside its packages: networkd has the
+// network that cloud-init writes.
 const stock = `
 systemctl -q enable systemd-networkd.service containerd.service
 systemctl -q disable systemd-networkd-wait-online.service # cloud-init waits itself
@@ -28,8 +29,9 @@ truncate -s 0 /etc/machine-id
 mkdir -p /var/log/journal
 `
 
-// Stock returns a disk with this machine's own release as it comes, its containerd and its cloud-init, all of them untouched. Nothing of ours is on
-// it: what a test runs there comes by cloud-init too (Options.Cloud). It is built once and cached; VMs write to copies.
+// Stock returns a disk with this machine's own release as it comes, its containerd and its
+// cloud-init, all of them untouched. Nothing of ours is on it: what a test runs there comes by
+// cloud-init too (Options.Cloud). It is built once and cached; VMs write to copies.
 func Stock(t testing.TB) Disk {
 	t.Helper()
 	needs.Arch(t, "amd64")

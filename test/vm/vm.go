@@ -1,6 +1,8 @@
-// Package vm boots virtual machines for tests: for what a node of package node cannot show, since it shares this machine's kernel.
-// Modules that load, kernel.* sysctls, cgroup v2, real reboots, power cuts. Machines are emulated, so that they run everywhere: a boot takes
-// ten to forty seconds, and few tests should need one. NETWRIGHT_VM_ACCEL=kvm is for where KVM works (there are machines where it is there and hangs).
+// Package vm boots virtual machines for tests: for what a node of package node cannot show, since
+// it shares this machine's kernel. Modules that load, kernel.* sysctls, cgroup v2, real reboots,
+// power cuts. Machines are emulated, so that they run everywhere: a boot takes ten to forty
+// seconds, and few tests should need one. NETWRIGHT_VM_ACCEL=kvm is for where KVM works (there are
+// machines where it is there and hangs).
 package vm
 
 import (
@@ -14,23 +16,27 @@ import (
 
 // Options is what a VM does.
 type Options struct {
-	// Boots are scripts for sh -eu, run as root once systemd is done: the first after the first boot, then the machine reboots for the
-	// next. The machine is switched off after the last, or after one that fails. A script that ends the machine itself
-	// (echo b >/proc/sysrq-trigger is a power cut: what was not synced is lost) is followed by the next, too.
+	// Boots are scripts for sh -eu, run as root once systemd is done: the first after the first
+	// boot, then the machine reboots for the next. The machine is switched off after the last, or
+	// after one that fails. A script that ends the machine itself (echo b >/proc/sysrq-trigger is a
+	// power cut: what was not synced is lost) is followed by the next, too.
 	Boots []string
 	// Every is the script of a boot that has none in Boots; after it the machine is switched off.
 	Every string
-	// Payload is put on a disk that is mounted read-only at /payload, where scripts run: name → file or directory of this machine.
+	// Payload is put on a disk that is mounted read-only at /payload, where scripts run: name →
+	// file or directory of this machine.
 	Payload map[string]string
-	// Fabric and Address connect eth0 to nodes: the IPv4 address within 10.77.0.0/24, IPv6 likewise as nodes have it. Without, eth0 is
-	// 10.0.2.15, its gateway 10.0.2.2 answers, and nothing lies beyond.
+	// Fabric and Address connect eth0 to nodes: the IPv4 address within 10.77.0.0/24, IPv6 likewise
+	// as nodes have it. Without, eth0 is 10.0.2.15, its gateway 10.0.2.2 answers, and nothing lies
+	// beyond.
 	Fabric  *node.Fabric
 	Address string
 	// Cloud boots another disk, which learns by cloud-init what it is. Needs a Fabric.
 	Cloud *Cloud
 	// Layer is a disk to go on with, of Cut; "": a fresh one. It is written to.
 	Layer string
-	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu says.
+	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu
+	// says.
 	Vendor, Product string
 	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
 	Ahead time.Duration
@@ -47,7 +53,8 @@ type Boot struct {
 
 const hang = 40 * time.Minute // far above what a few boots take on a busy machine: it only ends what hangs
 
-// Run boots a VM, runs the scripts and returns how each boot went. A script that fails is shown and ends the test.
+// Run boots a VM, runs the scripts and returns how each boot went. A script that fails is shown and
+// ends the test.
 func Run(t testing.TB, o Options) []Boot {
 	t.Helper()
 	m := newMachine(t, o)
@@ -71,7 +78,8 @@ func Run(t testing.TB, o Options) []Boot {
 	return boots
 }
 
-// parse reads the frames that the image's runner writes: "\x1ebegin <boot> <state> <uptime in seconds>", what the script printed, "\n\x1eend <boot> <status>".
+// parse reads the frames that the image's runner writes: "\x1ebegin <boot> <state> <uptime in
+// seconds>", what the script printed, "\n\x1eend <boot> <status>".
 func parse(results string) []Boot {
 	var boots []Boot
 	for _, frame := range strings.Split(results, "\x1e")[1:] {

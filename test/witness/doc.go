@@ -5,11 +5,11 @@
 // A document is drawn from a seed and its number, by strata: a sysctl, a file, a route, a hook, a
 // name, the link's manager, a file that is read at boot. Values come from the whole of what each
 // can say, and not from a list of what is known to do harm. Of twenty documents of a stratum
-// fifteen or so are wild: they change so much of what the node's own network goes by, with values of
-// such a range, that a third of them can be expected to cost it something. The others are near to what
-// is there. So is the ground drawn on which a
-// document meets a node: who manages its link, whether its address is leased, where its API server is,
-// and whether the agent is killed in the middle.
+// fifteen or so are wild: they change so much of what the node's own network goes by, with values
+// of such a range, that a third of them can be expected to cost it something. The others are near
+// to what is there. So is the ground drawn on which a document meets a node: who manages its link,
+// whether its address is leased, where its API server is, and whether the agent is killed in the
+// middle.
 //
 // The witness is outside of the node and shares nothing with the agent. From beyond the gateway and
 // from the link it knows sshd's line, an echo on 10250 of both families, 1 MiB each way, an echo of
@@ -33,6 +33,6 @@
 //	S1-9  a family is probed, with a default route or without
 //
 // What no rule keeps is not drawn, and is said where it would be: what stops a program (sshd's own
-// unit), and what costs pods alone (their bridge and its sysctls, a switch of forwarding, chains that
-// forward, the first of the CNI confs).
+// unit), and what costs pods alone (their bridge and its sysctls, a switch of forwarding, chains
+// that forward, the first of the CNI confs).
 package witness

@@ -88,7 +88,8 @@ var strata = []stratum{
 }
 
 // Draw draws a document. The same kernel, seed and number give the same one, whatever was drawn
-// before. Which stratum has its turn, and whether wildly, goes round: of seven in a row few are tame.
+// before. Which stratum has its turn, and whether wildly, goes round: of seven in a row few are
+// tame.
 func Draw(w World, seed uint64, number int) Document {
 	s := strata[number%len(strata)]
 	d := draw{Rand: rand.New(rand.NewPCG(seed, uint64(number))), world: w}

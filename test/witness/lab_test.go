@@ -254,8 +254,8 @@ func serveNames(t *testing.T, f *node.Fabric, address string) {
 	}()
 }
 
-// undone says whether the agent took a change back, by its own word, and whether a boot brought back
-// what it had failed with.
+// undone says whether the agent took a change back, by its own word, and whether a boot brought
+// back what it had failed with.
 func undone(t *testing.T, n *node.Node) (change, boot bool) {
 	t.Helper()
 	var history struct {

@@ -101,8 +101,8 @@ func (d draw) nft() string {
 	return out
 }
 
-// firewall is a rule set as hosts have them: what the node began is answered, and some of what others
-// begin is let in.
+// firewall is a rule set as hosts have them: what the node began is answered, and some of what
+// others begin is let in.
 func (d draw) firewall(priority int) string {
 	out := chain("input", priority, "drop") + "; add rule inet more c ct state established,related accept"
 	if d.percent(70) {

@@ -16,8 +16,8 @@ import (
 const (
 	window = 3 * time.Second         // in which probes must pass after a change
 	bound  = window + 30*time.Second // for which a node may be lost
-	// After a boot the agent looks, brings back what awaited it, looks again, and may boot once more:
-	// far above what that takes on a busy machine.
+	// After a boot the agent looks, brings back what awaited it, looks again, and may boot once
+	// more: far above what that takes on a busy machine.
 	bootBound = 2 * time.Minute
 )
 

@@ -27,7 +27,8 @@ type Sysctl struct{ Key, Value string }
 // links of a node that documents speak of. That of its pods is not among them, see doc.go.
 var links = []string{"host0", "lo"}
 
-// ofTheMachine is a switch of the whole machine that each namespace may turn on, and none off again.
+// ofTheMachine is a switch of the whole machine that each namespace may turn on, and none off
+// again.
 const ofTheMachine = "net.netfilter.nf_hooks_lwtunnel"
 
 // NewWorld reads the keys in a network namespace that lives as long as the test. Nothing of this

@@ -1,6 +1,6 @@
 // Command changed prints the Go packages with files that differ from a commit, one path a line, for
-// `make quick`. A file of testdata counts for the package that it lies below. Packages below test/ and
-// bench/ boot nodes or measure, and are left out.
+// `make quick`. A file of testdata counts for the package that it lies below. Packages below test/
+// and bench/ boot nodes or measure, and are left out.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	}
 }
 
-// changed returns the directories, relative to root and sorted, of the packages of cmd and pkg whose
-// files differ from the commit, or that git does not track yet.
+// changed returns the directories, relative to root and sorted, of the packages of cmd and pkg
+// whose files differ from the commit, or that git does not track yet.
 func changed(root, commit string) ([]string, error) {
 	var files []string
 	for _, args := range [][]string{{"diff", "--name-only", commit, "--"}, {"ls-files", "--others", "--exclude-standard"}} {
@@ -54,7 +54,8 @@ func changed(root, commit string) ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// packageOf returns the nearest directory from dir upwards that has Go files, and "" where none has.
+// packageOf returns the nearest directory from dir upwards that has Go files, and "" where none
+// has.
 func packageOf(root, dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if found, err := filepath.Glob(filepath.Join(root, dir, "*.go")); err == nil && len(found) > 0 {

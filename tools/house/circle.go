@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// The bounds on a circle of files: files of one package of which each refers, directly or by others, to each other one.
+// The bounds on a circle of files: files of one package of which each refers, directly or by
+// others, to each other one.
 const (
 	maxCircle      = 12
 	smallPackage   = 8 // files: so many can be read as one
 	maxSmallCircle = 4
 )
 
-// uncut lists the packages whose circle is too large still, with the reason. A line goes when its package is cut.
+// uncut lists the packages whose circle is too large still, with the reason. A line goes when its
+// package is cut.
 var uncut = map[string]string{
 	"cmd/agent":         "not yet cut: 46 of 50 files",
 	"pkg/agent":         "not yet cut: 81 of 100 files",
@@ -55,8 +57,9 @@ var Circle = rule("circle", "at most half of a package's files, and 12, refer to
 	}
 })
 
-// largestCircle returns the names of the files of the largest strongly connected set, sorted. A file refers to another by a use of what is declared
-// there at the top, methods too; the use of a field counts as none, nor does a call through an interface.
+// largestCircle returns the names of the files of the largest strongly connected set, sorted. A
+// file refers to another by a use of what is declared there at the top, methods too; the use of a
+// field counts as none, nor does a call through an interface.
 func largestCircle(p *pass, files []*ast.File) []string {
 	refers := map[string]map[string]bool{}
 	for _, f := range files {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Dumps keeps the netlink calls that may return half an answer behind the one function that asks again.
+// Dumps keeps the netlink calls that may return half an answer behind the one function that asks
+// again.
 var Dumps = rule("dumps", "netlink dumps only through the retrying wrapper of pkg/host", dumps)
 
 // dumpWrapper is the function below pkg/host that a dump is an argument of.

@@ -17,8 +17,8 @@ const hostOnlyWhy = "only pkg/host touches the machine, so that a plan cannot wr
 // workshops are the trees that run on a developer's machine and never on a node.
 var workshops = []string{"test", "tools", "bench", "examples"}
 
-// touching lists the imports that are of no use but to touch the machine. go-systemd's daemon and journal packages only
-// report, so they are not here.
+// touching lists the imports that are of no use but to touch the machine. go-systemd's daemon and
+// journal packages only report, so they are not here.
 var touching = []string{
 	"os/exec",
 	"io/ioutil",
@@ -33,8 +33,8 @@ var touching = []string{
 	"github.com/cilium/ebpf",
 }
 
-// writers lists the functions and methods that change the machine, by the package that has them. Methods are those of
-// os.File and os.Root too.
+// writers lists the functions and methods that change the machine, by the package that has them.
+// Methods are those of os.File and os.Root too.
 var writers = map[string][]string{
 	"os": {
 		"Chmod", "Chown", "Chtimes", "CopyFS", "Create", "CreateTemp", "Lchown", "Link", "Mkdir", "MkdirAll", "MkdirTemp", "Remove", "RemoveAll",
@@ -79,7 +79,8 @@ func hostOnly(p *pass) {
 	}
 }
 
-// opensForWriting tells that a call is os.OpenFile or a root's OpenFile with flags that write, or whose flags are not known here.
+// opensForWriting tells that a call is os.OpenFile or a root's OpenFile with flags that write, or
+// whose flags are not known here.
 func opensForWriting(p *pass, call *ast.CallExpr) bool {
 	fn := callee(p, call)
 	if fn == nil || fn.Name() != "OpenFile" || fn.Pkg() == nil || fn.Pkg().Path() != "os" || len(call.Args) < 2 {

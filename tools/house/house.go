@@ -1,5 +1,5 @@
-// Package house has the rules of this repository that a compiler does not know, as analyzers. Each message says what is wrong, what to
-// do, and why there is a rule at all.
+// Package house has the rules of this repository that a compiler does not know, as analyzers. Each
+// message says what is wrong, what to do, and why there is a rule at all.
 //
 // A rule is silenced for one line, on it or on the line above, by
 //
@@ -91,7 +91,8 @@ func (p *pass) path() string {
 	return strings.TrimSuffix(strings.TrimSuffix(path, ".test"), "_test")
 }
 
-// within is the path below the module, "." for the module itself; false for another module's package.
+// within is the path below the module, "." for the module itself; false for another module's
+// package.
 func (p *pass) within() (string, bool) {
 	if p.path() == module {
 		return ".", true

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// Each rule has a tree testdata/RULE/src of good and bad code; the bad lines say what is expected of them.
+// Each rule has a tree testdata/RULE/src of good and bad code; the bad lines say what is expected
+// of them.
 func TestRules(t *testing.T) {
 	uncut["pkg/mended"], uncut["pkg/kept"] = "not yet cut", "not yet cut"
 	for _, rule := range Rules {

@@ -20,8 +20,8 @@ var (
 	upper    = append([]string{"ec2", "kube", "inbound", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
-// allowed says what each component of ours may import, itself apart. tasks, and what stands above, speak of keys and of transient errors in
-// graph's words; config does not need them.
+// allowed says what each component of ours may import, itself apart. tasks, and what stands above,
+// speak of keys and of transient errors in graph's words; config does not need them.
 var allowed = map[string][]string{
 	"problem":    nil,
 	"secret":     nil,
@@ -51,7 +51,8 @@ var allowed = map[string][]string{
 	"cmd":        append([]string{"agent", "bootstrap", "support"}, upper...),
 }
 
-// rooms says what each package below pkg/host may import of the others there. pkg/host itself puts them together and may import all.
+// rooms says what each package below pkg/host may import of the others there. pkg/host itself puts
+// them together and may import all.
 var rooms = map[string][]string{
 	"cri":          {"internal/sys"},
 	"internal/sys": nil,
@@ -60,7 +61,8 @@ var rooms = map[string][]string{
 	"systemd":      {"internal/sys"},
 }
 
-// pure lists imports that a component must not have, and why. An ending of /... takes in what lies below.
+// pure lists imports that a component must not have, and why. An ending of /... takes in what lies
+// below.
 var pure = []struct {
 	component string
 	imports   []string
@@ -126,7 +128,8 @@ func matches(path, banned string) bool {
 	return path == dir || tree && below(path, dir)
 }
 
-// component is what a package belongs to: "host" for pkg/host/x, "cmd" for cmd/agent, "" for a workshop.
+// component is what a package belongs to: "host" for pkg/host/x, "cmd" for cmd/agent, "" for a
+// workshop.
 func component(path string) string {
 	if rest, ok := strings.CutPrefix(path, "pkg/"); ok {
 		name, _, _ := strings.Cut(rest, "/")

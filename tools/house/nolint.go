@@ -35,7 +35,8 @@ func isRule(name string) bool {
 	return false
 }
 
-// silences finds the comments that silence one rule and have a reason; those without silence nothing.
+// silences finds the comments that silence one rule and have a reason; those without silence
+// nothing.
 func silences(p *analysis.Pass, name string) map[place]*silence {
 	found := map[place]*silence{}
 	eachNoLint(p, func(c *ast.Comment, linter, rule, reason string) {

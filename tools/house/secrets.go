@@ -6,7 +6,8 @@ import (
 	"regexp"
 )
 
-// secretName is what fields are called that hold a secret; the path of a file that has one is named …File, …Dir or …Path.
+// secretName is what fields are called that hold a secret; the path of a file that has one is named
+// …File, …Dir or …Path.
 var secretName = regexp.MustCompile(`(?i)(^|_)(bearer|credentials?)$|(token|passw(or)?d|passphrase|secret|private_?(key|material))s?$`)
 
 // keyName is what fields are called that hold a key in bytes.

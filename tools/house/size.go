@@ -31,7 +31,8 @@ var Size = rule("size", "files of at most 400 lines, functions of at most 80", f
 	}
 })
 
-// Names refuses packages that are named for nothing, and the library that hides what a program does.
+// Names refuses packages that are named for nothing, and the library that hides what a program
+// does.
 var Names = rule("names", "no package named for nothing, no reflection", func(p *pass) {
 	if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib"}, p.Pkg.Name()) {
 		p.say(p.Files[0].Name.Pos(), "package %s: name it for what it does; in a package for everything nobody finds anything, and all depend on it", p.Pkg.Name())

@@ -67,7 +67,8 @@ func isError(t types.Type) bool {
 	return t != nil && types.Implements(t, iface)
 }
 
-// verbs lists the verb of each argument of a format without explicit indexes; a star stands for an argument that is a width.
+// verbs lists the verb of each argument of a format without explicit indexes; a star stands for an
+// argument that is a width.
 func verbs(format string) []rune {
 	var all []rune
 	for {

@@ -1,9 +1,10 @@
-// Command kops makes state stores of what kOps' own code wrote, and says how many of them the agent reads. It needs a
-// checkout of kOps, which the person brings: nothing of kOps is kept here.
+// Command kops makes state stores of what kOps' own code wrote, and says how many of them the agent
+// reads. It needs a checkout of kOps, which the person brings: nothing of kOps is kept here.
 //
-// kOps' integration tests create and update clusters with clouds that are no more than memory, and keep what they wrote
-// below tests/integration: the documents of a user, the completed cluster, the nodeupconfig of each group. kOps writes
-// them anew, for clusters of one's own too (another in-v1alpha2.yaml in a copy of a test's directory), with
+// kOps' integration tests create and update clusters with clouds that are no more than memory, and
+// keep what they wrote below tests/integration: the documents of a user, the completed cluster, the
+// nodeupconfig of each group. kOps writes them anew, for clusters of one's own too (another
+// in-v1alpha2.yaml in a copy of a test's directory), with
 //
 //	HACK_UPDATE_EXPECTED_IN_PLACE=1 go test ./cmd/kops -run 'TestMinimal|TestKindnet' -count 1
 //
@@ -11,7 +12,8 @@
 //
 //	go run -C tools ./kops -agent ../bin/agent ~/kops /tmp/stores
 //
-// puts each together as kOps' state store has it, and runs `agent store check` on it. Exit code 0: all were read.
+// puts each together as kOps' state store has it, and runs `agent store check` on it. Exit code 0:
+// all were read.
 package main
 
 import (
@@ -53,7 +55,8 @@ func main() {
 	}
 }
 
-// sets are where kOps keeps clusters: what `kops create cluster` wrote, what a user writes, and documents of other versions.
+// sets are where kOps keeps clusters: what `kops create cluster` wrote, what a user writes, and
+// documents of other versions.
 var sets = []string{"create_cluster", "update_cluster", "conversion"}
 
 // run makes the stores and has them checked, and returns how many are refused.
@@ -79,7 +82,8 @@ func run(ctx context.Context, checkout, dir, agent string, out io.Writer) (refus
 	return refused, nil
 }
 
-// makeStores makes a store of each file with a cluster in it below from, in a directory of its own, and returns their directories.
+// makeStores makes a store of each file with a cluster in it below from, in a directory of its own,
+// and returns their directories.
 func makeStores(from, to string) (stores []string, err error) {
 	err = filepath.WalkDir(from, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".yaml" {

@@ -45,7 +45,8 @@ func TestLinksInDocuments(t *testing.T) {
 	})
 }
 
-// anchors are what the headings of a document are linked by, as GitHub makes them: lower case, punctuation gone, dashes for spaces, numbered where one comes again.
+// anchors are what the headings of a document are linked by, as GitHub makes them: lower case,
+// punctuation gone, dashes for spaces, numbered where one comes again.
 func anchors(text string) []string {
 	seen := map[string]int{}
 	var out []string
@@ -68,7 +69,8 @@ func anchors(text string) []string {
 	return out
 }
 
-// A newcomer finds a file by the question that it answers. TestLinksInDocuments holds that each is there.
+// A newcomer finds a file by the question that it answers. TestLinksInDocuments holds that each is
+// there.
 func TestContributingAnswersWithFiles(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {

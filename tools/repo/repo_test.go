@@ -16,7 +16,8 @@ import (
 
 const root = "../.."
 
-// skipped are directories that hold no source: what is built, and what tests of rules get wrong on purpose.
+// skipped are directories that hold no source: what is built, and what tests of rules get wrong on
+// purpose.
 var skipped = []string{".git", ".cache", "bin", "testdata"}
 
 // files yields each source file with its path in the repository.
@@ -64,7 +65,8 @@ func TestGoIsFormatted(t *testing.T) {
 	})
 }
 
-// The bound of the size rule, for all that is not Go; tables of data and what programs write may be longer.
+// The bound of the size rule, for all that is not Go; tables of data and what programs write may be
+// longer.
 func TestFilesAreShort(t *testing.T) {
 	written := []string{"LICENSE", "go.sum", "sysctls.txt"}
 	files(t, func(path string, data []byte) {
@@ -124,8 +126,9 @@ func TestLicence(t *testing.T) {
 	}
 }
 
-// A failure that a kill or a look at system calls brings about is rare by nature: it is never run again (tools/suites). Below are tests of which no
-// failure is ever run again, and those that kill to clean up or to look at a supervisor, whatever the moment.
+// A failure that a kill or a look at system calls brings about is rare by nature: it is never run
+// again (tools/suites). Below are tests of which no failure is ever run again, and those that kill
+// to clean up or to look at a supervisor, whatever the moment.
 func TestKillsAreNeverRunAgain(t *testing.T) {
 	kills := regexp.MustCompile(`"KILL"|signal=KILL|-s KILL|kill -9|Process\.Kill\(\)|"strace"`)
 	exempt := []string{"test/torture/", "test/witness/", "test/dryrun/", "test/child/", "test/trap/", "tools/repo/", "test/e2e/drift_node_test.go", "pkg/host/watch_node_test.go", "test/toxic/node_test.go", "test/setup_apt_test.go"}

@@ -18,10 +18,10 @@ type attempt struct {
 	passed bool
 }
 
-// runAgain runs the tests that failed once more, one after the other and alone, if bad luck may explain
-// all of the run's failures: at most three tests, each of which ended, none of a kind whose failures are
-// rare by nature (races, kills, power cuts, fuzzing, dry-run purity, the safety witness). Of those one
-// failure in a hundred runs is what they look for.
+// runAgain runs the tests that failed once more, one after the other and alone, if bad luck may
+// explain all of the run's failures: at most three tests, each of which ended, none of a kind whose
+// failures are rare by nature (races, kills, power cuts, fuzzing, dry-run purity, the safety
+// witness). Of those one failure in a hundred runs is what they look for.
 func (r *runner) runAgain(ctx context.Context, results []result) []attempt {
 	var failed int
 	for _, result := range results {

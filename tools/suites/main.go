@@ -1,5 +1,6 @@
-// Command suites runs the tests of this repository: suites side by side, each a `go test` or another
-// command. It prints the output of what fails, and ends with a table of seconds for each suite.
+// Command suites runs the tests of this repository: suites side by side, each a `go test` or
+// another command. It prints the output of what fails, and ends with a table of seconds for each
+// suite.
 //
 // Under CI=true it tells a fault from bad luck: see again.go. The Makefile calls it.
 package main
@@ -29,7 +30,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the program. Its result is the exit code: 0 all passed, 1 something failed, 2 bad command line.
+// run is the program. Its result is the exit code: 0 all passed, 1 something failed, 2 bad command
+// line.
 func run(ctx context.Context, list bool, extra, words []string) int {
 	chosen, err := choose(words)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// report prints the end of a run: what was unstable, what failed, seconds for each suite. Its result is
-// the exit code: 0 if all passed, at the second attempt at the latest.
+// report prints the end of a run: what was unstable, what failed, seconds for each suite. Its
+// result is the exit code: 0 if all passed, at the second attempt at the latest.
 func report(out io.Writer, results []result, attempts []attempt) int {
 	red := map[string]int{} // suite → failures that stay
 	for _, r := range results {
@@ -60,7 +60,8 @@ func report(out io.Writer, results []result, attempts []attempt) int {
 	return 0
 }
 
-// slowest lists the tests that took longest, a line each: how far a suite can be cut into parts that run side by side.
+// slowest lists the tests that took longest, a line each: how far a suite can be cut into parts
+// that run side by side.
 func slowest(results []result) string {
 	type row struct {
 		suite string

@@ -32,8 +32,8 @@ type runner struct {
 	out   io.Writer
 }
 
-// runAll runs suites side by side, those of a lane in their order. A place whose own lane has nothing left takes what waits. The results
-// have the order of the suites.
+// runAll runs suites side by side, those of a lane in their order. A place whose own lane has
+// nothing left takes what waits. The results have the order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
 	queues := map[lane]chan int{}
@@ -63,11 +63,12 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	return results
 }
 
-// uncollected is for compilers. They end before their garbage matters, and to collect it is a quarter to a third of what they compute.
+// uncollected is for compilers. They end before their garbage matters, and to collect it is a
+// quarter to a third of what they compute.
 var uncollected = []string{"GOGC=off", "GOMEMLIMIT=1GiB"}
 
-// compile compiles what the suites stand on before any of them begins: side by side they would compile the same, each for itself. What does not compile fails in the
-// suite that has it.
+// compile compiles what the suites stand on before any of them begins: side by side they would
+// compile the same, each for itself. What does not compile fails in the suite that has it.
 func (r *runner) compile(ctx context.Context, all []suite) {
 	builds := []suite{{lane: computes, command: []string{"go", "build", "./..."}, env: uncollected}}
 	for _, s := range all {

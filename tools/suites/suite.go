@@ -41,9 +41,11 @@ type suite struct {
 const (
 	// Go's own limit for a suite, far above what it takes: it ends what hangs and shows where.
 	timeout, fullTimeout = "-timeout=40m", "-timeout=12h"
-	// go vet is what lint runs, and of all its analyzers: that of go test would have its own results.
+	// go vet is what lint runs, and of all its analyzers: that of go test would have its own
+	// results.
 	unvetted = "-vet=off"
-	// stripped spares the linker what only a debugger reads: two hundred programs of tests are linked in a run.
+	// stripped spares the linker what only a debugger reads: two hundred programs of tests are
+	// linked in a run.
 	stripped = "-ldflags=-s"
 	// parallel is how many tests of one suite wait side by side.
 	parallel = "-parallel=5"
@@ -55,7 +57,8 @@ const (
 	unit       = "unit" // the suite of all packages that no other has
 )
 
-// Tests of test/e2e and test/cleanup by what they are about: a suite of each, so that they run side by side. What no pattern has stays in the suite of its package.
+// Tests of test/e2e and test/cleanup by what they are about: a suite of each, so that they run side
+// by side. What no pattern has stays in the suite of its package.
 const (
 	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
@@ -117,8 +120,8 @@ func otherPackages() ([]string, error) {
 	}), nil
 }
 
-// whole says that the suite has a package of the root's module: all of its tests run in it, or in it and its siblings. What the race
-// detector looks at is not run a second time without it.
+// whole says that the suite has a package of the root's module: all of its tests run in it, or in
+// it and its siblings. What the race detector looks at is not run a second time without it.
 func (s suite) whole(pkg string) bool {
 	return s.set == "test" && slices.ContainsFunc(s.args, func(arg string) bool {
 		below, tree := strings.CutSuffix(arg, "/...")

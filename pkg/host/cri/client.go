@@ -16,7 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that has just booted is only slow.
+// criTimeout bounds what a pass waits for a container runtime that hangs. One on a busy node that
+// has just booted is only slow.
 const criTimeout = 3 * time.Second
 
 // Status is what a runtime says of itself and its network.
@@ -140,7 +141,8 @@ const (
 	criAlpha = "/runtime.v1alpha2.RuntimeService/" // containerd before 1.6, CRI-O before 1.23
 )
 
-// dialCRI is a client of the runtime at a socket, which is connected to when it is first called; done ends it.
+// dialCRI is a client of the runtime at a socket, which is connected to when it is first called;
+// done ends it.
 func dialCRI(socket string) (c criClient, done func()) {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)

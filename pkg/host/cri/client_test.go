@@ -59,7 +59,8 @@ func serveCRI(t *testing.T, f any, services ...*grpc.ServiceDesc) (socket string
 	return socket
 }
 
-// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not below a TMPDIR that may be long.
+// socketDir is a directory for a socket, whose path may be no longer than 107 bytes (unix(7)): not
+// below a TMPDIR that may be long.
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "netwright-")

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// DescribeContainer is the name and the image of a container: "container NAME, image IMAGE"; "" where the runtime does not know it, or does not tell.
+// DescribeContainer is the name and the image of a container: "container NAME, image IMAGE"; ""
+// where the runtime does not know it, or does not tell.
 func DescribeContainer(ctx context.Context, socket string, limit time.Duration, id string) (name string) {
 	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c criClient) error { // without the runtime it is the number alone
 		answer, err := c.call(ctx, "ListContainers", nil)

@@ -16,8 +16,9 @@ import (
 type PodLog struct {
 	Made, Removed int // pods
 	Failed        int // attempts to make one or to take one away
-	// LastFailed says that no pod was made after the last failure to make one, or none taken away after the last failure at that. FailedAt and Failure are of
-	// making, if both are so: they have the words of the plugin.
+	// LastFailed says that no pod was made after the last failure to make one, or none taken away
+	// after the last failure at that. FailedAt and Failure are of making, if both are so: they have
+	// the words of the plugin.
 	LastFailed bool
 	FailedAt   time.Time
 	Failure    string
@@ -25,7 +26,8 @@ type PodLog struct {
 
 // What is logged of pods at the default level. containerd, the same from 1.6 to 2.x:
 // https://github.com/containerd/containerd/blob/main/internal/cri/instrument/instrumented_service.go
-// CRI-O says that it made one and took one away; since 1.24 why it could not is said only by kubelet, which has asked for it:
+// CRI-O says that it made one and took one away; since 1.24 why it could not is said only by
+// kubelet, which has asked for it:
 // https://github.com/cri-o/cri-o/blob/main/server/sandbox_run_linux.go
 // https://github.com/cri-o/cri-o/blob/main/server/sandbox_stop_linux.go
 // https://github.com/kubernetes/cri-client/blob/master/pkg/remote_runtime.go
@@ -39,8 +41,8 @@ var (
 // podUnits are whose log tells of pods, by runtime.
 var podUnits = map[string][]string{"containerd": {"containerd.service"}, "cri-o": {"crio.service", "kubelet.service"}}
 
-// ReadPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts nothing but journalctl, and asks no service. An error says
-// why there is none to read.
+// ReadPodLog reads the end of the journal of this boot of a runtime, containerd or cri-o. It starts
+// nothing but journalctl, and asks no service. An error says why there is none to read.
 func ReadPodLog(ctx context.Context, runtime string) (PodLog, error) {
 	var all []byte
 	for _, unit := range podUnits[runtime] {

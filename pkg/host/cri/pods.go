@@ -30,8 +30,8 @@ const (
 	criRemoveLimit = time.Minute // a plugin that waits for its agent takes long
 )
 
-// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a socket. Any other error
-// says that the runtime did not answer: it may be retried.
+// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a
+// socket. Any other error says that the runtime did not answer: it may be retried.
 func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c criClient) error {
 		answer, err := c.call(ctx, "ListPodSandbox", nil)
@@ -64,8 +64,9 @@ func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	return out, err
 }
 
-// RemovePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network away, and removes it. Whose pod it is, makes it
-// again. A sandbox that is not there is success. It may be retried.
+// RemovePod stops a sandbox, with which the runtime calls the CNI plugins to take the pod's network
+// away, and removes it. Whose pod it is, makes it again. A sandbox that is not there is success. It
+// may be retried.
 func RemovePod(ctx context.Context, socket, id string) error {
 	return askRuntime(ctx, socket, criRemoveLimit, func(ctx context.Context, c criClient) error {
 		for _, method := range []string{"StopPodSandbox", "RemovePodSandbox"} {
@@ -168,7 +169,8 @@ func (p *Pod) network(answer []byte) error {
 	return err
 }
 
-// within are the messages and texts of a message that are reached by these fields, one below the other.
+// within are the messages and texts of a message that are reached by these fields, one below the
+// other.
 func within(message []byte, fields ...int) (found [][]byte, err error) {
 	found = [][]byte{message}
 	for _, field := range fields {
@@ -191,7 +193,8 @@ func within(message []byte, fields ...int) (found [][]byte, err error) {
 // containerRunning is the ContainerState CONTAINER_RUNNING.
 const containerRunning = 1
 
-// addRunning reads a ListContainersResponse, and gives each pod the names of its containers that run.
+// addRunning reads a ListContainersResponse, and gives each pod the names of its containers that
+// run.
 func addRunning(pods []Pod, answer []byte) error {
 	return eachField(answer, func(field int, _ uint64, data []byte) error {
 		if field != 1 {

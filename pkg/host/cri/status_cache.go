@@ -32,7 +32,8 @@ type StatusCache struct {
 // NewStatusCache knows nothing yet.
 func NewStatusCache() *StatusCache { return &StatusCache{news: make(chan struct{}, 1)} }
 
-// Changed has something to receive when the runtime said something else than the last look was told.
+// Changed has something to receive when the runtime said something else than the last look was
+// told.
 func (r *StatusCache) Changed() <-chan struct{} {
 	if r == nil {
 		return nil

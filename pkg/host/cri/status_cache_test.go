@@ -39,7 +39,8 @@ func (f *stoppedRuntime) Version(ctx context.Context, _ *cri.VersionRequest) (*c
 	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "containerd", RuntimeVersion: version, RuntimeApiVersion: "v1"}, nil
 }
 
-// A look does not wait for a runtime that has stopped answering: it has what it said last, and hears when it says something else.
+// A look does not wait for a runtime that has stopped answering: it has what it said last, and
+// hears when it says something else.
 func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	f := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, asked: make(chan struct{}, 100), version: "v1"}
 	socket := serveCRI(t, f, &cri.RuntimeService_ServiceDesc)
@@ -75,7 +76,8 @@ func TestARuntimeThatStopsHoldsNoLook(t *testing.T) {
 	}
 }
 
-// Of a runtime at another socket, nothing is known from the former one; nor of one that nobody runs.
+// Of a runtime at another socket, nothing is known from the former one; nor of one that nobody
+// runs.
 func TestAnotherRuntime(t *testing.T) {
 	first := &stoppedRuntime{fakeRuntime: fakeRuntime{response: &cri.StatusResponse{Status: &cri.RuntimeStatus{}}}, version: "v1"}
 	r := NewStatusCache()

@@ -12,9 +12,10 @@ const (
 	ReservedPorts   = "net.ipv4.ip_local_reserved_ports"
 )
 
-// SourcePorts counts the ports of a [SourcePortRange] ("32768 60999"; empty: the kernel's default) that [ReservedPorts]
-// ("8080,30000-32767") leave to connections that name none. Values that the kernel would refuse are false.
-// https://docs.kernel.org/networking/ip-sysctl.html (ip_local_port_range, ip_local_reserved_ports)
+// SourcePorts counts the ports of a [SourcePortRange] ("32768 60999"; empty: the kernel's default)
+// that [ReservedPorts] ("8080,30000-32767") leave to connections that name none. Values that the
+// kernel would refuse are false. https://docs.kernel.org/networking/ip-sysctl.html
+// (ip_local_port_range, ip_local_reserved_ports)
 func SourcePorts(within, reserved string) (int, bool) {
 	if within == "" {
 		within = "32768 60999"

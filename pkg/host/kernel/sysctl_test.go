@@ -104,7 +104,8 @@ func TestScopeFitsTheKernel(t *testing.T) {
 	}
 	var child map[string]fs.FileMode
 	inNewNetns(t, func() { child = sysctlModes(t) })
-	// Keys that older kernels have for the whole machine only, and one that is writable in each namespace and means the machine.
+	// Keys that older kernels have for the whole machine only, and one that is writable in each
+	// namespace and means the machine.
 	others := []string{"net.core.optmem_max", "net.ipv4.icmp_msgs_per_sec", "net.ipv4.icmp_msgs_burst", "net.core.rps_default_mask", "net.netfilter.nf_hooks_lwtunnel"}
 	for key, mode := range here {
 		if mode&0o200 == 0 || SysctlLink(key) != "" || slices.Contains(others, key) {

@@ -17,7 +17,8 @@ func (w *Writer) NetSysctls() map[string]string {
 		return out
 	}
 	root := w.kernel.Proc + "/sys/"
-	// What cannot be read now (a link that goes just then, a key that wants more rights) is not kept.
+	// What cannot be read now (a link that goes just then, a key that wants more rights) is not
+	// kept.
 	_ = filepath.WalkDir(root+"net", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil

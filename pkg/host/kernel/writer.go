@@ -14,9 +14,11 @@ type Writer struct {
 
 // Options says what a [Writer] may do, and with whose help.
 type Options struct {
-	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may be loaded here.
+	// HostSysctls says that the keys of the whole machine may be set here, Modules that modules may
+	// be loaded here.
 	HostSysctls, Modules bool
-	// ModuleSource says, in words for an error, where a module comes from that the kernel does not have.
+	// ModuleSource says, in words for an error, where a module comes from that the kernel does not
+	// have.
 	ModuleSource string
 	// StartUnit starts a unit of systemd and waits for its end.
 	StartUnit func(ctx context.Context, name string) error

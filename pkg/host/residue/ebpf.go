@@ -23,7 +23,8 @@ const (
 	HookCgroup = "cgroup"
 )
 
-// Program is a program of eBPF where it is attached. What a network attached outlives it there, on the machine's own devices too.
+// Program is a program of eBPF where it is attached. What a network attached outlives it there, on
+// the machine's own devices too.
 type Program struct {
 	Hook  string
 	Name  string // tc: as `tc filter show` names it; else the kernel's name, at most 15 characters
@@ -41,7 +42,8 @@ type Program struct {
 // String says the program and where it is.
 func (p Program) String() string { return p.Hook + " " + p.Where + " " + p.Name }
 
-// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a module.
+// Programs lists the programs of eBPF at tc, XDP and the roots of cgroup2, without loading a
+// module.
 func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -80,7 +82,8 @@ func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 	return append(out, attached...), err
 }
 
-// steers is the queueing discipline of a link that has filters for what comes in and goes out; nil if it has none.
+// steers is the queueing discipline of a link that has filters for what comes in and goes out; nil
+// if it has none.
 func steers(all []netlink.Qdisc, link int) netlink.Qdisc {
 	i := slices.IndexFunc(all, func(q netlink.Qdisc) bool {
 		return q.Attrs().LinkIndex == link && (q.Type() == "clsact" || q.Type() == "ingress")
@@ -139,8 +142,9 @@ func programName(id ebpf.ProgramID) (string, error) {
 	return info.Name, nil
 }
 
-// DetachProgram takes a program from where it is attached, exactly that one; absence is success. A discipline of tc that it leaves
-// without any filter goes too. A link of eBPF that holds it there lets go; its pin stays, and holds nothing then. It may be retried.
+// DetachProgram takes a program from where it is attached, exactly that one; absence is success. A
+// discipline of tc that it leaves without any filter goes too. A link of eBPF that holds it there
+// lets go; its pin stays, and holds nothing then. It may be retried.
 func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 	err := w.ready(ctx)
 	if err != nil {
@@ -212,7 +216,8 @@ func delXDP(p Program) error {
 	if err != nil {
 		return err
 	}
-	// XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE by XDP_ATTACHED_DRV, _SKB and _HW (linux/if_link.h).
+	// XDP_FLAGS_SKB_MODE, _DRV_MODE and _HW_MODE by XDP_ATTACHED_DRV, _SKB and _HW
+	// (linux/if_link.h).
 	flags := map[uint32]int{1: 1 << 2, 2: 1 << 1, 3: 1 << 3}[p.mode]
 	return netlink.LinkSetXdpFdWithFlags(l, -1, flags)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect to, or look at what they send.
+// cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect
+// to, or look at what they send.
 var cgroupHooks = []ebpf.AttachType{
 	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate, ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
 	ebpf.AttachCGroupInet4Bind, ebpf.AttachCGroupInet6Bind, ebpf.AttachCGroupInet4PostBind, ebpf.AttachCGroupInet6PostBind,
@@ -22,7 +23,8 @@ var cgroupHooks = []ebpf.AttachType{
 	ebpf.AttachCGroupUDP4Recvmsg, ebpf.AttachCGroupUDP6Recvmsg, ebpf.AttachCgroupInet4GetPeername, ebpf.AttachCgroupInet6GetPeername,
 }
 
-// cgroupPrograms lists what is attached to the roots of cgroup2 that are mounted here: there networks attach, so that it holds for all processes.
+// cgroupPrograms lists what is attached to the roots of cgroup2 that are mounted here: there
+// networks attach, so that it holds for all processes.
 func cgroupPrograms() ([]Program, error) {
 	roots, err := cgroupRoots()
 	if err != nil {

@@ -38,7 +38,8 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 	return out, nil
 }
 
-// heldBy looks at why a program did not go: where a link of eBPF holds it there, the kernel says busy or that nothing is attached. The link lets go.
+// heldBy looks at why a program did not go: where a link of eBPF holds it there, the kernel says
+// busy or that nothing is attached. The link lets go.
 func heldBy(kind link.Type, p Program, err error) error {
 	if !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOENT) {
 		return err

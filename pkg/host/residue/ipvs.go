@@ -30,7 +30,8 @@ const (
 	ipvsDestAddr, ipvsDestFamily                                      = 1, 11
 )
 
-// IPVSService is a virtual service of IPVS: at an address and port, or for packets with a firewall mark.
+// IPVSService is a virtual service of IPVS: at an address and port, or for packets with a firewall
+// mark.
 type IPVSService struct {
 	Family   int // 4 or 6
 	Protocol int
@@ -119,7 +120,8 @@ func ipvsServers(ctx context.Context, s IPVSService) ([]netip.Addr, error) {
 	return out, nil
 }
 
-// attribute names the service to the kernel (net/netfilter/ipvs/ip_vs_ctl.c, ip_vs_genl_parse_service).
+// attribute names the service to the kernel (net/netfilter/ipvs/ip_vs_ctl.c,
+// ip_vs_genl_parse_service).
 func (s IPVSService) attribute() *nl.RtAttr {
 	a := nl.NewRtAttr(ipvsAttrService|unix.NLA_F_NESTED, nil)
 	family := uint16(unix.AF_INET)

@@ -92,8 +92,9 @@ type ovsHeader uint32
 func (ovsHeader) Len() int            { return ovsHead }
 func (h ovsHeader) Serialize() []byte { return binary.NativeEndian.AppendUint32(nil, uint32(h)) }
 
-// DelDatapath takes a datapath out of the kernel with its own links (kind openvswitch); what others plugged into it stays, unplugged. Absence is
-// success. One that a device of the machine is plugged into is an error. It may be retried.
+// DelDatapath takes a datapath out of the kernel with its own links (kind openvswitch); what others
+// plugged into it stays, unplugged. Absence is success. One that a device of the machine is plugged
+// into is an error. It may be retried.
 func (w Writer) DelDatapath(ctx context.Context, name string) error {
 	all, err := w.Datapaths(ctx)
 	if err != nil {
@@ -120,8 +121,9 @@ func (w Writer) DelDatapath(ctx context.Context, name string) error {
 	return nil
 }
 
-// ChangeOVS takes bridges and settings out of the database of Open vSwitch and waits until ovs-vswitchd has done it; absence is success. A bridge
-// that a device of the machine is a port of is an error while the bridge itself has an address. It may be retried.
+// ChangeOVS takes bridges and settings out of the database of Open vSwitch and waits until
+// ovs-vswitchd has done it; absence is success. A bridge that a device of the machine is a port of
+// is an error while the bridge itself has an address. It may be retried.
 func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
 	db, err := w.ovsdb(ctx, socket)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNobody) {

@@ -14,7 +14,8 @@ import (
 // ovsdbSocket is where ovsdb-server listens. https://docs.openvswitch.org/en/latest/ref/ovsdb.7/
 const ovsdbSocket = "/run/openvswitch/db.sock"
 
-// ovsdbLimit bounds a question and its answer: ovs-vswitchd has done what it is asked for within it, or does not run.
+// ovsdbLimit bounds a question and its answer: ovs-vswitchd has done what it is asked for within
+// it, or does not run.
 const ovsdbLimit = 10 * time.Second
 
 // OVS is what a database of Open vSwitch says that there shall be.
@@ -25,8 +26,8 @@ type OVS struct {
 	Keys []string
 }
 
-// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall be. [fs.ErrNotExist] or
-// [sys.ErrNobody] where none runs.
+// OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall
+// be. [fs.ErrNotExist] or [sys.ErrNobody] where none runs.
 func (r Reader) OVS(ctx context.Context, socket string) (OVS, error) {
 	if err := r.ready(ctx); err != nil {
 		return OVS{}, err
@@ -65,7 +66,8 @@ func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	return &ovsdb{Conn: conn, answers: json.NewDecoder(conn)}, nil
 }
 
-// call asks one method. The server may ask us whether we live meanwhile (echo), which is not answered: the connection is short.
+// call asks one method. The server may ask us whether we live meanwhile (echo), which is not
+// answered: the connection is short.
 func (d *ovsdb) call(method string, params, result any) error {
 	if err := json.NewEncoder(d).Encode(map[string]any{"method": method, "params": params, "id": method}); err != nil {
 		return fmt.Errorf("ask ovsdb-server: %w", err)
@@ -191,7 +193,8 @@ func (m *ovsMap) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ovsSet is a set of references of OVSDB: ["set", [["uuid", …], …]], or one without the set around it.
+// ovsSet is a set of references of OVSDB: ["set", [["uuid", …], …]], or one without the set around
+// it.
 type ovsSet []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -218,7 +221,8 @@ func (s *ovsSet) UnmarshalJSON(text []byte) error {
 // ovsWait is how often it is looked whether ovs-vswitchd is through.
 const ovsWait = 20 * time.Millisecond
 
-// change takes bridges and keys out and waits until ovs-vswitchd has done it (next_cfg and cur_cfg, as ovs-vsctl does).
+// change takes bridges and keys out and waits until ovs-vswitchd has done it (next_cfg and cur_cfg,
+// as ovs-vsctl does).
 func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []string) error {
 	set := []any{}
 	for _, name := range bridges {

@@ -138,9 +138,10 @@ func hostPrefix(ip net.IP) netip.Prefix {
 	return netip.PrefixFrom(addr, addr.BitLen())
 }
 
-// RemoveXFRM takes policies and states out of IPsec, as they were read, policies first: without a state a policy drops. What is gone already is
-// success. The kernel takes the first state with a number (spi) whose mark fits: where a state that stays has the same number it is an
-// error, and both stay. It may be retried.
+// RemoveXFRM takes policies and states out of IPsec, as they were read, policies first: without a
+// state a policy drops. What is gone already is success. The kernel takes the first state with a
+// number (spi) whose mark fits: where a state that stays has the same number it is an error, and
+// both stay. It may be retried.
 func (w Writer) RemoveXFRM(ctx context.Context, gone []XFRM) error {
 	if err := w.ready(ctx); err != nil {
 		return err

@@ -43,7 +43,8 @@ type Bus struct {
 	closed   bool
 }
 
-// busEar hears signals, and the end of the connection. It runs on the connection's reader: it does not block.
+// busEar hears signals, and the end of the connection. It runs on the connection's reader: it does
+// not block.
 type busEar interface {
 	signal(name string, s *dbus.Signal)
 	hungUp()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinement is a directive of systemd.exec(5) that says what a service may not, and how D-Bus has it:
-// https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
+// confinement is a directive of systemd.exec(5) that says what a service may not, and how D-Bus has
+// it: https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
 type confinement struct {
 	since int // the release of systemd that first had it: an older one refuses a unit with a property that it does not know
 	value func(string) any
@@ -77,7 +77,8 @@ func capabilityMask(s string) any {
 	return mask
 }
 
-// confined are the properties of a transient service that has what a unit's section Service says it may not, as far as this systemd knows of it.
+// confined are the properties of a transient service that has what a unit's section Service says it
+// may not, as far as this systemd knows of it.
 func confined(unit string, systemd int) (list []unitProperty) {
 	u := ParseUnitFile([]byte(unit))
 	for name, c := range confinements {

@@ -31,7 +31,8 @@ func (e UnitEnd) String() string {
 // journalLines is how much of a unit's journal an error quotes.
 const journalLines = 5
 
-// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields are empty. It starts nothing.
+// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields
+// are empty. It starts nothing.
 func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	var end UnitEnd
 	b, err := u.connect(ctx)
@@ -54,7 +55,8 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	return end
 }
 
-// UnitRestarts is how often systemd has started a service again by itself, since somebody asked for its start.
+// UnitRestarts is how often systemd has started a service again by itself, since somebody asked for
+// its start.
 func (u *Reader) UnitRestarts(ctx context.Context, name string) int {
 	b, err := u.connect(ctx)
 	if err != nil {
@@ -108,8 +110,10 @@ func integer(v dbus.Variant) int {
 	return 0
 }
 
-// lastJournal are the last lines that the last run of a unit wrote; of a program that could not be run, what systemd says of it. journald hears of lines a moment
-// later than systemd of the end, and then reads the invocation from a link that systemd has removed by that time: such a line names the unit alone.
+// lastJournal are the last lines that the last run of a unit wrote; of a program that could not be
+// run, what systemd says of it. journald hears of lines a moment later than systemd of the end, and
+// then reads the invocation from a link that systemd has removed by that time: such a line names
+// the unit alone.
 func lastJournal(ctx context.Context, u UnitState) string {
 	own := []string{"_SYSTEMD_INVOCATION_ID=" + u.Invocation}
 	if u.StartedUS > 0 { // else every line of an earlier unit of its name would be one of it

@@ -38,8 +38,8 @@ const (
 	reloadPause = 100 * time.Millisecond
 )
 
-// RestartUnit restarts a unit if it runs, and leaves it alone if not. A reload that is under way ends before it: else systemd kills
-// the reload's process, and calls the unit failed.
+// RestartUnit restarts a unit if it runs, and leaves it alone if not. A reload that is under way
+// ends before it: else systemd kills the reload's process, and calls the unit failed.
 func (w *Writer) RestartUnit(ctx context.Context, name string, wait bool) error {
 	for range reloadTries {
 		state, err := w.units.Unit(ctx, name)
@@ -90,7 +90,8 @@ func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bo
 	return nil
 }
 
-// forgetStarts has systemd not count the starts before this job, if the job may start the unit: none but a start does so to one that failed.
+// forgetStarts has systemd not count the starts before this job, if the job may start the unit:
+// none but a start does so to one that failed.
 func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) error {
 	if method == "StopUnit" {
 		return nil
@@ -103,7 +104,8 @@ func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) 
 	return b.forgetFailure(ctx, name)
 }
 
-// forgetFailure makes systemd forget that a unit failed, and how often it was started. A unit that is not there is success.
+// forgetFailure makes systemd forget that a unit failed, and how often it was started. A unit that
+// is not there is success.
 func (b *Bus) forgetFailure(ctx context.Context, name string) error {
 	if err := b.manager(ctx, "ResetFailedUnit", name).Err; err != nil && !isNoUnit(err) {
 		return explainUnit(err)

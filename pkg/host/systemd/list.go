@@ -15,8 +15,8 @@ type UnitBrief struct {
 	File   string `json:"file,omitempty"` // as UnitState.File; "" of an instance
 }
 
-// AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name. What
-// is made for a moment and has no file is left out. [ErrNotHere] where no systemd runs.
+// AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name.
+// What is made for a moment and has no file is left out. [ErrNotHere] where no systemd runs.
 func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	b, err := w.units.connect(ctx)
 	if err != nil {

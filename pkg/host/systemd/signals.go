@@ -11,8 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Signals hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by it, is no news: to look at one that nobody uses is
-// enough for both, and a look that is answered by a signal would never end.
+// Signals hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by
+// it, is no news: to look at one that nobody uses is enough for both, and a look that is answered
+// by a signal would never end.
 type Signals struct {
 	Units   *Reader
 	Changed func(what string) // a unit, or "unit files", or "daemon-reload"
@@ -53,7 +54,8 @@ func (u *Signals) Listen(units []string) (err error) {
 	return u.subscribe(ctx, aim)
 }
 
-// subscribe asks the message bus for what is told of systemd as a whole and of the units that matter, and of no others: every container is a unit.
+// subscribe asks the message bus for what is told of systemd as a whole and of the units that
+// matter, and of no others: every container is a unit.
 func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 	const sender = "type='signal',sender='org.freedesktop.systemd1',"
 	match := func(rule string) error {

@@ -38,10 +38,10 @@ func property(name string, value any) unitProperty {
 	return unitProperty{name, dbus.MakeVariant(value)}
 }
 
-// StartTimer makes a transient timer NAME.timer that runs a command as
-// NAME.service once, after the given time, if the file that it is about is there then. The service is tried again until it
-// succeeds, and may as little as the section Service of the unit file unit lets
-// it. Nothing of it outlives a boot. [ErrNotHere] where no systemd runs.
+// StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
+// given time, if the file that it is about is there then. The service is tried again until it
+// succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
+// outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (w *Writer) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
@@ -89,8 +89,10 @@ func (w *Writer) startTimer(ctx context.Context, name, description, unit string,
 	})
 }
 
-// StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this process is gone, however it went. It makes a file and holds it open for
-// writing, and systemd hears when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes no transient path unit.
+// StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
+// process is gone, however it went. It makes a file and holds it open for writing, and systemd
+// hears when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes no
+// transient path unit.
 func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
 	f, err := w.openLock(file)
 	if err != nil {
@@ -114,8 +116,9 @@ func (w *Writer) StartWhenGone(ctx context.Context, name, description, file stri
 // conditions is the first release of systemd of which it is certain that transient units take some.
 const conditions = 240
 
-// TryService runs a command once as the transient service NAME.service, confined as [Writer.StartTimer] confines it, and waits for its end: an error where
-// it could not be run or failed. [ErrNotHere] where no systemd runs.
+// TryService runs a command once as the transient service NAME.service, confined as
+// [Writer.StartTimer] confines it, and waits for its end: an error where it could not be run or
+// failed. [ErrNotHere] where no systemd runs.
 func (w *Writer) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
@@ -139,8 +142,8 @@ func (w *Writer) TryService(ctx context.Context, name, description, unit string,
 	return nil
 }
 
-// StopTimer stops a timer of [Writer.StartTimer], and what [Writer.StartWhenGone] started beside it; one that is not there is
-// success. A service that they have already started goes on.
+// StopTimer stops a timer of [Writer.StartTimer], and what [Writer.StartWhenGone] started beside
+// it; one that is not there is success. A service that they have already started goes on.
 func (w *Writer) StopTimer(ctx context.Context, name string) error {
 	for _, unit := range []string{name + ".path", name + ".timer"} {
 		if err := w.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, sys.ErrNotHere) {

@@ -34,10 +34,11 @@ type UnitState struct {
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
 	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
 	Invocation    string // names this run of it: another one at each start; where systemd does not tell (before 232), when it was started
-	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran and ended well since it was
-	// loaded, or a condition in its file kept it from running.
+	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran
+	// and ended well since it was loaded, or a condition in its file kept it from running.
 	Ran bool
-	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming up, since when.
+	// StartedUS is when it last left its rest, CLOCK_MONOTONIC, microseconds: of one that is coming
+	// up, since when.
 	StartedUS uint64 `json:"-"`
 }
 
@@ -186,8 +187,8 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	if state.Load == "not-found" {
 		return state, nil
 	}
-	// UnitFileState is remembered by systemd since it loaded the unit; links that were made since, by us or by an earlier run, it does not
-	// know. This asks the disk, and takes 0.5 ms.
+	// UnitFileState is remembered by systemd since it loaded the unit; links that were made since,
+	// by us or by an earlier run, it does not know. This asks the disk, and takes 0.5 ms.
 	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
 	switch {
 	case isNoUnit(err):
@@ -204,8 +205,8 @@ func ownProperty(ctx context.Context, object dbus.BusObject, name, property stri
 	return textProperty(ctx, object, ownInterface(name), property)
 }
 
-// ownProperties are all that only units of one's kind have, as they are at one moment, or none: of a
-// unit that systemd starts again and again, two questions have answers of two runs.
+// ownProperties are all that only units of one's kind have, as they are at one moment, or none: of
+// a unit that systemd starts again and again, two questions have answers of two runs.
 func ownProperties(ctx context.Context, object dbus.BusObject, name string) unitProperties {
 	var p unitProperties
 	if object.CallWithContext(ctx, properties+"GetAll", quiet, ownInterface(name)).Store(&p) != nil {
@@ -233,7 +234,8 @@ func textProperty(ctx context.Context, object dbus.BusObject, iface, property st
 	return text
 }
 
-// UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it does not tell (before 250).
+// UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it
+// does not tell (before 250).
 func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	b, err := u.connect(ctx)
 	if err != nil {

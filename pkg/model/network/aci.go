@@ -7,8 +7,9 @@ const (
 	aciUplink = 1600 // least MTU of the uplink: pods' frames carry a VXLAN header to the leaf (acc_provision.py)
 )
 
-// aci is prepared for and waited for: aci-containers-host writes the conf. The fabric does the routing. Numbers:
-// https://github.com/noironetworks/aci-containers (docker/launch-hostagent.sh, pkg/hostagent) and https://github.com/noironetworks/acc-provision.
+// aci is prepared for and waited for: aci-containers-host writes the conf. The fabric does the
+// routing. Numbers: https://github.com/noironetworks/aci-containers (docker/launch-hostagent.sh,
+// pkg/hostagent) and https://github.com/noironetworks/acc-provision.
 func aci() Network {
 	return Network{
 		Name:      "aci",
@@ -38,7 +39,8 @@ func aci() Network {
 	}
 }
 
-// aciResidue: to delete its manifest undoes nothing on a node. Of what the operator made by hand (VLAN links, the DHCP client's file) nothing is named.
+// aciResidue: to delete its manifest undoes nothing on a node. Of what the operator made by hand
+// (VLAN links, the DHCP client's file) nothing is named.
 func aciResidue() cleanup.Residue {
 	return cleanup.Residue{
 		OVS:   []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
@@ -61,7 +63,8 @@ func buildACI(in Input) (Built, error) {
 			b.note(Warning, in.NetworkOrigin(), "link %s has MTU %d, and ACI needs %d on the uplink: its agent ends with \"Uplink MTU must be >= %d\"", l.Name, l.MTU, aciUplink, aciUplink)
 		}
 	}
-	// The daemon keeps 100 free where it is told no MTU, and 50 at least (interface_mtu_headroom, acc_provision.py).
+	// The daemon keeps 100 free where it is told no MTU, and 50 at least (interface_mtu_headroom,
+	// acc_provision.py).
 	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU, encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
 		return b, err
 	}

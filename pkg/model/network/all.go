@@ -10,7 +10,8 @@ import (
 // All lists the networks, by name. What it returns is shared: a row is never changed, only copied.
 func All() []Network { return slices.Clone(rows()) }
 
-// rows makes the rows once, for each pass asks for its network several times. To add one is one file and one line.
+// rows makes the rows once, for each pass asks for its network several times. To add one is one
+// file and one line.
 var rows = sync.OnceValue(func() []Network {
 	all := []Network{
 		aci(),
@@ -58,8 +59,8 @@ var rows = sync.OnceValue(func() []Network {
 	return all
 })
 
-// Of returns the network that a node's documents select: the row of that name, or what they declare, with multus before it where they say so. It is
-// the one place that knows.
+// Of returns the network that a node's documents select: the row of that name, or what they
+// declare, with multus before it where they say so. It is the one place that knows.
 func Of(n *config.Node) (Network, bool) {
 	net, known := Find(n.Networking.Name())
 	if old, is := legacy(n); is {

@@ -9,8 +9,9 @@ import (
 
 const amazonVPCConf = "10-aws.conflist"
 
-// amazonVPC is prepared for and waited for: aws-node writes the conf when its address manager answers, and that is the node's
-// readiness. Numbers: https://github.com/aws/amazon-vpc-cni-k8s v1.23 (README.md, misc/10-aws.conflist, pkg/networkutils).
+// amazonVPC is prepared for and waited for: aws-node writes the conf when its address manager
+// answers, and that is the node's readiness. Numbers: https://github.com/aws/amazon-vpc-cni-k8s
+// v1.23 (README.md, misc/10-aws.conflist, pkg/networkutils).
 func amazonVPC() Network {
 	return Network{
 		Name:  "amazonVPC",
@@ -84,7 +85,8 @@ func buildAmazonVPC(in Input) (Built, error) {
 	return b, nil
 }
 
-// amazonVPCMTU holds the MTUs in aws-node's environment to the range that it states for them (README.md). It sets the links itself, so that theirs are no limit.
+// amazonVPCMTU holds the MTUs in aws-node's environment to the range that it states for them
+// (README.md). It sets the links itself, so that theirs are no limit.
 func amazonVPCMTU(in Input) error {
 	least := minimumMTU
 	if in.V6 {
@@ -100,7 +102,8 @@ func amazonVPCMTU(in Input) error {
 	return nil
 }
 
-// amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes the further interfaces for the host's own.
+// amazonVPCHost is what the plugin suffers from on the images of AWS: each of these services takes
+// the further interfaces for the host's own.
 func amazonVPCHost() SharedHost {
 	// By their whole pattern: a VLAN that people named vlan10 is theirs.
 	return leaveAlone("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????", "vlan???????????").enis("", nil)

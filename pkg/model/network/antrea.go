@@ -7,8 +7,10 @@ const (
 	antreaChained = "05-antrea.conflist" // another network's conf with antrea at its end, before that one in order
 )
 
-// antrea is prepared for and waited for: its init container writes the conf. Open vSwitch runs in its pods. Numbers: https://github.com/antrea-io/antrea v2.7.0
-// (build/images/scripts, docs/network-requirements.md, docs/os-issues.md, pkg/agent/config, pkg/agent/route, pkg/agent/types).
+// antrea is prepared for and waited for: its init container writes the conf. Open vSwitch runs in
+// its pods. Numbers: https://github.com/antrea-io/antrea v2.7.0 (build/images/scripts,
+// docs/network-requirements.md, docs/os-issues.md, pkg/agent/config, pkg/agent/route,
+// pkg/agent/types).
 func antrea() Network {
 	return Network{
 		Name:      "antrea",
@@ -62,13 +64,15 @@ func antreaGRE(in Input) bool       { return antreaTunnel("gre")(in) || antreaIP
 func antreaWireGuard(in Input) bool { return in.Node.Networking.Antrea.WireGuard() }
 func antreaIPsec(in Input) bool     { return in.Node.Networking.Antrea.TrafficEncryptionMode == "ipsec" }
 
-// antreaResidue: its bridge goes while ovs-vswitchd of its pods still runs, or else with the datapath; the gateway and the tunnel are ports of it.
+// antreaResidue: its bridge goes while ovs-vswitchd of its pods still runs, or else with the
+// datapath; the gateway and the tunnel are ports of it.
 func antreaResidue() cleanup.Residue {
 	ovs := ovsMark("br-int")
 	ovs.Ports, ovs.Socket = []string{"antrea-gw0"}, "/run/antrea/openvswitch/db.sock"
 	return cleanup.Residue{
 		Portmap: []string{"antrea"},
-		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of pkg/agent/types/net.go), whose one route is by the gateway.
+		// Egress (SNATIPMarkMask), and answers in hybrid mode (EgressNoEncapReturnToRemoteMark of
+		// pkg/agent/types/net.go), whose one route is by the gateway.
 		Rules:  []cleanup.RuleSelector{{Mask: 0xff, Table: 101, Last: 120}, {Mark: 1 << 30, Mask: 1 << 30, Table: 141}},
 		Routes: []cleanup.RouteSelector{{Link: "antrea-*", Table: allTables}},
 		Chains: []cleanup.ChainSelector{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
@@ -126,7 +130,8 @@ func (b *Built) noteRouted(in Input) {
 	}
 }
 
-// antreaAdds: pkg/agent/config/node_config.go. STT is taken off nothing, and in hybrid mode nodes of one subnet have no tunnel.
+// antreaAdds: pkg/agent/config/node_config.go. STT is taken off nothing, and in hybrid mode nodes
+// of one subnet have no tunnel.
 func antreaAdds(in Input) encapsulation {
 	a := in.Node.Networking.Antrea
 	var out encapsulation

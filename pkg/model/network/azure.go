@@ -8,13 +8,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// AzurePlugins is the name of the asset with Azure's plugins: an archive of https://github.com/Azure/azure-container-networking/releases.
+// AzurePlugins is the name of the asset with Azure's plugins: an archive of
+// https://github.com/Azure/azure-container-networking/releases.
 const AzurePlugins = "azure-vnet"
 
 const azureConf = "10-azure.conflist"
 
-// azure gives pods addresses of a virtual network. On a node subnet there is no daemon, and the conf is ours to write, as AKS' own bootstrap does; in every other
-// scenario the daemon CNS writes one. Numbers: https://github.com/Azure/azure-container-networking (cni/*.conflist, cns/cniconflist, network, platform/os_linux.go).
+// azure gives pods addresses of a virtual network. On a node subnet there is no daemon, and the
+// conf is ours to write, as AKS' own bootstrap does; in every other scenario the daemon CNS writes
+// one. Numbers: https://github.com/Azure/azure-container-networking (cni/*.conflist,
+// cns/cniconflist, network, platform/os_linux.go).
 func azure() Network {
 	return Network{
 		Name:      "azure",
@@ -50,7 +53,9 @@ func azure() Network {
 		Residue:  azureResidue(),
 		Proved:   []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its addresses come from Azure only",
-		// CNS writes the conf, azure-npm chains and sets (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node subnet without policy there is neither.
+		// CNS writes the conf, azure-npm chains and sets
+		// (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node
+		// subnet without policy there is neither.
 		Agents: []string{"azure-npm", "cns-container"},
 		Build:  buildAzure,
 	}

@@ -15,12 +15,13 @@ import (
 // BridgeLink is the name of the bridge; kubenet's, so that tools and people find it.
 const BridgeLink = "cbr0"
 
-// bridgeConf is the file name of the conf. It sorts before every 10-… that DaemonSets, containerd, CRI-O and podman leave behind, so that a
-// leftover does not win; and after 00-multus.conf, which wants to be first and calls us. Nobody else uses the name.
+// bridgeConf is the file name of the conf. It sorts before every 10-… that DaemonSets, containerd,
+// CRI-O and podman leave behind, so that a leftover does not win; and after 00-multus.conf, which
+// wants to be first and calls us. Nobody else uses the name.
 const bridgeConf = "05-netwright-bridge.conflist"
 
-// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write all of it, alone. No pod of it runs
-// anywhere, so that it has no agents.
+// bridge is a Linux bridge with host-local addresses and static routes between the nodes: we write
+// all of it, alone. No pod of it runs anywhere, so that it has no agents.
 func bridge() Network {
 	return Network{
 		Name:  "bridge",
@@ -65,8 +66,8 @@ func bridge() Network {
 	}
 }
 
-// bridgeName is the CNI network's name. It is ours alone: libcni's cached results and host-local's leases are kept by it, and
-// several networks share k8s-pod-network and cbr0.
+// bridgeName is the CNI network's name. It is ours alone: libcni's cached results and host-local's
+// leases are kept by it, and several networks share k8s-pod-network and cbr0.
 const bridgeName = "netwright-bridge"
 
 func buildBridge(in Input) (Built, error) {
@@ -140,8 +141,9 @@ func familiesOf(cidrs config.CIDRs) []int {
 	return out
 }
 
-// bridgeMAC fixes the bridge's MAC to its address, as docker and kubenet do (0a:58, locally administered). Without it a bridge takes
-// the lowest MAC of its ports and changes it when pods come and go.
+// bridgeMAC fixes the bridge's MAC to its address, as docker and kubenet do (0a:58, locally
+// administered). Without it a bridge takes the lowest MAC of its ports and changes it when pods
+// come and go.
 func bridgeMAC(gateway netip.Addr) string {
 	b := gateway.AsSlice()
 	b = b[len(b)-4:]

@@ -11,8 +11,9 @@ import (
 // mainTable is the routing table that the kernel looks in by default (RT_TABLE_MAIN).
 const mainTable = 254
 
-// addRoutes makes a route to each peer's pod CIDRs over the peer's address of the same family. A peer that cannot be reached in one
-// hop is a note: the kernel would refuse the route, and the other peers are no worse for it.
+// addRoutes makes a route to each peer's pod CIDRs over the peer's address of the same family. A
+// peer that cannot be reached in one hop is a note: the kernel would refuse the route, and the
+// other peers are no worse for it.
 func (b *Built) addRoutes(in Input) {
 	for _, peer := range in.Peers {
 		origin := peer.Origin.String()
@@ -47,8 +48,8 @@ func (b *Built) addRoutes(in Input) {
 	}
 }
 
-// linkTo finds the link whose subnet holds an address; the uplink first. Without any known link (facts of another machine) it is
-// the uplink, unseen.
+// linkTo finds the link whose subnet holds an address; the uplink first. Without any known link
+// (facts of another machine) it is the uplink, unseen.
 func linkTo(f *host.Facts, to netip.Addr) (string, bool) {
 	found, seen := "", false
 	for _, l := range f.Links {

@@ -4,8 +4,8 @@ import "github.com/netwright/netwright/pkg/config"
 
 const calicoConf = "10-calico.conflist"
 
-// calico is prepared for and waited for: its DaemonSet writes the conf. With the etcd datastore the node installs the client
-// certificates that Calico's parts show to etcd.
+// calico is prepared for and waited for: its DaemonSet writes the conf. With the etcd datastore the
+// node installs the client certificates that Calico's parts show to etcd.
 func calico() Network {
 	return Network{
 		Name:  "calico",
@@ -68,7 +68,8 @@ func calicoWireGuard(in Input) bool {
 	return on != nil && *on
 }
 
-// calicoSigns: what calico-node makes at its start. https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
+// calicoSigns: what calico-node makes at its start.
+// https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
 func calicoSigns() []Sign {
 	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
 	return []Sign{
@@ -88,8 +89,11 @@ func calicoSigns() []Sign {
 	}
 }
 
-// calicoRequires: its page asks for 5.10 and names RHEL 8 (4.18) and Debian 10 (4.19) beside it, so that its iptables dataplane is held to nothing. Felix falls back to it where its eBPF cannot run, and then nobody serves
-// the services, for kube-proxy is off. Of Red Hat's it takes 4.18.0-193 (8.2) and newer, since 3.32 -305 (8.4). https://docs.tigera.io/calico/latest/operations/ebpf/install
+// calicoRequires: its page asks for 5.10 and names RHEL 8 (4.18) and Debian 10 (4.19) beside it, so
+// that its iptables dataplane is held to nothing. Felix falls back to it where its eBPF cannot run,
+// and then nobody serves the services, for kube-proxy is off. Of Red Hat's it takes 4.18.0-193
+// (8.2) and newer, since 3.32 -305 (8.4).
+// https://docs.tigera.io/calico/latest/operations/ebpf/install
 func calicoRequires() Requires {
 	bpf := func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 	newest := func(in Input) bool { // what documents leave to kOps is not held to it

@@ -27,8 +27,8 @@ func buildCalico(in Input) (Built, error) {
 	return b, nil
 }
 
-// addEtcd installs the client certificates for an etcd that demands them. Files, names and modes are kOps' (nodeup/pkg/model/etcd_tls.go up to
-// 1.19), or Calico's own under calico-tls.
+// addEtcd installs the client certificates for an etcd that demands them. Files, names and modes
+// are kOps' (nodeup/pkg/model/etcd_tls.go up to 1.19), or Calico's own under calico-tls.
 func (b *Built) addEtcd(in Input) error {
 	etcd := in.Node.Networking.Calico.Etcd
 	if etcd == nil {
@@ -53,8 +53,9 @@ func (b *Built) addEtcd(in Input) error {
 	return nil
 }
 
-// etcdCA is the CA that etcd's own certificate is checked with. One that a document names decides. Otherwise it is the one that signed the
-// client's, which the store knows best: kOps has the cluster's as "ca" or, since 1.22, as "kubernetes-ca".
+// etcdCA is the CA that etcd's own certificate is checked with. One that a document names decides.
+// Otherwise it is the one that signed the client's, which the store knows best: kOps has the
+// cluster's as "ca" or, since 1.22, as "kubernetes-ca".
 func etcdCA(in Input, c config.Certificates, pair Keypair) []byte {
 	named, found := in.Keypairs[c.CA]
 	isDefault := in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault()
@@ -74,9 +75,10 @@ func calicoCommonName(c config.Certificates) string {
 
 func certFile(file string) tasks.CertFile { return tasks.CertFile{Name: path.Base(file), Mode: 0o600} }
 
-// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it where the documents say no mode, but for OpenStack and Azure,
-// pkg/model/components/calico.go) adds nothing within one.
-// Pods of both families may have packets over IPv6 besides. https://docs.tigera.io/calico/latest/networking/configuring/mtu
+// calicoAdds is the widest of its encapsulations. What it does across subnets only (as kOps has it
+// where the documents say no mode, but for OpenStack and Azure, pkg/model/components/calico.go)
+// adds nothing within one. Pods of both families may have packets over IPv6 besides.
+// https://docs.tigera.io/calico/latest/networking/configuring/mtu
 func calicoAdds(in Input) encapsulation {
 	c := in.Node.Networking.Calico
 	var out encapsulation

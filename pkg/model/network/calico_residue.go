@@ -5,8 +5,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// calicoResidue is what Felix, BIRD and the installer leave. Felix' names and marks: felix/rules/rule_defs.go, felix/config/config_params.go; BIRD
-// keeps its routes on exit (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
+// calicoResidue is what Felix, BIRD and the installer leave. Felix' names and marks:
+// felix/rules/rule_defs.go, felix/config/config_params.go; BIRD keeps its routes on exit
+// (`persist`). The certificates that we install stay: see [tasks.CertificateSet.RetainOnRelease].
 func calicoResidue() cleanup.Residue {
 	return felixResidue(cleanup.Residue{
 		Portmap: []string{kubenetName},
@@ -15,7 +16,8 @@ func calicoResidue() cleanup.Residue {
 			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		// At data interfaces and, for connections of the host, at the root of cgroup2 (felix/bpf-gpl).
+		// At data interfaces and, for connections of the host, at the root of cgroup2
+		// (felix/bpf-gpl).
 		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"}, {Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
 			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"}, {Hook: residue.HookCgroup, Name: "calico_*"}},
 		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},

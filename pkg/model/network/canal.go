@@ -4,8 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const canalConf = "10-canal.conflist"
 
-// canal is prepared for and waited for: one DaemonSet of two daemons, flanneld for the network and Felix for policy, writes the conf. Numbers:
-// https://github.com/projectcalico/calico (manifests/canal.yaml) and kOps' template up to 1.33 (upup/models/cloudup/resources/addons/networking.projectcalico.org.canal).
+// canal is prepared for and waited for: one DaemonSet of two daemons, flanneld for the network and
+// Felix for policy, writes the conf. Numbers: https://github.com/projectcalico/calico
+// (manifests/canal.yaml) and kOps' template up to 1.33
+// (upup/models/cloudup/resources/addons/networking.projectcalico.org.canal).
 func canal() Network {
 	return Network{
 		Name:  "canal",
@@ -65,8 +67,8 @@ func canalResidue() cleanup.Residue {
 	return felixResidue(l)
 }
 
-// canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger packet of a pod passes (pkg/backend of
-// https://github.com/flannel-io/flannel).
+// canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger
+// packet of a pod passes (pkg/backend of https://github.com/flannel-io/flannel).
 var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80}, "udp": {by: "backend udp", sure: 28}}
 
 func buildCanal(in Input) (Built, error) {

@@ -12,8 +12,9 @@ const (
 	ciliumPKI     = "/etc/kubernetes/pki/cilium"
 )
 
-// cilium is prepared for and waited for: its agent writes the conf when it is ready. Numbers: https://github.com/cilium/cilium v1.20
-// (Documentation/operations/system_requirements.rst, pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
+// cilium is prepared for and waited for: its agent writes the conf when it is ready. Numbers:
+// https://github.com/cilium/cilium v1.20 (Documentation/operations/system_requirements.rst,
+// pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
 func cilium() Network {
 	return Network{
 		Name:  "cilium",
@@ -57,8 +58,10 @@ func cilium() Network {
 
 func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
 
-// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each release asks for, and which of Red Hat's is as good. A document that
-// names no version leaves it to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13), pull/36386 (1.16), pull/38308 (1.18)
+// ciliumRequires is the kernel that Documentation/operations/system_requirements.rst of each
+// release asks for, and which of Red Hat's is as good. A document that names no version leaves it
+// to kOps: then only the oldest is held to. https://github.com/cilium/cilium/pull/23951 (1.13),
+// pull/36386 (1.16), pull/38308 (1.18)
 func ciliumRequires() Requires {
 	from := func(minor int) func(Input) bool {
 		return func(in Input) bool {
@@ -89,7 +92,8 @@ func ciliumSigns() []Sign {
 		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve", If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
 			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }, Missing: "traffic between nodes is not encrypted"},
-		// agent-health-port; its own probes ask there. https://docs.cilium.io/en/stable/cmdref/cilium-agent/
+		// agent-health-port; its own probes ask there.
+		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
 		{What: "its agent is well", URL: "http://localhost:9879/healthz", Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
 		podSign("lxc*", ""), // veth or netkit
 	}
@@ -121,7 +125,8 @@ func ciliumModules() []Module {
 
 func ciliumSysctls() []Sysctl {
 	return append(forwarding(),
-		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all and the link's.
+		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all
+		// and the link's.
 		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4", If: hasV4},
 		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
 		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops", Optional: true})
@@ -147,8 +152,8 @@ func buildCilium(in Input) (Built, error) {
 	return b, nil
 }
 
-// ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets (pkg/mtu). So that many bytes go over the wire where it
-// puts something around them.
+// ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets
+// (pkg/mtu). So that many bytes go over the wire where it puts something around them.
 func ciliumAdds(c *config.Cilium) encapsulation {
 	switch {
 	case c.WireGuard():
@@ -161,7 +166,8 @@ func ciliumAdds(c *config.Cilium) encapsulation {
 	return encapsulation{}
 }
 
-// addCiliumEtcd installs the client certificate for an etcd of Cilium's own, with kOps' names and modes.
+// addCiliumEtcd installs the client certificate for an etcd of Cilium's own, with kOps' names and
+// modes.
 func (b *Built) addCiliumEtcd(in Input) error {
 	if !in.Node.Networking.Cilium.EtcdManaged {
 		return nil

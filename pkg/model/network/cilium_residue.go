@@ -5,14 +5,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go); its own clean-up looks for 5. Plain LXC has lxcbr0.
+// lxc is Cilium's name of a pod's link, `lxc` and 12 hex digits (pkg/datapath/connector/add.go);
+// its own clean-up looks for 5. Plain LXC has lxcbr0.
 const lxc = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
 // lxcOld is what it was called before: cilium-dbg/cmd/cleanup.go takes these away, too.
 const lxcOld = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 
-// ciliumResidue is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the chains, the sets, the sysctl file and the
-// rule for local addresses, which it had moved to 100.
+// ciliumResidue is what its agent leaves. `cilium-dbg post-uninstall-cleanup` leaves the rules, the
+// chains, the sets, the sysctl file and the rule for local addresses, which it had moved to 100.
 func ciliumResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap:   []string{"cilium", "portmap"},
@@ -22,13 +23,15 @@ func ciliumResidue() cleanup.Residue {
 			{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}, // IPsec
 			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005}, {Mark: 0xb00, Mask: 0xf00, Table: 2005}, // proxy
 			{Priority: 109, Mark: 0x80, Mask: 0x80}, {Priority: 20, Pods: true}, // ENI
-			// ENI: tables 10 + number of the interface; with the kernel's protocol since its rules have one (linux_defaults.RTProto).
+			// ENI: tables 10 + number of the interface; with the kernel's protocol since its rules
+			// have one (linux_defaults.RTProto).
 			{Priority: 110, Table: 10, Last: 50, From: true, Protocol: 2}, {Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2},
 			{Priority: 110, Table: 10, Last: 50, Pods: true}, {Priority: 111, Table: 10, Last: 50, Pods: true},
 			{Priority: 112, Table: 202, To: true}, // VTEP: a rule to each range
 		},
-		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to IPsec's device as local, with protocol 50 and later the kernel's
-		// (createNodeIPSecInRoute of pkg/datapath/linux); to the proxy as local by lo (pkg/proxy/routes.go).
+		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to IPsec's device
+		// as local, with protocol 50 and later the kernel's (createNodeIPSecInRoute of
+		// pkg/datapath/linux); to the proxy as local by lo (pkg/proxy/routes.go).
 		Routes: []cleanup.RouteSelector{{Link: "cilium_*", Table: allTables}, {Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}, {Table: 2004, Type: "local", Link: "lo"},
 			{Link: lxc}, {Protocol: 2, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"}, {Comment: "cilium-feeder:*"}},
@@ -37,9 +40,11 @@ func ciliumResidue() cleanup.Residue {
 			{Name: lxcOld, Kind: "veth"},
 			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "vxlan"}, {Name: "cilium_*", Kind: "geneve"}, {Name: "cilium_*", Kind: "wireguard"},
 			{Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
-		// Left at the host's devices they keep steering packets, at the cgroup they keep translating what the host connects to, by stale maps.
+		// Left at the host's devices they keep steering packets, at the cgroup they keep
+		// translating what the host connects to, by stale maps.
 		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cil_*"}, {Hook: residue.HookXDP, Name: "cil_xdp_*"}, {Hook: residue.HookCgroup, Name: "cil_sock*"}},
-		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
+		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded
+		// packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
 		XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00}, {Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
 		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf", "/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",

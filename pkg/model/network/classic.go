@@ -2,8 +2,9 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// classic is what kOps called the network before there were plugins: kubelet made docker's bridge itself (--configure-cbr0). Kubernetes
-// 1.4 was the last that had it; no agent but kubelet makes anything. https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
+// classic is what kOps called the network before there were plugins: kubelet made docker's bridge
+// itself (--configure-cbr0). Kubernetes 1.4 was the last that had it; no agent but kubelet makes
+// anything. https://github.com/kubernetes/kubernetes/blob/v1.3.0/pkg/kubelet/container_bridge.go
 func classic() Network {
 	return Network{
 		Name:  "classic",

@@ -11,13 +11,15 @@ import (
 
 const docsBYO = "https://kops.sigs.k8s.io/networking/#byo-cni"
 
-// basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps installs for everybody.
+// basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps
+// installs for everybody.
 func basePlugins() []string {
 	return []string{"bandwidth", "bridge", "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback", "macvlan", "portmap",
 		"ptp", "sbr", "static", "tuning", "vlan"}
 }
 
-// cni is `cni: {}`: somebody else brings the network; we bring what all networks need. Its agents are whoever's.
+// cni is `cni: {}`: somebody else brings the network; we bring what all networks need. Its agents
+// are whoever's.
 func cni() Network {
 	return Network{
 		Name:  "cni",
@@ -42,7 +44,8 @@ func cni() Network {
 	}
 }
 
-// wantsCNI tells that plugins are called by the CNI at all: not with kubelet's no-op and exec plugins.
+// wantsCNI tells that plugins are called by the CNI at all: not with kubelet's no-op and exec
+// plugins.
 func wantsCNI(in Input) bool {
 	if !in.DockerKubelet() {
 		return true
@@ -85,8 +88,9 @@ func buildCNI(in Input) (Built, error) {
 	return b, nil
 }
 
-// noteFormerCertificates says that certificates of a network before this one stay: Calico's pods may still run on them, and to take
-// them away at the switch is an outage (kOps docs, networking, "switching between networking providers").
+// noteFormerCertificates says that certificates of a network before this one stay: Calico's pods
+// may still run on them, and to take them away at the switch is an outage (kOps docs, networking,
+// "switching between networking providers").
 func (b *Built) noteFormerCertificates(in Input) {
 	var names []string
 	for name := range in.Keypairs {

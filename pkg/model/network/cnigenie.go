@@ -4,8 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const genieConf = "00-genie.conf"
 
-// cniGenie is prepared for and waited for: its DaemonSet writes the conf with a token of its service account in it. It hands each pod to the
-// networks that an annotation names. Numbers: https://github.com/cni-genie/CNI-Genie (conf/1.8/genie-plugin.yaml, conf/1.8/launch.sh, releases/v3.0).
+// cniGenie is prepared for and waited for: its DaemonSet writes the conf with a token of its
+// service account in it. It hands each pod to the networks that an annotation names. Numbers:
+// https://github.com/cni-genie/CNI-Genie (conf/1.8/genie-plugin.yaml, conf/1.8/launch.sh,
+// releases/v3.0).
 func cniGenie() Network {
 	return Network{
 		Name:  "cniGenie",
@@ -29,7 +31,8 @@ func cniGenie() Network {
 			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
 				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first", "what the networks behind it leave: each by its own row"},
 		},
-		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is called as those of older Calico and Canal are, which may stay.
+		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is
+		// called as those of older Calico and Canal are, which may stay.
 		Agents:   []string{"policy-engine"},
 		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
 		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),

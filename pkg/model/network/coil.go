@@ -7,8 +7,9 @@ const (
 	coilChained = "01-coil.conflist" // egress only, after another plugin
 )
 
-// coil is prepared for and waited for: its installer writes the conf, after it took away every file with conflist in its name. Numbers:
-// https://github.com/cybozu-go/coil v2.15.0 (docs/setup.md, v2/pkg/{constants,fou,nodenet}, v2/cmd/coil-installer).
+// coil is prepared for and waited for: its installer writes the conf, after it took away every file
+// with conflist in its name. Numbers: https://github.com/cybozu-go/coil v2.15.0 (docs/setup.md,
+// v2/pkg/{constants,fou,nodenet}, v2/cmd/coil-installer).
 func coil() Network {
 	return Network{
 		Name:      "coil",
@@ -48,12 +49,14 @@ func coilEgress(in Input) bool  { return in.Node.Networking.Coil.Egress }
 func coilEgress4(in Input) bool { return coilEgress(in) && in.V4 }
 func coilEgress6(in Input) bool { return coilEgress(in) && in.V6 }
 
-// coilResidue: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A pod's link says whose it is in its alias.
+// coilResidue: coild leaves all of it unless it was started with --clear-routes-on-shutdown. A
+// pod's link says whose it is in its alias.
 func coilResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{kubenetName},
 		Rules:   []cleanup.RuleSelector{{Priority: 2000, Table: 116, All: true}}, // initRule of v2/pkg/nodenet/pod.go
-		// To pods in 116 and to blocks for others in 119, both by coild; to other nodes by coil-router (--protocol-id of each).
+		// To pods in 116 and to blocks for others in 119, both by coild; to other nodes by
+		// coil-router (--protocol-id of each).
 		Routes:  []cleanup.RouteSelector{{Protocol: 30, Table: allTables}, {Protocol: 31}},
 		Links:   []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},

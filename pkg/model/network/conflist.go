@@ -68,7 +68,8 @@ func indented(conf any) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// rangesText and routesText are host-local's `ranges` and `routes` of a node's pods, for a conf that somebody else lays out.
+// rangesText and routesText are host-local's `ranges` and `routes` of a node's pods, for a conf
+// that somebody else lays out.
 func rangesText(pods config.CIDRs) (string, error) {
 	var ranges [][]ipRange
 	for _, c := range pods {
@@ -93,8 +94,8 @@ func oneLine(v any) (string, error) {
 	return string(b), nil
 }
 
-// confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime with libcni ≥ 1.0 are the rule
-// (Kubernetes 1.27 on), else 0.4.0, which all of them read.
+// confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime
+// with libcni ≥ 1.0 are the rule (Kubernetes 1.27 on), else 0.4.0, which all of them read.
 func confVersion(v config.Version) string {
 	if v.AtLeast(1, 27) {
 		return "1.0.0"

@@ -7,8 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// consumer is the libcni of who reads the confs here, by its release: go.mod of https://github.com/containerd/containerd and
-// https://github.com/kubernetes/kubernetes, and pkg/version of https://github.com/containernetworking/cni at the version that it names.
+// consumer is the libcni of who reads the confs here, by its release: go.mod of
+// https://github.com/containerd/containerd and https://github.com/kubernetes/kubernetes, and
+// pkg/version of https://github.com/containernetworking/cni at the version that it names.
 func (in Input) consumer() tasks.Consumer {
 	if in.DockerKubelet() {
 		return tasks.Consumer{Name: "kubelet", Spec: "0.4.0"} // libcni 0.7 and 0.8

@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const contivConf = "10-contiv-vpp.conflist"
 
-// contivVPP is prepared for and waited for: its init container writes the conf. Packets go through VPP in user space, which takes a whole
-// network card. Numbers: https://github.com/contiv/vpp v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml, docs/setup).
+// contivVPP is prepared for and waited for: its init container writes the conf. Packets go through
+// VPP in user space, which takes a whole network card. Numbers: https://github.com/contiv/vpp
+// v3.4.2 (docker/vpp-cni, k8s/contiv-vpp.yaml, docs/setup).
 func contivVPP() Network {
 	return Network{
 		Name:  "contivVPP",

@@ -2,14 +2,17 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// The names of the conf: that of the init container, and that of tf-operator. Its plugin reads either, wherever it finds it.
+// The names of the conf: that of the init container, and that of tf-operator. Its plugin reads
+// either, wherever it finds it.
 const (
 	contrailConf = "10-contrail.conf"
 	contrailTF   = "10-tf-cni.conf"
 )
 
-// contrail is prepared for and waited for: its init container writes the conf. Its own kernel module moves packets, and its link vhost0 has the
-// node's address. Numbers: https://github.com/OpenSDN-io/tf-container-builder (containers/kubernetes/cni-init, containers/vrouter, containers/node-init).
+// contrail is prepared for and waited for: its init container writes the conf. Its own kernel
+// module moves packets, and its link vhost0 has the node's address. Numbers:
+// https://github.com/OpenSDN-io/tf-container-builder (containers/kubernetes/cni-init,
+// containers/vrouter, containers/node-init).
 func contrail() Network {
 	return Network{
 		Name:  "contrail",
@@ -34,7 +37,8 @@ func contrail() Network {
 		Signs:      []Sign{{What: "vRouter has the node's address", Link: "vhost0"}, {What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
 		Residue:    contrailResidue(),
 		Unproved:   "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is built for each kernel",
-		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
+		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second
+		// with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
 		Agents: []string{"contrail-vrouter-agent", "contrail-vrouter-agent-dpdk", "vrouteragent"},
 		Build:  buildContrail,
 	}
@@ -46,7 +50,8 @@ func contrailHost() SharedHost {
 		Shared{Service: "ifupdown", Leaves: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
 }
 
-// contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves files, the module's among them.
+// contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves
+// files, the module's among them.
 func contrailResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Moved: []cleanup.UplinkSelector{{Link: "vhost0"}},

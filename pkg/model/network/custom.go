@@ -10,7 +10,8 @@ import (
 
 const customName = "custom"
 
-// custom is a network that a document declares in the terms of [Network]. Without a declaration it is the row that says so.
+// custom is a network that a document declares in the terms of [Network]. Without a declaration it
+// is the row that says so.
 func custom(c *config.Custom) Network {
 	n := Network{
 		Name: customName, Title: "a network of your own, declared in the store in the terms in which this list knows the others",
@@ -68,7 +69,8 @@ func customShared(s config.CustomShared) SharedHost {
 	return out
 }
 
-// customLeftovers are the declared marks in the words of package tasks. The types have the same fields: a field that only one has does not compile.
+// customLeftovers are the declared marks in the words of package tasks. The types have the same
+// fields: a field that only one has does not compile.
 func customLeftovers(l config.CustomLeftovers) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,

@@ -53,7 +53,8 @@ func buildCustom(in Input) (Built, error) {
 	return b, nil
 }
 
-// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of them at once. Of marks by which nothing goes it warns.
+// refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of
+// them at once. Of marks by which nothing goes it warns.
 func (b *Built) refuseDangers(in Input, c *config.Custom) error {
 	var all []error
 	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
@@ -74,7 +75,8 @@ func customIdentity(in Input, i int, c config.CustomCertificate) identity {
 		CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644}, Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
 }
 
-// addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are not known it waits for them.
+// addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are
+// not known it waits for them.
 func (b *Built) addCustomConf(in Input, c *config.Custom) error {
 	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
 	if errors.Is(err, errNoPodCIDR) {
@@ -92,7 +94,8 @@ func (b *Built) addCustomConf(in Input, c *config.Custom) error {
 	return nil
 }
 
-// variable is the value of one of [config.ConfVariables] on this node. What this node has not is an error, not an empty text.
+// variable is the value of one of [config.ConfVariables] on this node. What this node has not is an
+// error, not an empty text.
 func variable(in Input, c *config.Custom, name string) (string, error) {
 	switch name {
 	case "Address":

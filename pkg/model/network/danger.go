@@ -19,7 +19,8 @@ type Danger struct {
 	Spared bool
 }
 
-// Things that nearly every node has and that no network may name: by the kernel, systemd, the distributions, docker, libvirt, kube-proxy, kubelet.
+// Things that nearly every node has and that no network may name: by the kernel, systemd, the
+// distributions, docker, libvirt, kube-proxy, kubelet.
 var (
 	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0", "br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
 		"wg0", "dummy0", "kube-ipvs0", "nodelocaldns", "veth1234567", "tailscale0"}
@@ -38,8 +39,10 @@ var (
 		"/var/log/pods", "/run/netns", "/run/systemd", "/run/containerd", "/sys/fs/bpf/tc/globals", "/srv/kubernetes", "/root", "/boot", "/home"}
 )
 
-// Dangers lists what no leftovers may have: patterns that match everything, names that are everybody's without a word of whose pods or bridge it is,
-// tables and protocols of the system's own, paths that cannot be taken away. It holds our networks in a test, and a declared one before any task is made.
+// Dangers lists what no leftovers may have: patterns that match everything, names that are
+// everybody's without a word of whose pods or bridge it is, tables and protocols of the system's
+// own, paths that cannot be taken away. It holds our networks in a test, and a declared one before
+// any task is made.
 func Dangers(l cleanup.Residue) []Danger {
 	var d dangers
 	for i, m := range l.Links {

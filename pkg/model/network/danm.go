@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const danmConf = "00-danm.conf"
 
-// danm is prepared for and waited for: its installer, or a person, puts the conf. It gives a pod several interfaces, by other plugins. Numbers:
-// https://github.com/nokia/danm v4.3.0 (integration/cni_config, integration/install, pkg/netcontrol, pkg/cnidel).
+// danm is prepared for and waited for: its installer, or a person, puts the conf. It gives a pod
+// several interfaces, by other plugins. Numbers: https://github.com/nokia/danm v4.3.0
+// (integration/cni_config, integration/install, pkg/netcontrol, pkg/cnidel).
 func danm() Network {
 	return Network{
 		Name:  "danm",

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Disagreement is a place where kOps says one thing of a network and does another, or said another before, and what is held to here.
+// Disagreement is a place where kOps says one thing of a network and does another, or said another
+// before, and what is held to here.
 type Disagreement struct {
 	Networks []string `json:"-"`
 	Says     string   `json:"says"`
@@ -21,8 +22,8 @@ func (d Disagreement) Words() string {
 
 const kopsTree = "https://github.com/kubernetes/kops/blob/"
 
-// Disagreements lists where the table of kOps' documents (docs/networking.md, releases 1.28 to 1.32) differs from its code or from later
-// documents. Each was read at its source.
+// Disagreements lists where the table of kOps' documents (docs/networking.md, releases 1.28 to
+// 1.32) differs from its code or from later documents. Each was read at its source.
 func Disagreements() []Disagreement {
 	const validation = "pkg/apis/kops/validation/validation.go"
 	return []Disagreement{

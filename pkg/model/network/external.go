@@ -2,8 +2,9 @@ package network
 
 import "fmt"
 
-// external is kubenet's conf_template where a DaemonSet of somebody's own makes the routes between nodes. Upstream: kOps up to 1.31
-// (pkg/apis/kops/networking.go, ExternalNetworkingSpec); it told the controller manager to allocate pod CIDRs and to make no routes.
+// external is kubenet's conf_template where a DaemonSet of somebody's own makes the routes between
+// nodes. Upstream: kOps up to 1.31 (pkg/apis/kops/networking.go, ExternalNetworkingSpec); it told
+// the controller manager to allocate pod CIDRs and to make no routes.
 func external() Network {
 	n := kubenet()
 	n.Name, n.Title = "external", "containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"

@@ -2,8 +2,9 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// felixResidue adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its names: felix/rules/rule_defs.go of
-// https://github.com/projectcalico/calico; those of felix- are from before its version 3.
+// felixResidue adds what Felix leaves, wherever it keeps policy: calico, canal, hybridnet. Its
+// names: felix/rules/rule_defs.go of https://github.com/projectcalico/calico; those of felix- are
+// from before its version 3.
 func felixResidue(l cleanup.Residue) cleanup.Residue {
 	// Those of QoS since Calico 3.30: felix/dataplane/linux/qos/qos.go.
 	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"}, cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
@@ -14,7 +15,8 @@ func felixResidue(l cleanup.Residue) cleanup.Residue {
 	return l
 }
 
-// felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which Calico's manifests set for their own probes).
+// felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which
+// Calico's manifests set for their own probes).
 // https://docs.tigera.io/calico/latest/reference/felix/configuration
 func felixReady() Sign {
 	return Sign{What: "Felix is ready", URL: "http://localhost:9099/readiness", Missing: "look at the log of calico-node on this node; nothing listens there where FELIX_HEALTHENABLED is false"}

@@ -10,8 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// TestFilesAreFound makes every file that a network leaves below an empty root, and beside each one of a name that only begins alike: the
-// first are found, the others are not.
+// TestFilesAreFound makes every file that a network leaves below an empty root, and beside each one
+// of a name that only begins alike: the first are found, the others are not.
 func TestFilesAreFound(t *testing.T) {
 	for _, n := range All() {
 		t.Run(n.Name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package network
 
-// gcp is kubenet's conf_template where Google's network routes the pods' alias addresses. Upstream: kOps' docs/networking/gcp.md.
+// gcp is kubenet's conf_template where Google's network routes the pods' alias addresses. Upstream:
+// kOps' docs/networking/gcp.md.
 func gcp() Network {
 	n := kubenet()
 	n.Name, n.Title, n.Docs = "gcp", "containerd's conf_template; pods have alias addresses that Google's network routes", "https://kops.sigs.k8s.io/networking/#kubenet-default"

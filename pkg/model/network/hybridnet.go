@@ -2,7 +2,8 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// hybridnet is prepared for and waited for: its init container writes the conf. Numbers: https://github.com/alibaba/hybridnet v0.8.8 (dist/images, pkg/constants, pkg/daemon,
+// hybridnet is prepared for and waited for: its init container writes the conf. Numbers:
+// https://github.com/alibaba/hybridnet v0.8.8 (dist/images, pkg/constants, pkg/daemon,
 // charts/hybridnet).
 func hybridnet() Network {
 	return Network{
@@ -46,13 +47,16 @@ func hybridnet() Network {
 	}
 }
 
-// hybridnetResidue: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing looks there. Its filter goes with the VXLAN link.
+// hybridnetResidue: rules lead to tables 10000 and up, one a subnet; with the rules gone nothing
+// looks there. Its filter goes with the VXLAN link.
 func hybridnetResidue() cleanup.Residue {
 	l := cleanup.Residue{
-		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask (pkg/daemon/route); the first priorities that are free.
+		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask
+		// (pkg/daemon/route); the first priorities that are free.
 		Rules: []cleanup.RuleSelector{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
 			{Table: 10000, Last: 39998, Pods: true}},
-		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's link.
+		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's
+		// link.
 		Routes: []cleanup.RouteSelector{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "HYBRIDNET-*"}},
 		Links: []cleanup.LinkSelector{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},

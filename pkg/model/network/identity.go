@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// identity is a certificate set that a network's parts, or the user's, show to others (to etcd, mostly).
+// identity is a certificate set that a network's parts, or the user's, show to others (to etcd,
+// mostly).
 type identity struct {
 	network string // "calico"; "" is the user's
 	origin  string // who asked for it
@@ -37,8 +38,8 @@ func (id identity) whose() string {
 	return "the client certificate of " + id.network
 }
 
-// addIdentity installs one. It stays when the configuration no longer names it: the network's pods run on these files after the
-// configuration forgot them, and to remove them is an outage.
+// addIdentity installs one. It stays when the configuration no longer names it: the network's pods
+// run on these files after the configuration forgot them, and to remove them is an outage.
 func (b *Built) addIdentity(in Input, id identity) error {
 	b.identities = append(b.identities, id.keypair)
 	entry := in.Node.CertificateOf(id.keypair)
@@ -127,7 +128,8 @@ func effectsOf(entry *config.Certificate) (out []graph.Key) {
 	return out
 }
 
-// Certificates installs the entries of spec.certificates that say where their files go. used are names that the network installs.
+// Certificates installs the entries of spec.certificates that say where their files go. used are
+// names that the network installs.
 func Certificates(in Input, used Built) (Built, error) {
 	var b Built
 	var errs []error

@@ -55,7 +55,8 @@ func (in Input) NetworkOrigin() string {
 	return in.Origin("spec.networking." + in.Node.Networking.Name())
 }
 
-// DockerKubelet tells that kubelet itself calls the plugins: docker, below Kubernetes 1.24. Everywhere else the runtime does.
+// DockerKubelet tells that kubelet itself calls the plugins: docker, below Kubernetes 1.24.
+// Everywhere else the runtime does.
 func (in Input) DockerKubelet() bool {
 	return in.Node.ContainerRuntime == "docker" && !in.Node.KubernetesVersion.AtLeast(1, 24)
 }
@@ -72,7 +73,8 @@ type Built struct {
 	Wait *tasks.WaitConf
 	// ConfTemplate is the path of containerd's conf_template; "": none wanted.
 	ConfTemplate string
-	// KubeletPlugin is --network-plugin, where kubelet itself calls the plugins; "" is the no-op plugin.
+	// KubeletPlugin is --network-plugin, where kubelet itself calls the plugins; "" is the no-op
+	// plugin.
 	KubeletPlugin string
 	// KubeletMTU is --network-plugin-mtu; 0: kubelet's own rule.
 	KubeletMTU int
@@ -98,7 +100,8 @@ type Note struct {
 	Level  Level  `json:"level"`
 	Origin string `json:"origin,omitempty"`
 	Text   string `json:"text"`
-	// Machine says that it is about the node's own links, and of no use where nobody looked at them.
+	// Machine says that it is about the node's own links, and of no use where nobody looked at
+	// them.
 	Machine bool `json:"-"`
 }
 

@@ -2,9 +2,10 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// jaguar is known to be cleaned away only: its controller, on OpenDaylight, reached into the node's Open vSwitch from outside. What is known of it
-// was read in copies of its files (NodeListener.java of its controller); how its plugin is called, and its conf, is not known; its
-// agent on the node is none of a pod's.
+// jaguar is known to be cleaned away only: its controller, on OpenDaylight, reached into the node's
+// Open vSwitch from outside. What is known of it was read in copies of its files (NodeListener.java
+// of its controller); how its plugin is called, and its conf, is not known; its agent on the node
+// is none of a pod's.
 func jaguar() Network {
 	return Network{
 		Name:  "jaguar",

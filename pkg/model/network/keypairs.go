@@ -6,8 +6,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// Keypairs names the keysets of the store's pki whose private keys this node uses: what it installs, and the CAs that it signs with. No other
-// private key has to reach it.
+// Keypairs names the keysets of the store's pki whose private keys this node uses: what it
+// installs, and the CAs that it signs with. No other private key has to reach it.
 func Keypairs(n *config.Node) (all []string) {
 	add := func(name string) {
 		if c := n.CertificateOf(name); (c == nil || !c.Issued()) && !slices.Contains(all, name) {
@@ -34,7 +34,8 @@ func Keypairs(n *config.Node) (all []string) {
 	return append(all, Authorities(n)...)
 }
 
-// Authorities names the keysets of the CAs that this node signs with. Their keys are read when they are needed, and not kept.
+// Authorities names the keysets of the CAs that this node signs with. Their keys are read when they
+// are needed, and not kept.
 func Authorities(n *config.Node) (all []string) {
 	for i := range n.Certificates {
 		if c := &n.Certificates[i]; c.Source == config.SourceCA && !slices.Contains(all, c.CA) {

@@ -4,8 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const kindnetConf = "10-kindnet.conflist"
 
-// kindnet is prepared for and waited for: kindnetd writes the conf once the node has pod CIDRs. Its one plugin has addresses and host
-// ports in it. Upstream: https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq, pkg/fastpath, pkg/network).
+// kindnet is prepared for and waited for: kindnetd writes the conf once the node has pod CIDRs. Its
+// one plugin has addresses and host ports in it. Upstream:
+// https://github.com/kubernetes-sigs/kindnet (pkg/node/cni.go, pkg/masq, pkg/fastpath,
+// pkg/network).
 func kindnet() Network {
 	return Network{
 		Name:      "kindnet",
@@ -14,7 +16,8 @@ func kindnet() Network {
 		Lifecycle: Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}},
 		Conf:      Conf{Writer: WriterDaemonSet, File: kindnetConf, Chain: []string{"cni-kindnet"}},
 		Kubelet:   "cni",
-		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls loopback for each pod.
+		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
+		// loopback for each pod.
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.8.0", Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
@@ -49,7 +52,8 @@ func kindnet() Network {
 	}
 }
 
-// kindnetMasquerades: on in kOps unless switched off, and off with IPv6 (pkg/model/components/kindnet.go).
+// kindnetMasquerades: on in kOps unless switched off, and off with IPv6
+// (pkg/model/components/kindnet.go).
 func kindnetMasquerades(in Input) bool {
 	m := in.Node.Networking.Kindnet.Masquerade
 	return in.V4 && !in.V6 && (m == nil || m.Enabled == nil || *m.Enabled)

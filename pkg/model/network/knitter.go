@@ -4,7 +4,8 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const knitterConf = "10-knitter.conf"
 
-// knitter is prepared for and waited for: a person puts the conf, which only names the plugin, and units of systemd, no pods, run its agent: they are among what it leaves. Numbers:
+// knitter is prepared for and waited for: a person puts the conf, which only names the plugin, and
+// units of systemd, no pods, run its agent: they are among what it leaves. Numbers:
 // https://github.com/ZTE/Knitter (docs/configuration.md, deploy, knitter-agent/domain).
 func knitter() Network {
 	return Network{

@@ -6,8 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// kopeio is kubenet's conf_template where an agent in the cluster, and not the cloud, makes the routes between nodes: by VXLAN, or with its own configuration
-// by GRE, IPsec or none. Numbers: https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
+// kopeio is kubenet's conf_template where an agent in the cluster, and not the cloud, makes the
+// routes between nodes: by VXLAN, or with its own configuration by GRE, IPsec or none. Numbers:
+// https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
 func kopeio() Network {
 	n := kubenet()
 	n.Name, n.Title = "kopeio", "containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
@@ -29,10 +30,12 @@ func kopeio() Network {
 	return n
 }
 
-// kopeioOverhead is what its agent takes off the smallest MTU of eth* and en* for vxlan1 (pkg/routing/vxlan). The wire needs 50.
+// kopeioOverhead is what its agent takes off the smallest MTU of eth* and en* for vxlan1
+// (pkg/routing/vxlan). The wire needs 50.
 const kopeioOverhead = 100
 
-// kopeioResidue: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told from another's.
+// kopeioResidue: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told
+// from another's.
 func kopeioResidue(l cleanup.Residue) cleanup.Residue {
 	l.Routes = append(l.Routes, cleanup.RouteSelector{Link: "vxlan1", Pods: true}, cleanup.RouteSelector{Link: "k8s-*-*-*-*", Pods: true})
 	l.Links = append(l.Links, cleanup.LinkSelector{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, cleanup.LinkSelector{Name: "k8s-??-??-??-??", Kind: "gre"}, cleanup.LinkSelector{Name: "kopeio", Kind: "bridge"})

@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The names of kubenet on containerd, as kOps has them (nodeup/pkg/model/containerd.go) and containerd
-// (internal/cri/server/update_runtime_config.go).
+// The names of kubenet on containerd, as kOps has them (nodeup/pkg/model/containerd.go) and
+// containerd (internal/cri/server/update_runtime_config.go).
 const (
 	kubenetTemplate = "/etc/containerd/config-cni.template"
 	kubenetConf     = "10-containerd-net.conflist"
@@ -23,8 +23,10 @@ const (
 // awsJumbo is the MTU inside an AWS VPC, which kOps passed to kubenet (--network-plugin-mtu=9001).
 const awsJumbo = 9001
 
-// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is kOps' conf_template. It has no agents: kubelet, which is
-// stopped for a switch, and the cloud's controller do all of it; so with gcp, and with external but for a DaemonSet that only its owner knows.
+// kubenet is the plugin inside kubelet up to Kubernetes 1.23 with docker; with containerd it is
+// kOps' conf_template. It has no agents: kubelet, which is stopped for a switch, and the cloud's
+// controller do all of it; so with gcp, and with external but for a DaemonSet that only its owner
+// knows.
 func kubenet() Network {
 	return Network{
 		Name:  "kubenet",
@@ -114,7 +116,8 @@ func buildKubenet(in Input) (Built, error) {
 	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
 }
 
-// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR. An MTU of 0 is that of the links.
+// addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
+// An MTU of 0 is that of the links.
 func (b *Built) addTemplate(in Input, mtu int) error {
 	if mtu == 0 {
 		rule, err := LinkMTU(in.Facts.Links, podLinks(in)...)
@@ -140,7 +143,8 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 	return nil
 }
 
-// addConfTemplate gives containerd a template and waits for what it makes of it. Only containerd has such a thing.
+// addConfTemplate gives containerd a template and waits for what it makes of it. Only containerd
+// has such a thing.
 func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 	network := in.Node.Networking.Name()
 	switch name := in.Facts.Runtime.Name; name {
@@ -161,8 +165,8 @@ func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 	return nil
 }
 
-// podLinks are cbr0 and the host's ends of pods' links, which plugin ptp gives the pods' gateway as their address. Else the MTU of the pods
-// that are there would decide that of all later ones.
+// podLinks are cbr0 and the host's ends of pods' links, which plugin ptp gives the pods' gateway as
+// their address. Else the MTU of the pods that are there would decide that of all later ones.
 func podLinks(in Input) []string {
 	out := []string{BridgeLink}
 	for _, l := range in.Facts.Links {

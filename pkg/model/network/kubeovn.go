@@ -6,8 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// kubeOVN is prepared for and waited for: its init container writes the conf. OVN and Open vSwitch run in its pods, on the host's network and directories. Numbers:
-// https://github.com/kubeovn/kube-ovn v1.16.2 (dist/images, pkg/daemon, pkg/util/const.go) and https://github.com/kubeovn/docs.
+// kubeOVN is prepared for and waited for: its init container writes the conf. OVN and Open vSwitch
+// run in its pods, on the host's network and directories. Numbers:
+// https://github.com/kubeovn/kube-ovn v1.16.2 (dist/images, pkg/daemon, pkg/util/const.go) and
+// https://github.com/kubeovn/docs.
 func kubeOVN() Network {
 	return Network{
 		Name:      "kubeOVN",
@@ -81,8 +83,9 @@ func kubeOVNResidue() cleanup.Residue {
 	return l
 }
 
-// kubeOVNAdds: what its daemon takes off where it is told no MTU (pkg/daemon/config.go, pkg/util/const.go) is more than the wire needs with Geneve, whose header
-// of OVN has 58, and with a VLAN, which adds nothing that the link does not take.
+// kubeOVNAdds: what its daemon takes off where it is told no MTU (pkg/daemon/config.go,
+// pkg/util/const.go) is more than the wire needs with Geneve, whose header of OVN has 58, and with
+// a VLAN, which adds nothing that the link does not take.
 func kubeOVNAdds(in Input) encapsulation {
 	out := map[string]encapsulation{
 		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50}, "stt": {by: "STT", sure: 72}, "vlan": {},

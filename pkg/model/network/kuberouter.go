@@ -7,8 +7,9 @@ import (
 
 const kubeRouterConf = "10-kuberouter.conflist"
 
-// kubeRouter is prepared for and waited for: its init container writes the conf, and its daemon puts the node's pod CIDR and MTU into it.
-// Numbers: https://github.com/cloudnativelabs/kube-router (pkg/controllers/routing, pkg/controllers/proxy, pkg/utils/sysctl.go).
+// kubeRouter is prepared for and waited for: its init container writes the conf, and its daemon
+// puts the node's pod CIDR and MTU into it. Numbers: https://github.com/cloudnativelabs/kube-router
+// (pkg/controllers/routing, pkg/controllers/proxy, pkg/utils/sysctl.go).
 func kubeRouter() Network {
 	return Network{
 		Name:  "kubeRouter",
@@ -46,7 +47,8 @@ func kubeRouter() Network {
 			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge", Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
 			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy", Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
 			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig", Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
-			// --health-port. https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
+			// --health-port.
+			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
 			{What: "its controllers are alive", URL: "http://localhost:20244/healthz", Missing: "one of them has not been heard of for too long: its log says which"},
 			podSign("veth*", "veth"),
 		},
@@ -63,10 +65,12 @@ const kubeProxyLink = "kube-ipvs0"
 func kubeRouterResidue() cleanup.Residue {
 	l := cleanup.Residue{
 		Portmap: []string{"mynet", "kubernetes"},
-		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every packet to 79 (pkg/controllers/proxy/linux_networking.go,
-		// network_services_controller.go: defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
+		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every
+		// packet to 79 (pkg/controllers/proxy/linux_networking.go, network_services_controller.go:
+		// defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
 		Rules: []cleanup.RuleSelector{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true}, {Priority: 32765, Table: 79, All: true}},
-		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local, external addresses by its bridge.
+		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local,
+		// external addresses by its bridge.
 		Routes: []cleanup.RouteSelector{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"}, {Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
 		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
 			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"}, {Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
@@ -76,7 +80,8 @@ func kubeRouterResidue() cleanup.Residue {
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
 		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf", "/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
-		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where it has IPVS, has a link kube-ipvs0.
+		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where
+		// it has IPVS, has a link kube-ipvs0.
 		IPVS:    []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
 		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",

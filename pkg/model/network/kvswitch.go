@@ -5,8 +5,8 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // kVSwitchConf ends in .json: runtimes read it, and clean-ups that look for *.conf* miss it.
 const kVSwitchConf = "10-k-vswitch.json"
 
-// kVSwitch is prepared for and waited for: k-vswitchd writes the conf. Numbers: https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd,
-// cmd/k-vswitch-cni).
+// kVSwitch is prepared for and waited for: k-vswitchd writes the conf. Numbers:
+// https://github.com/k-vswitch/k-vswitch v0.0.2 (cmd/k-vswitchd, cmd/k-vswitch-cni).
 func kVSwitch() Network {
 	return Network{
 		Name:  "kVSwitch",

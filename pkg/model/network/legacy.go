@@ -17,8 +17,9 @@ const (
 	execDir    = "/usr/libexec/kubernetes/kubelet-plugins/net/exec/"
 )
 
-// legacy is the row of the kubelet plugin that a node with `cni: {}` asks for: kubelet calls plugins itself with docker, below 1.24, and two of its
-// ways are no CNI. The name under spec.networking stays cni.
+// legacy is the row of the kubelet plugin that a node with `cni: {}` asks for: kubelet calls
+// plugins itself with docker, below 1.24, and two of its ways are no CNI. The name under
+// spec.networking stays cni.
 func legacy(n *config.Node) (Network, bool) {
 	in := Input{Node: n}
 	name := n.Kubelet.NetworkPluginName
@@ -31,7 +32,8 @@ func legacy(n *config.Node) (Network, bool) {
 	return exec(cmp.Or(n.Kubelet.NetworkPluginDir, execDir), name), true
 }
 
-// noop is kubelet without --network-plugin: pods are on docker's own bridge. Upstream: pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
+// noop is kubelet without --network-plugin: pods are on docker's own bridge. Upstream:
+// pkg/kubelet/dockershim/network/plugins.go up to Kubernetes 1.23.
 func noop() Network {
 	return Network{
 		Name:   noopPlugin,
@@ -54,7 +56,8 @@ func noop() Network {
 	}
 }
 
-// exec is a program that kubelet runs for each pod, up to Kubernetes 1.5. Upstream: pkg/kubelet/network/exec/exec.go; kubernetes/kubernetes#39254.
+// exec is a program that kubelet runs for each pod, up to Kubernetes 1.5. Upstream:
+// pkg/kubelet/network/exec/exec.go; kubernetes/kubernetes#39254.
 func exec(dir, plugin string) Network {
 	vendor, name, both := strings.Cut(plugin, "/")
 	if !both {

@@ -12,13 +12,16 @@ type Lifecycle struct {
 	Stages []Stage        `json:"stages,omitempty"` // in kOps, oldest first; none: kOps never had it
 	First  config.Version `json:"first"`            // first Kubernetes release; zero: any
 	Last   config.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
-	// Gone says why it cannot be had any more, with any release: no source, no images. It can still be cleaned away.
+	// Gone says why it cannot be had any more, with any release: no source, no images. It can still
+	// be cleaned away.
 	Gone string `json:"gone,omitempty"`
-	// Upstream is how the project itself stands: "" is maintained; else in words, "archived in June 2024".
+	// Upstream is how the project itself stands: "" is maintained; else in words, "archived in June
+	// 2024".
 	Upstream string `json:"upstream,omitempty"`
 	Instead  string `json:"instead,omitempty"` // what to choose in its place
 	Note     string `json:"note,omitempty"`
-	// Disagreements are where kOps' documents and its code differ; [All] fills them in from the one list.
+	// Disagreements are where kOps' documents and its code differ; [All] fills them in from the one
+	// list.
 	Disagreements []Disagreement `json:"disagreements,omitempty"`
 }
 
@@ -51,8 +54,9 @@ func (s Stage) since() string {
 	return "in kOps"
 }
 
-// reached tells that a cluster of this Kubernetes release is in the stage for certain. Documents do not name the release of kOps, and need
-// not: kOps 1.N is the first that installs Kubernetes 1.N. https://kops.sigs.k8s.io/welcome/releases/
+// reached tells that a cluster of this Kubernetes release is in the stage for certain. Documents do
+// not name the release of kOps, and need not: kOps 1.N is the first that installs Kubernetes 1.N.
+// https://kops.sigs.k8s.io/welcome/releases/
 func (s Stage) reached(kubernetes config.Version) bool {
 	for _, since := range []string{s.Kops, s.Kubernetes} {
 		if v, err := config.ParseVersion(since); err == nil && !kubernetes.AtLeast(v.Major, v.Minor) {

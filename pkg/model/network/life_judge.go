@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Judge says what the network's life means for this node: an error where it does not exist for the node's Kubernetes, or no longer; a warning
-// where it is on its way out; a note where kOps never called it stable. It is pure; package model calls it before it builds.
+// Judge says what the network's life means for this node: an error where it does not exist for the
+// node's Kubernetes, or no longer; a warning where it is on its way out; a note where kOps never
+// called it stable. It is pure; package model calls it before it builds.
 func (n Network) Judge(in Input) ([]Note, error) {
 	if err := n.exists(in); err != nil {
 		return nil, err
@@ -51,8 +52,9 @@ func (n Network) exists(in Input) error {
 	return nil
 }
 
-// level is the stage that the node is in, and the one that comes next. Of a network that kOps is to give up, or has, the deprecation holds
-// from the start: a Kubernetes that is older than it can have been installed by any later kOps.
+// level is the stage that the node is in, and the one that comes next. Of a network that kOps is to
+// give up, or has, the deprecation holds from the start: a Kubernetes that is older than it can
+// have been installed by any later kOps.
 func (l Lifecycle) level(in Input) (now, next Stage) {
 	stages := l.variant(in)
 	for i, s := range stages {

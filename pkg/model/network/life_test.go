@@ -7,7 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// TestJudge holds each way that a network can stand to its words: refused, warned of, noted, or nothing said.
+// TestJudge holds each way that a network can stand to its words: refused, warned of, noted, or
+// nothing said.
 func TestJudge(t *testing.T) {
 	udp := func(in Input) bool { return in.Node.Networking.Flannel.Backend == "udp" }
 	leaving := Lifecycle{Instead: "cilium", Stages: []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"}, {Level: Removed, Kops: "1.23"}}}

@@ -18,8 +18,9 @@ const (
 	lyftConf = "10-cni-ipvlan-vpc-k8s.conflist"
 )
 
-// lyftVPC has no daemon: three plugins ask EC2 for interfaces and addresses, and the node's agent writes all there is. Numbers:
-// https://github.com/lyft/cni-ipvlan-vpc-k8s v0.6.3 (README.md, plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
+// lyftVPC has no daemon: three plugins ask EC2 for interfaces and addresses, and the node's agent
+// writes all there is. Numbers: https://github.com/lyft/cni-ipvlan-vpc-k8s v0.6.3 (README.md,
+// plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
 func lyftVPC() Network {
 	return Network{
 		Name:  "lyftvpc",
@@ -53,7 +54,8 @@ func lyftVPC() Network {
 	}
 }
 
-// lyftResidue: every pod's rule leads to a table of its own, from 256 up, whose routes go by its veth and with it.
+// lyftResidue: every pod's rule leads to a table of its own, from 256 up, whose routes go by its
+// veth and with it.
 func lyftResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Units: []string{"cni-gc.timer", "cni-gc.service"},
@@ -91,8 +93,9 @@ type lyftPTP struct {
 	IPMasq             bool   `json:"ipMasq"`
 }
 
-// lyftVersion is the one version of the CNI that its ipam answers, that of the library that it was built with: 0.3.1 up to v0.6.1, 0.4.0 since (go.mod,
-// plugin/ipam/main.go: PluginSupports(version.Current())).
+// lyftVersion is the one version of the CNI that its ipam answers, that of the library that it was
+// built with: 0.3.1 up to v0.6.1, 0.4.0 since (go.mod, plugin/ipam/main.go:
+// PluginSupports(version.Current())).
 func lyftVersion(in Input) string {
 	for _, a := range in.Node.Assets {
 		if v, err := config.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil && !v.Before(config.Version{Minor: 6, Patch: 2}) {

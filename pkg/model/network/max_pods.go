@@ -8,7 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// eniTypes is a line for each pair of limits, with the instance types that have it: "3x10 m5.large,xlarge c5.large".
+// eniTypes is a line for each pair of limits, with the instance types that have it: "3x10
+// m5.large,xlarge c5.large".
 //
 //go:embed eni_limits.txt
 var eniTypes string
@@ -41,15 +42,17 @@ func limitsOf(instanceType string) (eniLimits, bool) {
 	return eniLimits{}, false
 }
 
-// Bounds of the formula. kubelet's own default is what Kubernetes is tested with; kOps goes no higher either (nodeup/pkg/model/kubelet.go).
+// Bounds of the formula. kubelet's own default is what Kubernetes is tested with; kOps goes no
+// higher either (nodeup/pkg/model/kubelet.go).
 const (
 	kubeletMaxPods = 110
 	hostPods       = 2  // aws-node and kube-proxy take no address of the network's
 	inPrefix       = 16 // addresses of a delegated /28
 )
 
-// pods is how many pods the addresses are enough for. An interface's own address is no pod's. custom: the primary interface has no pods
-// (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG). https://github.com/awslabs/amazon-eks-ami/blob/v20260724/templates/al2/runtime/max-pods-calculator.sh
+// pods is how many pods the addresses are enough for. An interface's own address is no pod's.
+// custom: the primary interface has no pods (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG).
+// https://github.com/awslabs/amazon-eks-ami/blob/v20260724/templates/al2/runtime/max-pods-calculator.sh
 func (l eniLimits) pods(prefixes, custom bool) int {
 	enis, each := l.Interfaces, l.Addresses-1
 	if custom {
@@ -61,13 +64,15 @@ func (l eniLimits) pods(prefixes, custom bool) int {
 	return enis*each + hostPods
 }
 
-// ENIPods tells that the number of pods of the node hangs on the instance's type, and nobody has said it: then it is worth asking the cloud.
+// ENIPods tells that the number of pods of the node hangs on the instance's type, and nobody has
+// said it: then it is worth asking the cloud.
 func ENIPods(n *config.Node) bool {
 	net := n.Networking
 	return n.Kubelet.MaxPods == 0 && (net.AmazonVPC != nil || net.Cilium != nil && net.Cilium.ENI())
 }
 
-// fitENIs is --max-pods where pods have the addresses of the instance's interfaces: a pod that is one too many waits for an address for ever.
+// fitENIs is --max-pods where pods have the addresses of the instance's interfaces: a pod that is
+// one too many waits for an address for ever.
 func (b *Built) fitENIs(in Input, prefixes, custom bool) {
 	if !ENIPods(in.Node) {
 		return

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What AWS' own list says (amazon-vpc-cni-k8s v1.23.2, misc/eni-max-pods.txt), and by delegated prefixes what its calculator says before its bound.
+// What AWS' own list says (amazon-vpc-cni-k8s v1.23.2, misc/eni-max-pods.txt), and by delegated
+// prefixes what its calculator says before its bound.
 func TestLimitsOf(t *testing.T) {
 	for instance, want := range map[string]struct{ pods, prefixes, custom int }{
 		"t3.micro":       {4, 34, 3},

@@ -7,17 +7,20 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// The figures of kubenet's MTU rule, pkg/kubelet/dockershim/network/kubenet/kubenet_linux.go up to Kubernetes 1.23.
+// The figures of kubenet's MTU rule, pkg/kubelet/dockershim/network/kubenet/kubenet_linux.go up to
+// Kubernetes 1.23.
 const (
 	minimumMTU  = 576
 	minimumMTU6 = 1280 // RFC 8200, section 5
 	fallbackMTU = 1460
 )
 
-// LinkMTU is the rule of kubenet: the smallest MTU among the links that are up, not loopback and not point-to-point. Left out is
-// what is ours (the named links and what is enslaved to them: else the rule would feed on its own result) and dummies, which
-// carry nothing off the node. While none is up it goes by those that will be, devices and what has an address: a link that is down for a minute must not
-// change what pods send. Without any it is 1460. Below 576 is an error that names the link.
+// LinkMTU is the rule of kubenet: the smallest MTU among the links that are up, not loopback and
+// not point-to-point. Left out is what is ours (the named links and what is enslaved to them: else
+// the rule would feed on its own result) and dummies, which carry nothing off the node. While none
+// is up it goes by those that will be, devices and what has an address: a link that is down for a
+// minute must not change what pods send. Without any it is 1460. Below 576 is an error that names
+// the link.
 func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 	up := func(l host.LinkFact) bool { return l.Up }
 	later := func(l host.LinkFact) bool { return l.Physical || len(l.Addresses) > 0 }
@@ -35,7 +38,8 @@ func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 	return fallbackMTU, nil
 }
 
-// smallestMTU is that of the links that count and are not ours, and the name of the first that has it; 0 where there are none.
+// smallestMTU is that of the links that count and are not ours, and the name of the first that has
+// it; 0 where there are none.
 func smallestMTU(links []host.LinkFact, ours []string, counts func(host.LinkFact) bool) (mtu int, which string) {
 	for _, l := range links {
 		switch {
@@ -55,12 +59,15 @@ type encapsulation struct {
 	most int    // what it may add, where that is more: over IPv6, to nodes of other subnets, by its own reserve
 }
 
-// fitMTU holds an MTU of the documents against the links. Pods' packets that no link of the node takes with the encapsulation around them are refused:
-// the outer packet is split or dropped, and what is dropped is lost without a word. What may not fit is a warning; without encapsulation it is never more, for then
-// the node itself tells pods the link's MTU (ICMP). An MTU of 0 is the network's own rule, and no matter.
+// fitMTU holds an MTU of the documents against the links. Pods' packets that no link of the node
+// takes with the encapsulation around them are refused: the outer packet is split or dropped, and
+// what is dropped is lost without a word. What may not fit is a warning; without encapsulation it
+// is never more, for then the node itself tells pods the link's MTU (ICMP). An MTU of 0 is the
+// network's own rule, and no matter.
 //
-// The link is the default route's, which networks take when they are not told otherwise. They may be told otherwise by what no document here says: so
-// only what the widest device does not take either is refused.
+// The link is the default route's, which networks take when they are not told otherwise. They may
+// be told otherwise by what no document here says: so only what the widest device does not take
+// either is refused.
 func (b *Built) fitMTU(in Input, path string, mtu int, e encapsulation) error {
 	uplink, widest := uplinks(in.Facts)
 	switch most := max(e.sure, e.most); {
@@ -89,7 +96,8 @@ func adds(bytes int) string {
 	return fmt.Sprintf(" adds %d", bytes)
 }
 
-// uplinks are the default route's link and the link with the largest MTU that may carry packets between nodes: a device that is up, or the default route's.
+// uplinks are the default route's link and the link with the largest MTU that may carry packets
+// between nodes: a device that is up, or the default route's.
 func uplinks(f *host.Facts) (uplink, widest host.LinkFact) {
 	for _, l := range f.Links {
 		if l.Name == f.Uplink {

@@ -40,7 +40,8 @@ func TestLinkMTU(t *testing.T) {
 	}
 }
 
-// TestFitMTU holds MTUs of documents against links: what no link takes is refused, what may not fit is said.
+// TestFitMTU holds MTUs of documents against links: what no link takes is refused, what may not fit
+// is said.
 func TestFitMTU(t *testing.T) {
 	eth := host.LinkFact{Name: "eth0", MTU: 1500, Up: true, Physical: true}
 	jumbo := host.LinkFact{Name: "eth1", MTU: 9000, Up: true, Physical: true}
@@ -83,7 +84,8 @@ func TestFitMTU(t *testing.T) {
 	}
 }
 
-// TestCalicoAdds: what is encapsulated between subnets only is certain of no packet, and pods of both families have packets over IPv6.
+// TestCalicoAdds: what is encapsulated between subnets only is certain of no packet, and pods of
+// both families have packets over IPv6.
 func TestCalicoAdds(t *testing.T) {
 	on := true
 	for _, c := range []struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// The names of multus. https://github.com/k8snetworkplumbingwg/multus-cni v4.3 (pkg/server/config/generator.go, cmd/thin_entrypoint/main.go)
+// The names of multus. https://github.com/k8snetworkplumbingwg/multus-cni v4.3
+// (pkg/server/config/generator.go, cmd/thin_entrypoint/main.go)
 const (
 	multusName   = "multus"
 	multusConf   = "00-multus.conf"     // thick, and thin before a conf of CNI below 1.0.0
@@ -23,8 +24,9 @@ const (
 	multusSocket = "/run/multus/multus.sock"
 )
 
-// multus stands before the cluster's network and calls it for every pod; what a pod's annotations name comes besides. As a row it is for a list; [Of]
-// puts it over the network that the documents select. Without a document m is nil.
+// multus stands before the cluster's network and calls it for every pod; what a pod's annotations
+// name comes besides. As a row it is for a list; [Of] puts it over the network that the documents
+// select. Without a document m is nil.
 func multus(m *config.Multus) Network {
 	if m == nil {
 		m = &config.Multus{}
@@ -75,7 +77,8 @@ func multus(m *config.Multus) Network {
 	return n
 }
 
-// below is the network with another, multus, before it: it is prepared for as before, and called by that.
+// below is the network with another, multus, before it: it is prepared for as before, and called by
+// that.
 func (n Network) below(meta Network) Network {
 	build := n.Build
 	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
@@ -146,8 +149,8 @@ type multusPlugin struct {
 	Delegates          []json.RawMessage `json:"delegates,omitempty"`
 }
 
-// multusContent is its conf around the network's, in the form that its own programs write: thin holds the whole conf, thick the path that its
-// daemon sees, below /host.
+// multusContent is its conf around the network's, in the form that its own programs write: thin
+// holds the whole conf, thick the path that its daemon sees, below /host.
 func multusContent(in Input, m *config.Multus, below tasks.File) (file string, content []byte, err error) {
 	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel, NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}
 	release := confVersion(in.Node.KubernetesVersion)

@@ -5,7 +5,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json` prints.
+// Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json`
+// prints.
 type Network struct {
 	Name  string `json:"name"`  // the key under spec.networking
 	Title string `json:"title"` // one line for a list
@@ -36,10 +37,12 @@ type Network struct {
 	Agents       []string        `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
 	Yields       string          `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
 
-	// Nodes says what the network wants to know of the Nodes of the API, because no document says it. Nil: nothing.
+	// Nodes says what the network wants to know of the Nodes of the API, because no document says
+	// it. Nil: nothing.
 	Nodes func(*config.Node) NodesWanted `json:"-"`
 
-	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is pure.
+	// Build makes the tasks that data cannot say, and refuses what the network cannot do. It is
+	// pure.
 	Build func(Input) (Built, error) `json:"-"`
 }
 
@@ -140,8 +143,8 @@ type Port struct {
 	What  string `json:"what"`
 }
 
-// Requires is what a host has or has not. A host without it is refused before anything is touched; what is not known of a host is not held
-// against it. Needed modules are among [Network.Modules].
+// Requires is what a host has or has not. A host without it is refused before anything is touched;
+// what is not known of a host is not held against it. Needed modules are among [Network.Modules].
 type Requires struct {
 	Kernel    config.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
 	Backports []string       `json:"backports,omitempty"` // older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
@@ -158,7 +161,8 @@ type Requires struct {
 	If func(Input) bool `json:"-"` // nil: always
 }
 
-// SharedHost is what other services of the host must leave alone, by what suffers and not by the distribution.
+// SharedHost is what other services of the host must leave alone, by what suffers and not by the
+// distribution.
 type SharedHost struct {
 	Links    []string `json:"links,omitempty"`    // patterns of the network's own links
 	Routes   bool     `json:"routes,omitempty"`   // it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
@@ -178,7 +182,8 @@ type Shared struct {
 	Leaves  string `json:"leaves"`
 }
 
-// Sign is something that is there while the network works on this node; `agent verify` looks for it. What it names must be there, all of it.
+// Sign is something that is there while the network works on this node; `agent verify` looks for
+// it. What it names must be there, all of it.
 type Sign struct {
 	What    string `json:"what"`              // "flanneld has its lease"
 	Path    string `json:"path,omitempty"`    // a file, directory or socket; a pattern of [path.Match]

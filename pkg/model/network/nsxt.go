@@ -4,8 +4,10 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const nsxConf = "10-nsx.conflist"
 
-// nsxT is prepared for and waited for: the DaemonSet nsx-ncp-bootstrap writes the conf. Its parts are closed; what is here is of the manifests
-// (https://github.com/vmware/nsx-container-plugin-operator) and of the vendor's clean-up procedure (NCP 3.1, "Clean Up Kubernetes Nodes").
+// nsxT is prepared for and waited for: the DaemonSet nsx-ncp-bootstrap writes the conf. Its parts
+// are closed; what is here is of the manifests
+// (https://github.com/vmware/nsx-container-plugin-operator) and of the vendor's clean-up procedure
+// (NCP 3.1, "Clean Up Kubernetes Nodes").
 func nsxT() Network {
 	return Network{
 		Name:       "nsxT",

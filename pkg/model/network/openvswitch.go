@@ -2,8 +2,10 @@ package network
 
 import "github.com/netwright/netwright/pkg/cleanup"
 
-// What networks on Open vSwitch share. Its kernel half is the module openvswitch with one datapath, ovs-system, and a port a kind of tunnel; its user half,
-// ovs-vswitchd and ovsdb-server, runs on the host or in the network's pods, never both. https://docs.openvswitch.org/en/latest/intro/install/general/
+// What networks on Open vSwitch share. Its kernel half is the module openvswitch with one datapath,
+// ovs-system, and a port a kind of tunnel; its user half, ovs-vswitchd and ovsdb-server, runs on
+// the host or in the network's pods, never both.
+// https://docs.openvswitch.org/en/latest/intro/install/general/
 
 // ovsDatapath is what ovs-vswitchd calls the one datapath that it makes for all bridges.
 const ovsDatapath = "ovs-system"
@@ -18,8 +20,9 @@ func ovsInPods() Shared {
 	return Shared{Service: "openvswitch", Leaves: "the datapath: stopped and disabled on the host (openvswitch-switch.service, openvswitch.service); a second ovs-vswitchd takes the ports of the first"}
 }
 
-// ovsMark names bridges, by patterns, and the tunnels' ports, which keep their UDP port bound when the datapath has gone: a left genev_sys_6081 breaks
-// the next network of Geneve (https://github.com/kubeovn/kube-ovn/issues/5057). The datapath goes once no bridge is on it.
+// ovsMark names bridges, by patterns, and the tunnels' ports, which keep their UDP port bound when
+// the datapath has gone: a left genev_sys_6081 breaks the next network of Geneve
+// (https://github.com/kubeovn/kube-ovn/issues/5057). The datapath goes once no bridge is on it.
 func ovsMark(bridges ...string) cleanup.OVSSelector {
 	return cleanup.OVSSelector{Bridges: bridges, Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
 }

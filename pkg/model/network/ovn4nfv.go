@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const ovn4nfvConf = "20-network.conf"
 
-// ovn4nfv (Nodus) is prepared for and waited for: its DaemonSet writes the conf, which many others sort before. Numbers:
-// https://github.com/akraino-edge-stack/icn-nodus (deploy, internal/pkg/config, internal/pkg/network/iptables.go).
+// ovn4nfv (Nodus) is prepared for and waited for: its DaemonSet writes the conf, which many others
+// sort before. Numbers: https://github.com/akraino-edge-stack/icn-nodus (deploy,
+// internal/pkg/config, internal/pkg/network/iptables.go).
 func ovn4nfv() Network {
 	return Network{
 		Name:  "ovn4nfv",
@@ -38,7 +39,8 @@ func ovn4nfv() Network {
 				"bridges br-<name> of provider networks, and their VLAN links: their names are the documents' own",
 				"a conf.db that stays in /etc/origin/openvswitch gives the next start its old bridges"},
 		},
-		// nfn-agent adds its rules again every 5 s, ovn4nfv copies its files when it starts (deploy/ovn4nfv-k8s-plugin.yaml, deploy/ovn-daemonset.yaml).
+		// nfn-agent adds its rules again every 5 s, ovn4nfv copies its files when it starts
+		// (deploy/ovn4nfv-k8s-plugin.yaml, deploy/ovn-daemonset.yaml).
 		Agents:   []string{"nfn-agent", "ovn-controller", "ovn4nfv"},
 		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods and cert-manager beside it",
 		Build:    awaited(ovn4nfvConf, "its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),

@@ -8,8 +8,10 @@ import (
 
 const ovnKubernetesConf = "10-ovn-kubernetes.conf"
 
-// ovnKubernetes is prepared for and waited for: ovnkube-node writes the conf as the last step of its start, and makes a missing directory with mode 0: ours is there
-// before. It serves the services itself. Numbers: https://github.com/ovn-kubernetes/ovn-kubernetes v1.3.0 (go-controller/pkg/{config,node,types}, docs/features/requirements.md, helm).
+// ovnKubernetes is prepared for and waited for: ovnkube-node writes the conf as the last step of
+// its start, and makes a missing directory with mode 0: ours is there before. It serves the
+// services itself. Numbers: https://github.com/ovn-kubernetes/ovn-kubernetes v1.3.0
+// (go-controller/pkg/{config,node,types}, docs/features/requirements.md, helm).
 func ovnKubernetes() Network {
 	return Network{
 		Name:      "ovnKubernetes",
@@ -42,7 +44,8 @@ func ovnKubernetes() Network {
 		Unjudged: ovnKubernetesUnjudged(),
 		Residue:  ovnKubernetesResidue(),
 		Unproved: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
-		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch (ovs-daemons) may run: it is asked to let go of the bridges.
+		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch
+		// (ovs-daemons) may run: it is asked to let go of the bridges.
 		Agents: []string{"ovn-controller", "ovnkube-controller", "ovnkube-node"},
 		Build:  buildOVNKubernetes,
 	}
@@ -56,7 +59,8 @@ const (
 
 func ovnHostOVS(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS }
 
-// ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0, the rules and the port of Geneve.
+// ovnKubernetesResidue: `ovnkube --cleanup-node` leaves br-int, the gateway's bridge, ovn-k8s-mp0,
+// the rules and the port of Geneve.
 func ovnKubernetesResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-local")
 	ovs.Ports = []string{"ovn-k8s-mp*"}

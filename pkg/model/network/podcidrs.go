@@ -9,7 +9,8 @@ import (
 // PodCIDRs is what a task awaits that needs the pod CIDRs of the node.
 const PodCIDRs = "pod-cidr"
 
-// podCIDRReason says what to do where nobody knows the node's pod CIDRs. elsewhere is a further place where a document may have them.
+// podCIDRReason says what to do where nobody knows the node's pod CIDRs. elsewhere is a further
+// place where a document may have them.
 func (in Input) podCIDRReason(elsewhere string) string {
 	api := "or give the agent a kubeconfig: then it takes what the cluster gives its Node"
 	if in.NoPodCIDRs != "" {

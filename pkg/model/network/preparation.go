@@ -2,8 +2,8 @@ package network
 
 import "slices"
 
-// Preparation is what a node is prepared with for a network that a DaemonSet brings: what stays right
-// when the documents hand that over to its owner (`cni: {}`), who goes on with it.
+// Preparation is what a node is prepared with for a network that a DaemonSet brings: what stays
+// right when the documents hand that over to its owner (`cni: {}`), who goes on with it.
 type Preparation struct {
 	Of         string     `json:"of"` // the network
 	Modules    []Module   `json:"modules,omitempty"`
@@ -12,8 +12,8 @@ type Preparation struct {
 	SharedHost SharedHost `json:"sharedHost,omitzero"`
 }
 
-// Prepares is what a network has this node prepared with: its conditions are decided. Nil for one that
-// has no owner besides us.
+// Prepares is what a network has this node prepared with: its conditions are decided. Nil for one
+// that has no owner besides us.
 func (n Network) Prepares(in Input) *Preparation {
 	if n.Conf.Writer != WriterDaemonSet {
 		return nil
@@ -42,8 +42,8 @@ func (n Network) Prepares(in Input) *Preparation {
 	return p
 }
 
-// Beside is the network on a node that stays prepared for another one, too. What both ask for is its
-// own.
+// Beside is the network on a node that stays prepared for another one, too. What both ask for is
+// its own.
 func (n Network) Beside(p *Preparation) Network {
 	if p == nil {
 		return n

@@ -1,7 +1,8 @@
 package network
 
-// Red Hat puts into its kernel 4.18 what much newer ones have: upstream's requirements name its releases beside a version of Linux. By the number of a build it is told
-// which release it is of. https://access.redhat.com/articles/3078
+// Red Hat puts into its kernel 4.18 what much newer ones have: upstream's requirements name its
+// releases beside a version of Linux. By the number of a build it is told which release it is of.
+// https://access.redhat.com/articles/3078
 var redHatBuilds = map[string][]string{
 	"8.0":  {"4.18.0-*.el8*"},
 	"8.2":  {"4.18.0-19[3-9].*el8*", "4.18.0-[2-9][0-9][0-9].*el8*"},

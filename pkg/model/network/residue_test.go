@@ -24,7 +24,8 @@ func TestMarksAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestDangers: each of these would take away what is another's, and turns green only by being refused.
+// TestDangers: each of these would take away what is another's, and turns green only by being
+// refused.
 func TestDangers(t *testing.T) {
 	for _, c := range []struct {
 		name string

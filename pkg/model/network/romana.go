@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const romanaConf = "10-romana.conf"
 
-// romana is prepared for and waited for: its agent writes the conf, unless any other *.conf is in the directory. Numbers:
-// https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and https://github.com/romana/core (cmd/romana_agent, cni, agent/enforcer).
+// romana is prepared for and waited for: its agent writes the conf, unless any other *.conf is in
+// the directory. Numbers: https://github.com/romana/romana v2.0.2 (containerize/targets/agent) and
+// https://github.com/romana/core (cmd/romana_agent, cni, agent/enforcer).
 func romana() Network {
 	return Network{
 		Name:  "romana",
@@ -46,12 +47,13 @@ func romana() Network {
 	}
 }
 
-// romanaResidue: its agent empties every ipset of the host when an update of its own fails, so it must be gone before anything else is
-// (agent/enforcer/ipsettools.go).
+// romanaResidue: its agent empties every ipset of the host when an update of its own fails, so it
+// must be gone before anything else is (agent/enforcer/ipsettools.go).
 func romanaResidue() cleanup.Residue {
 	return cleanup.Residue{
-		// One rule for every packet, of the priority that the kernel gives, and a route to each block by its node (core: agent/rtable, agent/route.go). The
-		// table has its name, which tells both from a person's.
+		// One rule for every packet, of the priority that the kernel gives, and a route to each
+		// block by its node (core: agent/rtable, agent/route.go). The table has its name, which
+		// tells both from a person's.
 		Rules:  []cleanup.RuleSelector{{Table: 10, All: true}},
 		Routes: []cleanup.RouteSelector{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
 		Chains: []cleanup.ChainSelector{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},

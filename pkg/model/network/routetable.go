@@ -2,16 +2,19 @@ package network
 
 import "fmt"
 
-// How many routes one route table of AWS holds, propagated ones apart. With kubenet the cloud has one for each node, in one table.
-// Quotas: https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html; the default was 50 when kOps' documents were written
-// (https://kops.sigs.k8s.io/networking/#kubenet-default: 100 when raised, and slower above 50), and is 500 since June 2025.
+// How many routes one route table of AWS holds, propagated ones apart. With kubenet the cloud has
+// one for each node, in one table. Quotas:
+// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html; the default was 50 when
+// kOps' documents were written (https://kops.sigs.k8s.io/networking/#kubenet-default: 100 when
+// raised, and slower above 50), and is 500 since June 2025.
 const (
 	awsRoutes       = 500
 	awsRoutesRaised = 1000
 	awsRoutesOnce   = 50
 )
 
-// checkRouteTable holds the number of nodes against what a route table of AWS holds. It refuses what no quota allows.
+// checkRouteTable holds the number of nodes against what a route table of AWS holds. It refuses
+// what no quota allows.
 func (b *Built) checkRouteTable(in Input) error {
 	if in.Node.CloudProvider != "aws" {
 		return nil
@@ -34,7 +37,8 @@ func (b *Built) checkRouteTable(in Input) error {
 	return nil
 }
 
-// RouteTable is the table of the subnet that the node is in, as EC2 knows it. The zero value: it was not asked.
+// RouteTable is the table of the subnet that the node is in, as EC2 knows it. The zero value: it
+// was not asked.
 type RouteTable struct {
 	ID           string
 	Routes       int    // of IPv4 and not propagated: what the quota counts
@@ -46,10 +50,12 @@ type RouteTable struct {
 // nearly tells that a table is nearly full: what is left is a tenth.
 func nearly(routes, limit int) bool { return routes >= limit-limit/10 }
 
-// NearRouteQuota tells that a table with so many routes may be nearly full by the least quota that an account has: only then it matters which it has.
+// NearRouteQuota tells that a table with so many routes may be nearly full by the least quota that
+// an account has: only then it matters which it has.
 func NearRouteQuota(routes int) bool { return nearly(routes, awsRoutesOnce) }
 
-// checkRoutes says when the table is nearly full: a node that finds no room gets no route, and nobody reaches its pods.
+// checkRoutes says when the table is nearly full: a node that finds no room gets no route, and
+// nobody reaches its pods.
 func (b *Built) checkRoutes(in Input) {
 	t, origin := in.Routes, in.Origin("spec.aws.countRoutes")
 	unread := ""

@@ -15,8 +15,8 @@ func version(major, minor int) config.Version { return config.Version{Major: maj
 func hasV4(in Input) bool { return in.V4 }
 func hasV6(in Input) bool { return in.V6 }
 
-// forwarding are the switches that make a node a router between its pods and the rest. Upstream: bridge and ptp plugins set them at
-// the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
+// forwarding are the switches that make a node a router between its pods and the rest. Upstream:
+// bridge and ptp plugins set them at the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
 func forwarding() []Sysctl {
 	return []Sysctl{
 		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", When: "pods have IPv4", Required: true, If: hasV4},
@@ -24,8 +24,9 @@ func forwarding() []Sysctl {
 	}
 }
 
-// bridgeNetfilter makes kube-proxy's rules see what pods of one bridge send to each other over a service. kubelet set it up to 1.23;
-// since then nobody does. https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
+// bridgeNetfilter makes kube-proxy's rules see what pods of one bridge send to each other over a
+// service. kubelet set it up to 1.23; since then nobody does.
+// https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/
 func bridgeNetfilter() []Sysctl {
 	const why = "kube-proxy must see bridged traffic"
 	return []Sysctl{
@@ -39,7 +40,8 @@ func brNetfilter(optional bool) Module {
 	return Module{Name: "br_netfilter", Why: "kube-proxy must see bridged traffic", Optional: optional}
 }
 
-// leaveAlone is what nearly every network asks of other services: its links are its own, its routes stay, its pods' packets pass.
+// leaveAlone is what nearly every network asks of other services: its links are its own, its routes
+// stay, its pods' packets pass.
 func leaveAlone(links ...string) SharedHost {
 	return SharedHost{Links: links, Routes: true, Firewall: true}
 }
@@ -59,8 +61,9 @@ func (s SharedHost) enis(when string, condition func(Input) bool) SharedHost {
 // TakesENIs says that the cloud's further interfaces are the network's.
 func (s SharedHost) TakesENIs(in Input) bool { return s.ENIs && (s.ENIsIf == nil || s.ENIsIf(in)) }
 
-// macs adds links whose address udev must not choose. systemd's 99-default.link has MACAddressPolicy=persistent: it changes the address
-// of a link after its network has told it to the pod or to other nodes.
+// macs adds links whose address udev must not choose. systemd's 99-default.link has
+// MACAddressPolicy=persistent: it changes the address of a link after its network has told it to
+// the pod or to other nodes.
 func (s SharedHost) macs(links ...string) SharedHost {
 	s.MAC = append(s.MAC, links...)
 	return s
@@ -81,14 +84,16 @@ func podSign(link, kind string) Sign {
 	return Sign{What: "each pod has its link", Link: link, Kind: kind, Pods: true, Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the runtime's log"}
 }
 
-// noteKubeProxy says that the network serves the services, unless a document says that it knows. kube-proxy.enabled: true is refused with the documents.
+// noteKubeProxy says that the network serves the services, unless a document says that it knows.
+// kube-proxy.enabled: true is refused with the documents.
 func (b *Built) noteKubeProxy(in Input, path, network string) {
 	if in.Node.KubeProxy == nil {
 		b.note(Info, in.Origin(path), "%s serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)", network)
 	}
 }
 
-// protocolBoot is the protocol of routes that programs set without saying who they are (linux/rtnetlink.h, RTPROT_BOOT).
+// protocolBoot is the protocol of routes that programs set without saying who they are
+// (linux/rtnetlink.h, RTPROT_BOOT).
 const protocolBoot = 3
 
 // allTables stands for every routing table, as in the host's own terms.

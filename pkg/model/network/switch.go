@@ -8,7 +8,8 @@ import (
 // Switch is what it means that a node leaves one network for another.
 type Switch struct {
 	From, To Network
-	// Safe says that it needs nobody's leave: it is made as soon as no pod on the node has an address of From.
+	// Safe says that it needs nobody's leave: it is made as soon as no pod on the node has an
+	// address of From.
 	Safe   bool
 	Reason string // why it is safe, or what it disrupts
 	// Stays says that what From has on the node is not taken away: its own agent goes on with it.
@@ -17,7 +18,8 @@ type Switch struct {
 
 // Between judges a switch.
 //
-// kOps calls kubenet → CNI safe, and CNI ↔ CNI usually disruptive: https://kops.sigs.k8s.io/networking/#switching-between-networking-providers
+// kOps calls kubenet → CNI safe, and CNI ↔ CNI usually disruptive:
+// https://kops.sigs.k8s.io/networking/#switching-between-networking-providers
 func Between(from, to Network) Switch {
 	s := Switch{From: from, To: to}
 	switch {

@@ -4,8 +4,9 @@ import "github.com/netwright/netwright/pkg/cleanup"
 
 const weaveConf = "10-weave.conflist"
 
-// weave is prepared for and waited for: its init container writes the conf, and only if there is none. Numbers: https://github.com/weaveworks/weave v2.8.1
-// (weave, net/, npc/, plugin/, prog/weave-kube).
+// weave is prepared for and waited for: its init container writes the conf, and only if there is
+// none. Numbers: https://github.com/weaveworks/weave v2.8.1 (weave, net/, npc/, plugin/,
+// prog/weave-kube).
 func weave() Network {
 	return Network{
 		Name:  "weave",
@@ -52,7 +53,8 @@ func weave() Network {
 	}
 }
 
-// weaveResidue: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j DROP` when its daemon has gone.
+// weaveResidue: `weave reset` knows but half of it, and needs Docker. FORWARD keeps `-o weave -j
+// DROP` when its daemon has gone.
 func weaveResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"weave"},
@@ -60,7 +62,8 @@ func weaveResidue() cleanup.Residue {
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
 			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"}, {Table: "nat", Chain: "POSTROUTING", Out: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
-		// Policy's sets: weave- and 25 characters, any that a shell minds among them (npc/controller/ipset_name.go).
+		// Policy's sets: weave- and 25 characters, any that a shell minds among them
+		// (npc/controller/ipset_name.go).
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},
 		Links:  []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"}, {Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
 		Files: []string{"/etc/cni/net.d/" + weaveConf, "/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net", "/opt/cni/bin/weave-ipam", "/opt/cni/bin/weave-plugin-*",
@@ -71,8 +74,9 @@ func weaveResidue() cleanup.Residue {
 	}
 }
 
-// weaveAdds is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password (site/concepts/fastdp-how-it-works.md). What does not fit goes by user space
-// (sleeve), which splits it: slow, and not lost.
+// weaveAdds is the most that the fast datapath adds: VXLAN 50, and ESP 37 with a password
+// (site/concepts/fastdp-how-it-works.md). What does not fit goes by user space (sleeve), which
+// splits it: slow, and not lost.
 var weaveAdds = encapsulation{most: 87}
 
 func buildWeave(in Input) (Built, error) {

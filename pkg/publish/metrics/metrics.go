@@ -1,7 +1,10 @@
-// Package metrics shows a daemon's status to Prometheus. A scrape reads the last status that the daemon told, and never asks or holds up the daemon.
+// Package metrics shows a daemon's status to Prometheus. A scrape reads the last status that the
+// daemon told, and never asks or holds up the daemon.
 //
-// No metric has a label that others can write: no key, path or text. A node has some hundred keys and a fleet thousands of nodes, and which of them fail is another
-// set each time; by kind and state it is a bounded number of series. Which key it is say `agent status` on the node that an alert names, and its Events.
+// No metric has a label that others can write: no key, path or text. A node has some hundred keys
+// and a fleet thousands of nodes, and which of them fail is another set each time; by kind and
+// state it is a bounded number of series. Which key it is say `agent status` on the node that an
+// alert names, and its Events.
 package metrics
 
 import (
@@ -17,7 +20,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Requests counts what a store was asked since the daemon began: requests by how they ended, and the bytes of objects that came.
+// Requests counts what a store was asked since the daemon began: requests by how they ended, and
+// the bytes of objects that came.
 type Requests func() (byOutcome map[string]int64, received int64)
 
 // Metrics is what a daemon is watched by. [Metrics.Observe] feeds it, [Metrics.Serve] shows it.
@@ -33,13 +37,15 @@ type Metrics struct {
 	drift  *prometheus.CounterVec
 }
 
-// Bounds in seconds: a pass that changes nothing takes milliseconds, one that waits for a runtime minutes. Servers that take native histograms see more.
+// Bounds in seconds: a pass that changes nothing takes milliseconds, one that waits for a runtime
+// minutes. Servers that take native histograms see more.
 var bounds = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 
 // maxPhases bounds the series, whatever passes come to consist of.
 const maxPhases = 16
 
-// New returns metrics that say only who tells, until they are given a status. requests may be nil: then nothing is said of the store's.
+// New returns metrics that say only who tells, until they are given a status. requests may be nil:
+// then nothing is said of the store's.
 func New(version string, requests Requests) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: requests}
 	histogram := func(name, help string) prometheus.HistogramOpts {
@@ -92,7 +98,8 @@ func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 	m.now.Store(s)
 }
 
-// Handler answers a scrape, of the agent's metrics and of its process. One metric that cannot be shown does not hide the others.
+// Handler answers a scrape, of the agent's metrics and of its process. One metric that cannot be
+// shown does not hide the others.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.DefaultGatherer}, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError,

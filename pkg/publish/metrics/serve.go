@@ -12,8 +12,9 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// DefaultAddress is where metrics are served unless told otherwise. The port is in no list of ports: not in the one that exporters share (9100 to 9999), not
-// among those of Kubernetes (10248 to 10267) or of the networks, and below those that the kernel gives away (32768).
+// DefaultAddress is where metrics are served unless told otherwise. The port is in no list of
+// ports: not in the one that exporters share (9100 to 9999), not among those of Kubernetes (10248
+// to 10267) or of the networks, and below those that the kernel gives away (32768).
 const DefaultAddress = config.DefaultMetrics
 
 // Bounds of what scrapers may cost: a scrape takes milliseconds.
@@ -36,7 +37,8 @@ type Server struct {
 	Listening func(net.Addr)
 }
 
-// Run serves until ctx ends. An address that cannot be had is said once, and tried again for as long as it takes: nothing else waits for it.
+// Run serves until ctx ends. An address that cannot be had is said once, and tried again for as
+// long as it takes: nothing else waits for it.
 func (s *Server) Run(ctx context.Context) {
 	listener := s.listen(ctx)
 	if listener == nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// An address that somebody has is said once, and is served when it is free. The end of the context ends it.
+// An address that somebody has is said once, and is served when it is free. The end of the context
+// ends it.
 func TestAnAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 	counter = prometheus.CounterValue
 )
 
-// metrics are those that a status is shown by. Times are absolute, so that what reads them counts how old something is, also when no scrape succeeds.
+// metrics are those that a status is shown by. Times are absolute, so that what reads them counts
+// how old something is, also when no scrape succeeds.
 func metrics() []metric { return slices.Concat(ofTasks(), ofConfiguration(), ofCertificates()) }
 
 // ofTasks are those of tasks, and of what became of changes.
@@ -198,7 +199,8 @@ func unproved(s *report.Status, put put) {
 	}
 }
 
-// waiting has a series for each class all the time: one that comes and goes cannot be told from a scrape that failed.
+// waiting has a series for each class all the time: one that comes and goes cannot be told from a
+// scrape that failed.
 func waiting(s *report.Status, put put) {
 	for _, class := range []string{"live", "reload", "restart", "drain", "replace"} {
 		put(one(s.Waiting != nil && s.Waiting.Class == class), class)

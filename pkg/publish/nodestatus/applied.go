@@ -12,7 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// applied is the generation that is applied, as the Node's annotation has it. It comes behind the condition of that generation: who has waited for the one reads the other rightly.
+// applied is the generation that is applied, as the Node's annotation has it. It comes behind the
+// condition of that generation: who has waited for the one reads the other rightly.
 type applied struct {
 	wanted string // "": none is known
 	told   string
@@ -54,7 +55,8 @@ func (c *condition) fresh() bool {
 	return c.told != nil && c.told.Status == c.wanted.Status && c.told.Reason == c.wanted.Reason && c.toldOf == c.generation
 }
 
-// registration is which Node was told. One that is deleted and registered anew knows nothing of what the one before was told.
+// registration is which Node was told. One that is deleted and registered anew knows nothing of
+// what the one before was told.
 type registration struct {
 	uid string    // "": not known
 	at  time.Time // when to look again

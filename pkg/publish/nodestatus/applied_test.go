@@ -16,7 +16,8 @@ func appliedStatus(state report.NodeState, applied int64) *report.Status {
 	return s
 }
 
-// What is applied is told once a generation, behind the condition of it, and not before a pass has ended with it.
+// What is applied is told once a generation, behind the condition of it, and not before a pass has
+// ended with it.
 func TestTheAppliedGenerationIsAnAnnotation(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
@@ -48,7 +49,8 @@ func TestTheAppliedGenerationIsAnAnnotation(t *testing.T) {
 	})
 }
 
-// A Node that is deleted and registered anew is told again: what is lost is looked for, and not only what changes.
+// A Node that is deleted and registered anew is told again: what is lost is looked for, and not
+// only what changes.
 func TestANodeThatIsRegisteredAnewIsToldAgain(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {

@@ -21,7 +21,8 @@ const maxMessage = 300
 // verdict is what is said of a node.
 type verdict struct{ status, reason, text string }
 
-// keyReasons are those of a network that is not converged because of a key, what matters most first.
+// keyReasons are those of a network that is not converged because of a key, what matters most
+// first.
 var keyReasons = []struct {
 	state  report.KeyState
 	pods   bool
@@ -31,8 +32,9 @@ var keyReasons = []struct {
 	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"}, {report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
-// judge says whether what is in force is so. A store that is away, a pause and a newer configuration that waits are told, but take nothing from it: else an
-// outage of the store would look like one of all networks.
+// judge says whether what is in force is so. A store that is away, a pause and a newer
+// configuration that waits are told, but take nothing from it: else an outage of the store would
+// look like one of all networks.
 func judge(s *report.Status) verdict {
 	for _, of := range keyReasons {
 		if down := s.Down(); down != nil && !of.pods { // worse than any key but one that pods stand on
@@ -76,7 +78,8 @@ func judge(s *report.Status) verdict {
 	return verdict{kube.True, "Converged", "all is as wanted"}
 }
 
-// conditionOf is the condition of a status. Of a daemon that has not looked yet it is nil: what another one said before stands.
+// conditionOf is the condition of a status. Of a daemon that has not looked yet it is nil: what
+// another one said before stands.
 func conditionOf(s *report.Status) *kube.Condition {
 	if s.State == report.NodeStarting {
 		return nil
@@ -149,7 +152,8 @@ func (c *condition) alive() time.Time {
 // due is when something is to be told; zero: there is nothing.
 func (c *condition) due() time.Time { return c.at }
 
-// put tells it. The time of the last change goes on from what the API has: the daemon may have begun anew.
+// put tells it. The time of the last change goes on from what the API has: the daemon may have
+// begun anew.
 func (c *condition) put(ctx context.Context, to Client, node string, now time.Time) error {
 	last := c.told
 	if last == nil {

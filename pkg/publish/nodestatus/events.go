@@ -11,7 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// reasons are those of the events that the API is told of. What is changed on purpose is not among them: it would be thousands at each generation.
+// reasons are those of the events that the API is told of. What is changed on purpose is not among
+// them: it would be thousands at each generation.
 var reasons = map[report.EventKind]string{
 	report.EventRepaired:   "NetworkRepaired",
 	report.EventContested:  "NetworkContested",

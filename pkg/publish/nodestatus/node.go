@@ -1,8 +1,11 @@
-// Package nodestatus says in the Kubernetes API how a node's network is: the condition NetworkConverged of the node's own Node, and Events about it.
+// Package nodestatus says in the Kubernetes API how a node's network is: the condition
+// NetworkConverged of the node's own Node, and Events about it.
 //
-// Nobody waits for it. It takes the newest status whenever it comes to that, and an API that is gone, busy or forbids it only makes it tell later: once, and what is
-// true then. What it costs the API is bounded whatever a node does: a request in [spacing] for the condition, one in [eventEvery] for Events, and an hourly
-// sign of life. Of five thousand nodes that is less than two requests a second while nothing happens.
+// Nobody waits for it. It takes the newest status whenever it comes to that, and an API that is
+// gone, busy or forbids it only makes it tell later: once, and what is true then. What it costs the
+// API is bounded whatever a node does: a request in [spacing] for the condition, one in
+// [eventEvery] for Events, and an hourly sign of life. Of five thousand nodes that is less than two
+// requests a second while nothing happens.
 package nodestatus
 
 import (
@@ -29,10 +32,12 @@ type Client interface {
 	RepeatEvent(ctx context.Context, name string, e kube.Event) error
 }
 
-// As does something with a client that may write to the node's own Node. Its error is [fs.ErrNotExist] while the node has no credentials.
+// As does something with a client that may write to the node's own Node. Its error is
+// [fs.ErrNotExist] while the node has no credentials.
 type As func(ctx context.Context, do func(context.Context, Client) error) error
 
-// Node tells the API. It is an observer of the daemon; what it is told it keeps until [Node.Run] comes to it.
+// Node tells the API. It is an observer of the daemon; what it is told it keeps until [Node.Run]
+// comes to it.
 type Node struct {
 	publish.Latest
 	As  As
@@ -56,7 +61,8 @@ const (
 	unhurried = time.Minute      // at most until a new generation of the same status is
 	texts     = 30 * time.Minute // between two that differ in their text alone
 	heartbeat = time.Hour        // between two signs of life, give or take a tenth
-	// reRegistered is how long a Node that was registered anew knows nothing of us, at most: kubelet itself reads its Node every ten seconds.
+	// reRegistered is how long a Node that was registered anew knows nothing of us, at most:
+	// kubelet itself reads its Node every ten seconds.
 	reRegistered = time.Minute
 	retryFirst   = 5 * time.Second  // after a failure, doubled each time …
 	retryMax     = 5 * time.Minute  // … up to this,
@@ -153,7 +159,8 @@ func (n *Node) put(ctx context.Context, to Client, now time.Time) error {
 	return n.events.put(ctx, to, n.name, now)
 }
 
-// pause is how long the API is left alone after failures: as long as it asks for, within reason ([kube.RetryAfter]), and longer, each node for another time.
+// pause is how long the API is left alone after failures: as long as it asks for, within reason
+// ([kube.RetryAfter]), and longer, each node for another time.
 func pause(err error, failures int) time.Duration {
 	most := retryMax
 	switch {
@@ -166,7 +173,8 @@ func pause(err error, failures int) time.Duration {
 	return kube.RetryAfter(err) + d/2 + rand.N(d)
 }
 
-// part tells that the daemon ends, if it told of itself before and nothing keeps it from doing so now.
+// part tells that the daemon ends, if it told of itself before and nothing keeps it from doing so
+// now.
 func (n *Node) part(ctx context.Context) {
 	if !n.condition.known() || n.failures > 0 {
 		return

@@ -19,7 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// api is a server that keeps what it is told; the real one is in test/kubernetes. Here the clock is ours.
+// api is a server that keeps what it is told; the real one is in test/kubernetes. Here the clock is
+// ours.
 type api struct {
 	mu      sync.Mutex
 	err     error // of every request; nil: it answers
@@ -221,7 +222,8 @@ func TestTransitionsOutliveTheDaemon(t *testing.T) {
 	})
 }
 
-// A node that says the same for a day costs some thirty requests, one whose state flutters one in ten seconds, and one whose text changes all the time one in half an hour.
+// A node that says the same for a day costs some thirty requests, one whose state flutters one in
+// ten seconds, and one whose text changes all the time one in half an hour.
 func TestRequestsAreFew(t *testing.T) {
 	for name, c := range map[string]struct {
 		every time.Duration
@@ -260,7 +262,8 @@ func TestRequestsAreFew(t *testing.T) {
 	}
 }
 
-// A fight over three keys, once a second for an hour, is three Events that count; a thousand keys at once are some.
+// A fight over three keys, once a second for an hour, is three Events that count; a thousand keys
+// at once are some.
 func TestEventsAreFew(t *testing.T) {
 	a := newAPI()
 	run(t, a, func(t *testing.T, n *Node, _ *observer.ObservedLogs, _ func()) {
@@ -302,7 +305,8 @@ func TestEventsAreFew(t *testing.T) {
 	})
 }
 
-// An API that is gone is asked ever more seldom, said of once, and told when it is back what is true then.
+// An API that is gone is asked ever more seldom, said of once, and told when it is back what is
+// true then.
 func TestAnAPIThatIsGone(t *testing.T) {
 	a := newAPI()
 	a.fails(graph.Transient(errors.New("connection refused")))
@@ -332,7 +336,8 @@ func TestAnAPIThatIsGone(t *testing.T) {
 	})
 }
 
-// Before a node has joined it is no news that it has no Node; one that may not is asked twice an hour.
+// Before a node has joined it is no news that it has no Node; one that may not is asked twice an
+// hour.
 func TestNotYetAndNever(t *testing.T) {
 	a := newAPI()
 	a.fails(fs.ErrNotExist)

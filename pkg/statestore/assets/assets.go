@@ -1,7 +1,9 @@
-// Package assets opens what tasks install: from the state store, from files of this machine, and over HTTP.
+// Package assets opens what tasks install: from the state store, from files of this machine, and
+// over HTTP.
 //
-// It does not check what it opens: whoever reads knows the sha256 and must not show a byte of it before that is right. So a mirror, a
-// proxy or a plain-text server can stop an installation and never change one.
+// It does not check what it opens: whoever reads knows the sha256 and must not show a byte of it
+// before that is right. So a mirror, a proxy or a plain-text server can stop an installation and
+// never change one.
 package assets
 
 import (
@@ -20,7 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Fetcher opens assets. It is safe for several goroutines and keeps connections for the next asset of the same server.
+// Fetcher opens assets. It is safe for several goroutines and keeps connections for the next asset
+// of the same server.
 type Fetcher struct {
 	store  statestore.Store
 	client *transfer.Client
@@ -31,9 +34,11 @@ func New(store statestore.Store) *Fetcher {
 	return &Fetcher{store: store, client: transfer.NewClient(nil, follow)}
 }
 
-// Open returns the bytes of a URL: relative to the cluster's directory in the store ("assets/x.tgz"), file://, http:// or https://. Size
-// is -1 when unknown. The caller closes body; it also ends with ctx. Errors, those of reading body too, are marked
-// [graph.Transient] when another attempt may not meet them, and are permanent otherwise. No error shows a password or a query of the URL.
+// Open returns the bytes of a URL: relative to the cluster's directory in the store
+// ("assets/x.tgz"), file://, http:// or https://. Size is -1 when unknown. The caller closes body;
+// it also ends with ctx. Errors, those of reading body too, are marked [graph.Transient] when
+// another attempt may not meet them, and are permanent otherwise. No error shows a password or a
+// query of the URL.
 func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser, size int64, err error) {
 	if _, _, isURL := strings.Cut(location, "://"); !isURL {
 		return f.store.Open(ctx, location)

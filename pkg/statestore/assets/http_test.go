@@ -98,7 +98,8 @@ func TestGetUsesOneConnection(t *testing.T) {
 	}
 }
 
-// Each answer is transient or not; none shows the password or the query of its URL, and each says what to do.
+// Each answer is transient or not; none shows the password or the query of its URL, and each says
+// what to do.
 func TestGetRefused(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var code int
@@ -281,7 +282,8 @@ func TestGetCancelled(t *testing.T) {
 	}
 }
 
-// The environment's proxy is used. net/http reads it once in a process, so a process of its own asks.
+// The environment's proxy is used. net/http reads it once in a process, so a process of its own
+// asks.
 func TestGetThroughProxy(t *testing.T) {
 	const asked, url = "NETWRIGHT_TEST_PROXY", "http://assets.invalid/cni.tgz"
 	if os.Getenv(asked) != "" {

@@ -113,7 +113,8 @@ func (s *slow) send(p []byte) (int, error) {
 	return n, err
 }
 
-// A server that trickles is given up, with what came and what to do; a line that is slow and honest is not, nor one that pauses.
+// A server that trickles is given up, with what came and what to do; a line that is slow and honest
+// is not, nor one that pauses.
 func TestSlow(t *testing.T) {
 	const size = 1 << 20
 	for name, c := range map[string]struct {

@@ -1,6 +1,8 @@
-// Package https reads a published cluster from an HTTPS server: any that serves files and ETags will do.
+// Package https reads a published cluster from an HTTPS server: any that serves files and ETags
+// will do.
 //
-// A redirect to another host or to plain http is refused: a token would go with it, and a captive portal is no store.
+// A redirect to another host or to plain http is refused: a token would go with it, and a captive
+// portal is no store.
 package https
 
 import (

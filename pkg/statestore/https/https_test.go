@@ -55,7 +55,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// serverTLS is a server's side of TLS with a certificate of a new authority, which is in the file ca.
+// serverTLS is a server's side of TLS with a certificate of a new authority, which is in the file
+// ca.
 func serverTLS(t *testing.T, at ...string) (settings *tls.Config, authority *pki.Authority, ca string) {
 	t.Helper()
 	authority = pki.New(t, "store")
@@ -110,7 +111,8 @@ func TestRefusedURLs(t *testing.T) {
 	}
 }
 
-// A server that wants to know who asks is told by a token, or by a certificate, that may be renewed at any time.
+// A server that wants to know who asks is told by a token, or by a certificate, that may be renewed
+// at any time.
 func TestIdentity(t *testing.T) {
 	memory := new(storetest.Memory)
 	memory.Publish(storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))

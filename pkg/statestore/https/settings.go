@@ -15,8 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// Settings are files of this machine that say who it is and whom it believes. They are read again when they change, so that whoever renews them
-// need not restart the agent. Empty: none.
+// Settings are files of this machine that say who it is and whom it believes. They are read again
+// when they change, so that whoever renews them need not restart the agent. Empty: none.
 type Settings struct {
 	CA        string // PEM: who may vouch for the server, in the place of the machine's own CAs
 	Cert, Key string // PEM: the client certificate

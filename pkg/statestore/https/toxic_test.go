@@ -23,8 +23,9 @@ type outcome struct {
 
 var fine = outcome{requests: 2}
 
-// What a server may do to a node, at its boot and at a look for something new, when a new generation is there. No snapshot is ever wrong, each ends in one message, and when the fault
-// is over the node has the new generation without being restarted.
+// What a server may do to a node, at its boot and at a look for something new, when a new
+// generation is there. No snapshot is ever wrong, each ends in one message, and when the fault is
+// over the node has the new generation without being restarted.
 func TestToxic(t *testing.T) {
 	var table toxic.Table
 	t.Cleanup(func() { t.Log("\n" + table.String()) })

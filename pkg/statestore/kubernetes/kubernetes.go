@@ -1,5 +1,6 @@
-// Package kubernetes keeps a published cluster in a namespace of the Kubernetes API: the manifest and the objects in ConfigMaps, what is
-// confidential in Secrets, an object that is too big for one in several.
+// Package kubernetes keeps a published cluster in a namespace of the Kubernetes API: the manifest
+// and the objects in ConfigMaps, what is confidential in Secrets, an object that is too big for one
+// in several.
 //
 //	<cluster>.manifest        ConfigMap     the only one that changes
 //	<cluster>.<sha256>        ConfigMap, or Secret; immutable
@@ -7,10 +8,11 @@
 //	<cluster>.<n>-<sha256>    ConfigMap: the record of a generation; immutable
 //	<cluster>.prune           ConfigMap: who prunes, or did last
 //
-// What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in Secrets: a rule of RBAC cannot tell names apart by how they begin.
+// What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in
+// Secrets: a rule of RBAC cannot tell names apart by how they begin.
 //
-// Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of its node uses it. Assets are not kept here: etcd is no
-// place for them.
+// Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of
+// its node uses it. Assets are not kept here: etcd is no place for them.
 package kubernetes
 
 import (
@@ -71,7 +73,8 @@ const maxCluster = 253 - len(".0123456789012345678901234567890123456789012345678
 // leads says that the name of an API object may begin with this one.
 func leads(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
-// New names a cluster's part of a namespace. It asks nobody, and the kubeconfig need not be there yet.
+// New names a cluster's part of a namespace. It asks nobody, and the kubeconfig need not be there
+// yet.
 func New(namespace, cluster string, o Options) (*Namespace, error) {
 	switch {
 	case len(validation.IsDNS1123Label(namespace)) > 0:
@@ -115,7 +118,8 @@ func (n *Namespace) named(name string) (namespace, at string, err error) {
 	return "", "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
 }
 
-// Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look at the metadata alone.
+// Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look
+// at the metadata alone.
 func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
 	namespace, at, err := n.named(name)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// kept is what names of API objects have behind that of the cluster: an object by its sha256, a record of a generation, and the parts of either.
+// kept is what names of API objects have behind that of the cluster: an object by its sha256, a
+// record of a generation, and the parts of either.
 var kept = regexp.MustCompile(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
 
 // List implements [objectstore.Prunable]. Of an object of several parts it tells once.
@@ -70,7 +71,8 @@ func (n *Namespace) storeName(at, dir string) string {
 	return dir + first
 }
 
-// Remove implements [objectstore.Prunable]. The first part goes last: while it is there, who prunes next finds the rest.
+// Remove implements [objectstore.Prunable]. The first part goes last: while it is there, who prunes
+// next finds the rest.
 func (n *Namespace) Remove(ctx context.Context, name string) error {
 	namespace, at, err := n.named(name)
 	if err != nil {

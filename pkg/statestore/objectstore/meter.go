@@ -21,8 +21,9 @@ const (
 
 var outcomes = [...]string{read: "read", notModified: "not_modified", absent: "absent", failed: "failed", refused: "refused"}
 
-// Meter counts requests to the sources that [Meter.Of] was given, each attempt as one, and the bytes of objects that came. Watches are not requests. The zero
-// value is ready; a nil one counts nothing. It is safe for several goroutines.
+// Meter counts requests to the sources that [Meter.Of] was given, each attempt as one, and the
+// bytes of objects that came. Watches are not requests. The zero value is ready; a nil one counts
+// nothing. It is safe for several goroutines.
 type Meter struct {
 	requests [len(outcomes)]atomic.Int64
 	received atomic.Int64

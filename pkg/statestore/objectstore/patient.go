@@ -31,8 +31,9 @@ func (b *Busy) Error() string { return b.Err.Error() }
 // Unwrap gives package errors the error.
 func (b *Busy) Unwrap() error { return b.Err }
 
-// Patient tries a source again where a request failed that a later one may not fail: a few times, with pauses of random length, so that a
-// fleet does not come back in step. While it goes on failing each call is one request, and none before the time that the server asked for.
+// Patient tries a source again where a request failed that a later one may not fail: a few times,
+// with pauses of random length, so that a fleet does not come back in step. While it goes on
+// failing each call is one request, and none before the time that the server asked for.
 type Patient struct {
 	Source
 	sleep func(context.Context, time.Duration) error
@@ -95,12 +96,14 @@ func (p *Patient) begin() (int, error) {
 	return attempts, nil
 }
 
-// asked is the error of a source that wants to be left alone: the same for who heard that, and for who does not ask.
+// asked is the error of a source that wants to be left alone: the same for who heard that, and for
+// who does not ask.
 func (p *Patient) asked() error {
 	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339), p.why))
 }
 
-// judge takes note of how a request went, and says whether to make another one, and when. Its error is the request's, with what the source asked for.
+// judge takes note of how a request went, and says whether to make another one, and when. Its error
+// is the request's, with what the source asked for.
 func (p *Patient) judge(err error, pause time.Duration) (wait time.Duration, again bool, said error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,10 +19,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// anyRegion is where a bucket of which nothing is known is asked for first: it knows in which region each of its partition is.
+// anyRegion is where a bucket of which nothing is known is asked for first: it knows in which
+// region each of its partition is.
 const anyRegion = "us-east-1"
 
-// connected returns the client, which is made once: to find credentials and a region may take a request or two of the machine's metadata.
+// connected returns the client, which is made once: to find credentials and a region may take a
+// request or two of the machine's metadata.
 func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +39,9 @@ func (s *Source) connected(ctx context.Context) (*awss3.Client, error) {
 	return client, nil
 }
 
-// connect reads what the environment, the files of AWS and the machine's metadata say. The variables of kOps for stores beside AWS hold too: S3_ENDPOINT, S3_REGION,
-// S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY (util/pkg/vfs/s3context.go).
+// connect reads what the environment, the files of AWS and the machine's metadata say. The
+// variables of kOps for stores beside AWS hold too: S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID,
+// S3_SECRET_ACCESS_KEY (util/pkg/vfs/s3context.go).
 func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	web, err := s.web()
 	if err != nil {
@@ -48,7 +51,8 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(web),
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // who has patience is above us, and the same for all stores
-		// What is read is verified by hashes that we know; other stores than AWS' stumble over more.
+		// What is read is verified by hashes that we know; other stores than AWS' stumble over
+		// more.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 	}
@@ -77,7 +81,8 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 // endpoint is that of a server that is not AWS'.
 func (s *Source) endpoint() string { return cmp.Or(s.query.endpoint, os.Getenv("S3_ENDPOINT")) }
 
-// web is the client of HTTP: within our bounds, and through the environment's proxy, but for the metadata.
+// web is the client of HTTP: within our bounds, and through the environment's proxy, but for the
+// metadata.
 func (s *Source) web() (*awshttp.BuildableClient, error) {
 	var pool *x509.CertPool
 	if s.settings.CA != "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// metadata is a machine's metadata service, version 2 alone: a role's credentials, which change each time that they are asked for, and a region.
+// metadata is a machine's metadata service, version 2 alone: a role's credentials, which change
+// each time that they are asked for, and a region.
 type metadata struct {
 	mu    sync.Mutex
 	asked []string
@@ -94,7 +95,8 @@ func TestCredentialsThatExpire(t *testing.T) {
 	}
 }
 
-// A metadata service that gives no tokens is not asked as version 1 of it was: who can make a machine ask anybody would get its credentials.
+// A metadata service that gives no tokens is not asked as version 1 of it was: who can make a
+// machine ask anybody would get its credentials.
 func TestNoMetadataOfVersion1(t *testing.T) {
 	m := &metadata{}
 	role(t, m)
@@ -112,7 +114,8 @@ func TestNoMetadataOfVersion1(t *testing.T) {
 	}
 }
 
-// The region comes from the machine. A bucket that is in another one says where, and is asked there from then on: nobody asks around.
+// The region comes from the machine. A bucket that is in another one says where, and is asked there
+// from then on: nobody asks around.
 func TestRegion(t *testing.T) {
 	for in, first := range map[string]int{"eu-west-3": 2, "eu-north-1": 3} {
 		m := &metadata{token: true}

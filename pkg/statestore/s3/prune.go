@@ -12,7 +12,8 @@ import (
 
 var _ objectstore.Prunable = (*Source)(nil)
 
-// List implements [objectstore.Prunable]. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+// List implements [objectstore.Prunable].
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	in := &awss3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)}
 	for {
@@ -37,7 +38,8 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 	}
 }
 
-// Remove implements [objectstore.Prunable]. In a bucket that keeps versions the object is hidden, until a rule for its lifecycle ends it.
+// Remove implements [objectstore.Prunable]. In a bucket that keeps versions the object is hidden,
+// until a rule for its lifecycle ends it.
 func (s *Source) Remove(ctx context.Context, name string) error {
 	return s.do(ctx, request{"remove", name, actionDelete}, func(c *awss3.Client) error {
 		_, err := c.DeleteObject(ctx, &awss3.DeleteObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})

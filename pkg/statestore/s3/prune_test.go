@@ -28,7 +28,8 @@ func prunable(t *testing.T, location string) objectstore.Prunable {
 	return p
 }
 
-// Before a real server: what was replaced goes when it is old enough, by the server's clock, and nothing else of the bucket does.
+// Before a real server: what was replaced goes when it is old enough, by the server's clock, and
+// nothing else of the bucket does.
 func TestPrune(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
@@ -53,7 +54,8 @@ func TestPrune(t *testing.T) {
 	if done := prune(time.Hour, false); len(done.Objects) > 0 || done.Oldest != 1 || done.Kept != 13 {
 		t.Errorf("what was just replaced: %+v", done)
 	}
-	// The server's times have seconds, so that what was put in the second of the prune is not older than it.
+	// The server's times have seconds, so that what was put in the second of the prune is not older
+	// than it.
 	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Kept != 5 {
 		t.Errorf("%+v", done)
 	}
@@ -102,7 +104,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Publications and a prune at once. Two prunes at once are tried where the compare and swap is one: this server compares before it writes, AWS' does not.
+// Publications and a prune at once. Two prunes at once are tried where the compare and swap is one:
+// this server compares before it writes, AWS' does not.
 func TestPruneBesidePublishers(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")

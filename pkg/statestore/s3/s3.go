@@ -1,4 +1,5 @@
-// Package s3 reads a published cluster from S3, or from what speaks like it, and publishes one there.
+// Package s3 reads a published cluster from S3, or from what speaks like it, and publishes one
+// there.
 package s3
 
 import (

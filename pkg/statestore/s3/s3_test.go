@@ -21,7 +21,8 @@ import (
 	"github.com/netwright/netwright/test/toxic"
 )
 
-// account sets the environment to an account of a server, and to nothing that this machine has of AWS.
+// account sets the environment to an account of a server, and to nothing that this machine has of
+// AWS.
 func account(t *testing.T, endpoint, access, secret string) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -211,7 +212,8 @@ func TestTwoPublishers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server here compares before it writes and not while it does, so that of several at the very same moment two may win: AWS' does not.
+	// The server here compares before it writes and not while it does, so that of several at the
+	// very same moment two may win: AWS' does not.
 	if err := one.Replace(t.Context(), "manifest", []byte("next"), first.ETag); err != nil {
 		t.Error(err)
 	}

@@ -190,7 +190,8 @@ func coherent(t *testing.T, h Harness) {
 					continue
 				}
 				if err != nil {
-					// Publications without a pause may starve a reader, which says so; they must not mislead it.
+					// Publications without a pause may starve a reader, which says so; they must
+					// not mislead it.
 					if !strings.Contains(err.Error(), "chang") {
 						t.Errorf("Fetch under changes: %v", err)
 					}

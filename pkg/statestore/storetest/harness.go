@@ -19,7 +19,8 @@ func (m *Memory) Publish(publication map[string][]byte) {
 	}
 }
 
-// Harness is one over what is published in m, with bundles or without, which open reads in its own way.
+// Harness is one over what is published in m, with bundles or without, which open reads in its own
+// way.
 func (m *Memory) Harness(bundle bool, open func(t *testing.T, cluster string) statestore.Store) Harness {
 	generation := int64(0)
 	var last, published map[string][]byte

@@ -15,7 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Memory is an object store in memory, for tests of what reads and what publishes. Its zero value is empty.
+// Memory is an object store in memory, for tests of what reads and what publishes. Its zero value
+// is empty.
 type Memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -43,7 +44,8 @@ func (m *Memory) set(name string, data []byte) {
 	}
 }
 
-// Gets are the names that were asked for since the last call, in order, with "=" before each that was not modified.
+// Gets are the names that were asked for since the last call, in order, with "=" before each that
+// was not modified.
 func (m *Memory) Gets() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +117,8 @@ func (m *Memory) Replace(ctx context.Context, name string, data []byte, known st
 
 func etag(data []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(data))) }
 
-// Publication is what publishing objects as a generation of Cluster writes, by name: the objects, a bundle if it is wanted, and the manifest.
+// Publication is what publishing objects as a generation of Cluster writes, by name: the objects, a
+// bundle if it is wanted, and the manifest.
 func Publication(generation int64, objects map[string][]byte, bundle bool) map[string][]byte {
 	all := map[string][]byte{}
 	m := statestore.NewManifest(Cluster, generation, objects)
@@ -130,7 +133,8 @@ func Publication(generation int64, objects map[string][]byte, bundle bool) map[s
 	return all
 }
 
-// Tampered is where the content of a published object is to be found, and one of the same length to put there instead.
+// Tampered is where the content of a published object is to be found, and one of the same length to
+// put there instead.
 func Tampered(publication map[string][]byte, object []byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, data := range publication {

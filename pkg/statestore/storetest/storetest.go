@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of [statestore.Store]: what a node relies on, whatever is behind the store. A store
-// plugs in with one test that calls [Run].
+// Package storetest is the conformance suite of [statestore.Store]: what a node relies on, whatever
+// is behind the store. A store plugs in with one test that calls [Run].
 package storetest
 
 import (
@@ -12,17 +12,22 @@ import (
 // Cluster is the cluster that the suite publishes.
 const Cluster = "suite.example.com"
 
-// Harness is one empty store and what the suite does to it behind the back of its readers. Each function fails t when it cannot do its part.
+// Harness is one empty store and what the suite does to it behind the back of its readers. Each
+// function fails t when it cannot do its part.
 type Harness struct {
 	// Open returns another reader of cluster, as another process would have it.
 	Open func(t *testing.T, cluster string) statestore.Store
-	// Publish makes objects, by their names in a snapshot, all that Cluster has. A reader sees the objects of before or of after.
+	// Publish makes objects, by their names in a snapshot, all that Cluster has. A reader sees the
+	// objects of before or of after.
 	Publish func(t *testing.T, objects map[string][]byte)
-	// PutAsset puts a file of size bytes, each of them fill, under the name that Open takes. Nil if the store has no assets.
+	// PutAsset puts a file of size bytes, each of them fill, under the name that Open takes. Nil if
+	// the store has no assets.
 	PutAsset func(t *testing.T, name string, size int64, fill byte)
-	// Tear does all that Publish does but its last step. Nil if nothing of a publication happens before its last step.
+	// Tear does all that Publish does but its last step. Nil if nothing of a publication happens
+	// before its last step.
 	Tear func(t *testing.T, objects map[string][]byte)
-	// Tamper changes the stored content of a published object and nothing else, not its length either. Nil if the store vouches for no content.
+	// Tamper changes the stored content of a published object and nothing else, not its length
+	// either. Nil if the store vouches for no content.
 	Tamper func(t *testing.T, name string)
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	// ErrStalled says that a server sent nothing, or next to nothing, for as long as a client waits.
+	// ErrStalled says that a server sent nothing, or next to nothing, for as long as a client
+	// waits.
 	ErrStalled = errors.New("too slow: look at the server, the proxy and the MTU on the way, or name a mirror that is quicker")
 
 	errClosed = errors.New("it was closed")
@@ -29,8 +30,9 @@ type body struct {
 	explain func(error) error
 }
 
-// Guard is an answer's body that gives up when reads waited for as long as stall, and less than [Floor] came meanwhile. ctx is its request's, which done ends;
-// errors are what [Explain] makes of them.
+// Guard is an answer's body that gives up when reads waited for as long as stall, and less than
+// [Floor] came meanwhile. ctx is its request's, which done ends; errors are what [Explain] makes of
+// them.
 func Guard(ctx context.Context, rest io.ReadCloser, stall time.Duration, done context.CancelCauseFunc) io.ReadCloser {
 	b := &body{rest: rest, stall: stall, least: int64(stall.Seconds() * Floor), left: stall, done: done}
 	b.explain = func(err error) error { return Explain(ctx, err) }
@@ -87,7 +89,8 @@ func (n named) Read(p []byte) (int, error) {
 // short is how much of an answer that is not wanted is read all the same.
 const short = 64 << 10
 
-// Drain closes an answer that is not wanted. A short one is read to its end, so that the connection can serve the next request.
+// Drain closes an answer that is not wanted. A short one is read to its end, so that the connection
+// can serve the next request.
 func Drain(r *http.Response) error {
 	_, _ = io.CopyN(io.Discard, r.Body, short)
 	return r.Body.Close()

@@ -20,8 +20,9 @@ type refusal struct{ error }
 // Refuse is a permanent error for a [Redirects] to return.
 func Refuse(text string) error { return refusal{errors.New(text)} }
 
-// Explain is the error of a request that got no answer, or not all of it: with what to do, marked [graph.Transient] unless another attempt meets it
-// too, and without the URL, which may be a secret. ctx is the request's; when it has ended, its cause is the error.
+// Explain is the error of a request that got no answer, or not all of it: with what to do, marked
+// [graph.Transient] unless another attempt meets it too, and without the URL, which may be a
+// secret. ctx is the request's; when it has ended, its cause is the error.
 func Explain(ctx context.Context, err error) error {
 	var request *url.Error
 	if errors.As(err, &request) { // its text has the whole URL
@@ -68,7 +69,8 @@ func Passing(status int) bool {
 	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented
 }
 
-// RetryAfter is how long an answer asks to be left alone, 0 when it does not say. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+// RetryAfter is how long an answer asks to be left alone, 0 when it does not say.
+// https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(r *http.Response, now time.Time) time.Duration {
 	text := r.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

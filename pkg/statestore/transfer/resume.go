@@ -20,15 +20,17 @@ type Part struct {
 	ETag string // by which it is known again; "": it is not
 }
 
-// resumes is how often a download is taken up again. Each time some bytes must have come since, and of a server that became too slow more than [lively]:
-// one that is slow from the start is left for the next URL, or the next attempt.
+// resumes is how often a download is taken up again. Each time some bytes must have come since, and
+// of a server that became too slow more than [lively]: one that is slow from the start is left for
+// the next URL, or the next attempt.
 const (
 	resumes = 5
 	lively  = 1 << 20
 )
 
-// Resume opens an object, and when its body breaks off asks for the rest of the same object. open is asked for what comes from a byte on, of the
-// object with this ETag; the first time for all of any. Errors of reading are those of the last attempt.
+// Resume opens an object, and when its body breaks off asks for the rest of the same object. open
+// is asked for what comes from a byte on, of the object with this ETag; the first time for all of
+// any. Errors of reading are those of the last attempt.
 func Resume(ctx context.Context, open func(ctx context.Context, from int64, etag string) (Part, error)) (io.ReadCloser, int64, error) {
 	p, err := open(ctx, 0, "")
 	if err != nil {
@@ -59,7 +61,8 @@ func (r *resuming) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// again takes the download up where it broke off, if that is possible. If it is not the first error stands.
+// again takes the download up where it broke off, if that is possible. If it is not the first error
+// stands.
 func (r *resuming) again(broken error) bool {
 	if r.part.ETag == "" || strings.HasPrefix(r.part.ETag, "W/") || r.at == r.last || r.used == resumes {
 		return false
@@ -84,7 +87,8 @@ func (r *resuming) again(broken error) bool {
 // Close implements [io.Closer].
 func (r *resuming) Close() error { return r.part.Body.Close() }
 
-// Range asks for what comes from a byte on, if the object is still the one with this ETag. https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5
+// Range asks for what comes from a byte on, if the object is still the one with this ETag.
+// https://www.rfc-editor.org/rfc/rfc9110#section-13.1.5
 func Range(from int64, etag string) http.Header {
 	header := http.Header{}
 	if from > 0 {

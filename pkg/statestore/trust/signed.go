@@ -11,10 +11,12 @@ import (
 	"aead.dev/minisign"
 )
 
-// signatureStart begins each signature. JSON cannot hold this line: between its tokens there is no such word, and within a string no line ends.
+// signatureStart begins each signature. JSON cannot hold this line: between its tokens there is no
+// such word, and within a string no line ends.
 const signatureStart = "untrusted comment: "
 
-// The bounds of what follows the statement: more than anybody needs to change a key, and little to read.
+// The bounds of what follows the statement: more than anybody needs to change a key, and little to
+// read.
 const (
 	maxSignatures = 16
 	linesEach     = 4
@@ -22,7 +24,8 @@ const (
 	MaxSignaturesSize = maxSignatures * 4 << 10
 )
 
-// Split takes a manifest object apart: the statement, which is its JSON, and the signatures behind it, each the four lines of a .minisig file
+// Split takes a manifest object apart: the statement, which is its JSON, and the signatures behind
+// it, each the four lines of a .minisig file
 // (https://jedisct1.github.io/minisign/#signature-format). The statement is not looked at.
 func Split(raw []byte) (statement []byte, signatures []string, err error) {
 	statement, rest := raw, []byte(nil)
@@ -57,13 +60,15 @@ func Join(statement []byte, signatures ...string) []byte {
 	return out
 }
 
-// Digest is the sha256 of a statement, in hex: what a pin is compared with, and what a revision is known by.
+// Digest is the sha256 of a statement, in hex: what a pin is compared with, and what a revision is
+// known by.
 func Digest(statement []byte) string {
 	sum := sha256.Sum256(statement)
 	return hex.EncodeToString(sum[:])
 }
 
-// Sign makes the signature of a statement, for [Join]. comment is signed along with it, and shown by minisign.
+// Sign makes the signature of a statement, for [Join]. comment is signed along with it, and shown
+// by minisign.
 func Sign(key minisign.PrivateKey, statement []byte, comment string) string {
 	pre := minisign.NewReader(bytes.NewReader(statement))
 	_, _ = bytes.NewBuffer(nil).ReadFrom(pre) // from memory; what is hashed first is what minisign makes by itself since 0.10
@@ -82,7 +87,8 @@ func parseSignature(text string) (minisign.Signature, error) {
 	return s, nil
 }
 
-// SignedBy is the number of the key that a signature says it is of, "" where it is no signature. Nothing is verified.
+// SignedBy is the number of the key that a signature says it is of, "" where it is no signature.
+// Nothing is verified.
 func SignedBy(signature string) string {
 	s, err := parseSignature(signature)
 	if err != nil {

@@ -1,9 +1,11 @@
-// Package trust decides whether a published manifest is taken: by its hash, which the agent's own file pins, or by the signature of a key that the
-// file lists; and never when it has expired or is older than what was seen. All stores ask it in one place, where they have read the
-// manifest and before they look at anything that it says.
+// Package trust decides whether a published manifest is taken: by its hash, which the agent's own
+// file pins, or by the signature of a key that the file lists; and never when it has expired or is
+// older than what was seen. All stores ask it in one place, where they have read the manifest and
+// before they look at anything that it says.
 //
-// It protects from whoever can write to the store, stands between store and node, or keeps an old publication to play it back. It does not protect
-// from who has a listed key, nor from root on the node, who writes the list.
+// It protects from whoever can write to the store, stands between store and node, or keeps an old
+// publication to play it back. It does not protect from who has a listed key, nor from root on the
+// node, who writes the list.
 package trust
 
 import (
@@ -19,15 +21,18 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// Policy is what a node trusts. Every condition that stands in it must hold; the zero Policy trusts nothing.
+// Policy is what a node trusts. Every condition that stands in it must hold; the zero Policy trusts
+// nothing.
 type Policy struct {
-	// Pin names the one manifest that is taken. A person put it there, so that it may be an older one.
+	// Pin names the one manifest that is taken. A person put it there, so that it may be an older
+	// one.
 	Pin Pin
 	// Keys are those of which one must have signed. While keys are changed there are two.
 	Keys []Key
 	// Unsigned takes a manifest that nothing vouches for, where there are neither pin nor keys.
 	Unsigned bool
-	// Older takes an older generation than was seen, or another one of the same number: a person says so.
+	// Older takes an older generation than was seen, or another one of the same number: a person
+	// says so.
 	Older bool
 	// Seen says what was taken last from a store; nil: nothing was. It is asked at each check.
 	Seen func(store string) Seen
@@ -71,8 +76,9 @@ type stated struct {
 	Expires    time.Time `json:"expires"`
 }
 
-// Check returns the statement of a manifest object if the policy takes it: from then on it may be believed. store names where it was read, for
-// messages and for what was seen. Every error is permanent: the same bytes fail again until a person does something, which the error says.
+// Check returns the statement of a manifest object if the policy takes it: from then on it may be
+// believed. store names where it was read, for messages and for what was seen. Every error is
+// permanent: the same bytes fail again until a person does something, which the error says.
 func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
@@ -87,8 +93,9 @@ func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 	return statement, nil
 }
 
-// CheckOwn is Check for a manifest that was made up for a directory, which nobody can have signed: unless a pin or a key is asked for the directory
-// must be the host's own. foreign says why it is not; nil: it is.
+// CheckOwn is Check for a manifest that was made up for a directory, which nobody can have signed:
+// unless a pin or a key is asked for the directory must be the host's own. foreign says why it is
+// not; nil: it is.
 func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	switch {
 	case len(p.Keys) > 0:
@@ -103,8 +110,9 @@ func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	return nil
 }
 
-// CheckKept is Check for what a node has kept of what it took: it may have expired meanwhile, it is what was seen last, and a pin says which is to be taken next. Where no
-// key is asked for, the policy of that time vouched for it, or the directory that it lay in.
+// CheckKept is Check for what a node has kept of what it took: it may have expired meanwhile, it is
+// what was seen last, and a pin says which is to be taken next. Where no key is asked for, the
+// policy of that time vouched for it, or the directory that it lay in.
 func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
@@ -119,7 +127,8 @@ func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
 
 // Why a manifest is refused, for who tells it: neither is an outage of the store.
 var (
-	// ErrUntrusted is of one that no trusted key signed as it is, or that is older than what was taken.
+	// ErrUntrusted is of one that no trusted key signed as it is, or that is older than what was
+	// taken.
 	ErrUntrusted = errors.New("the manifest is not trusted")
 	// ErrPinned is of one that is another than the pin names.
 	ErrPinned = errors.New("the manifest is not the pinned one")
@@ -160,7 +169,8 @@ func (p Policy) pinned(statement []byte) error {
 	return nil
 }
 
-// signed needs one signature of a key that is listed. Others may stand beside it, of keys that other nodes trust.
+// signed needs one signature of a key that is listed. Others may stand beside it, of keys that
+// other nodes trust.
 func (p Policy) signed(statement []byte, signatures []string) error {
 	if len(p.Keys) == 0 {
 		return nil
@@ -226,10 +236,12 @@ func (p Policy) fresh(statement []byte, store string) error {
 	return nil
 }
 
-// ErrExpired is of a configuration that must not be taken for new any more. One that is in force stays so.
+// ErrExpired is of a configuration that must not be taken for new any more. One that is in force
+// stays so.
 var ErrExpired = errors.New("expired")
 
-// Expired says that the moment at which a manifest ends has passed; nil: it has not, or there is none.
+// Expired says that the moment at which a manifest ends has passed; nil: it has not, or there is
+// none.
 func (p Policy) Expired(at time.Time) error {
 	now := time.Now()
 	if p.Now != nil {

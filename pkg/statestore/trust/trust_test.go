@@ -228,8 +228,8 @@ func file(t *testing.T, name string) []byte {
 	return data
 }
 
-// By no key that is taken is a signature good which anybody can make: that of the neutral point and zero. For a point of
-// order 8 it is good for one text of eight.
+// By no key that is taken is a signature good which anybody can make: that of the neutral point and
+// zero. For a point of order 8 it is good for one text of eight.
 func TestKeysThatAnybodySignsByAreRefused(t *testing.T) {
 	zeros := make([]byte, ed25519.SignatureSize)
 	zeros[0] = 1

@@ -1,5 +1,6 @@
-// Command coredns is CoreDNS as a cluster runs it, with the plugins alone that answer for services and pods: the whole of it carries the clients of
-// three clouds. https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/
+// Command coredns is CoreDNS as a cluster runs it, with the plugins alone that answer for services
+// and pods: the whole of it carries the clients of three clouds.
+// https://coredns.io/2017/07/25/compile-time-enabling-or-disabling-plugins/
 package main
 
 import (

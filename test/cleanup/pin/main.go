@@ -1,5 +1,6 @@
-// Command pin loads a program of eBPF that lets everything pass, under a name, and pins it for `tc` and `ip` to attach, or attaches it to the
-// root of cgroup2: what the programs of a distribution cannot do without a compiler. Tests run it in nodes.
+// Command pin loads a program of eBPF that lets everything pass, under a name, and pins it for `tc`
+// and `ip` to attach, or attaches it to the root of cgroup2: what the programs of a distribution
+// cannot do without a compiler. Tests run it in nodes.
 package main
 
 import (

@@ -1,0 +1,54 @@
+package repo_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// widest is how many columns a line of prose has at most; a tab counts as four.
+const widest = 100
+
+// whole is what stays on one line: code, and links.
+var whole = regexp.MustCompile("`[^`]*`|\\[[^\\]]*\\]\\([^)]*\\)")
+
+// lead is what stands before the prose of a line.
+var lead = regexp.MustCompile(`^\s*(// ?)?\s*([-*•→(]|\d+[.)])?\s*`)
+
+// Prose of Markdown, and comments of Go, are narrow enough to be read. Tables, code, headings and
+// generated pages are free, and so is what has no space at which to break it.
+func TestProseIsNarrow(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		text := string(data)
+		prose := map[string]func(string) bool{".md": markdownProse(), ".go": isComment}[filepath.Ext(path)]
+		if prose == nil || strings.HasPrefix(text, "<!-- Generated") {
+			return
+		}
+		for i, line := range strings.Split(text, "\n") {
+			wide := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > widest
+			if prose(line) && wide && strings.Contains(whole.ReplaceAllString(lead.ReplaceAllString(line, ""), "_"), " ") {
+				t.Errorf("%s:%d: %d columns at most: break the line", path, i+1, widest)
+			}
+		}
+	})
+}
+
+// markdownProse tells lines of prose from all others. It is given the lines of one file in their
+// order.
+func markdownProse() func(string) bool {
+	code := false
+	return func(line string) bool {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		}
+		text := strings.TrimSpace(line)
+		return !code && text != "" && !strings.HasPrefix(line, "    ") && !strings.ContainsAny(text[:1], "|#<>!`")
+	}
+}
+
+func isComment(line string) bool {
+	text, is := strings.CutPrefix(strings.TrimLeft(line, "\t"), "// ")
+	return is && !strings.HasPrefix(text, " ")
+}
