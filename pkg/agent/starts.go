@@ -139,17 +139,34 @@ func (r *run) started() (list []*graph.Result[tasks.Task]) {
 	return list
 }
 
-// starting says that one of them is not up yet, for a checkpoint: what a hook does on its way may
-// cost the node, and is to be seen by the probes. Before READY nothing is waited for that kubelet
-// does not wait for, or that may wait for the agent. nil: nothing starts.
+// acting are the units that this pass had reloaded or restarted.
+func (r *run) acting() (units []string) {
+	for i := range r.rep.Results {
+		res := &r.rep.Results[i]
+		e, is := res.Node.(tasks.Effect)
+		if c := r.changes.get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
+			units = append(units, e.Unit)
+		}
+	}
+	return units
+}
+
+// starting says that a unit that was started is not up yet, or that one has not done its reload or
+// restart, for a checkpoint: what they do on their way may cost the node, and is to be seen by the
+// probes. Before READY nothing is waited for that kubelet does not wait for, or that may wait for the
+// agent. nil: nothing starts.
 func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.Context) bool {
-	list := r.started()
-	if len(list) == 0 {
+	list, acting := r.started(), r.acting()
+	if len(list) == 0 && len(acting) == 0 {
 		return nil
 	}
 	how := p.bide(ctx, h)
 	return func(ctx context.Context) bool {
-		return slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
+		acts := func(unit string) bool {
+			u, err := h.Unit(ctx, unit)
+			return err == nil && (u.Active == "reloading" || u.Job && how.behind)
+		}
+		return slices.ContainsFunc(acting, acts) || slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
 			if !how.all && !how.behind && res.Node.Gate() != graph.BeforeKubelet {
 				return false
 			}
