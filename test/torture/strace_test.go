@@ -57,6 +57,8 @@ func TestTrapKnowsWhatStraceSees(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			b.prepare(t, s)
+			// Two that stop each call take longer than a change may.
+			b.shell(t, "sed -i 's/^probeWindow:.*/probeWindow: 1m/' /etc/netwright/agent.yaml")
 			out := filepath.Join(t.TempDir(), "calls")
 			b.under = []string{"strace", "-f", "-qq", "-y", "-s", "256", "-o", out, "-e", "trace=!" + strings.Join(harmless, ",")}
 			o := b.run(t, s.args, pass)
