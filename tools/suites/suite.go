@@ -40,7 +40,7 @@ type suite struct {
 
 const (
 	// Go's own limit for a suite, far above what it takes: it ends what hangs and shows where.
-	timeout, fullTimeout = "-timeout=40m", "-timeout=12h"
+	timeout, fullTimeout = "-timeout=75m", "-timeout=12h"
 	// go vet is what lint runs, and of all its analyzers: that of go test would have its own
 	// results.
 	unvetted = "-vet=off"
