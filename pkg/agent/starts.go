@@ -153,8 +153,8 @@ func (r *run) acting() (units []string) {
 
 // starting says that a unit that was started is not up yet, or that one has not done its reload or
 // restart, for a checkpoint: what they do on their way may cost the node, and is to be seen by the
-// probes. Before READY nothing is waited for that kubelet does not wait for, or that may wait for the
-// agent. nil: nothing starts.
+// probes. Before READY nothing is waited for that kubelet does not wait for, or that may wait for
+// the agent. nil: nothing starts.
 func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.Context) bool {
 	list, acting := r.started(), r.acting()
 	if len(list) == 0 && len(acting) == 0 {

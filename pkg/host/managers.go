@@ -77,9 +77,9 @@ func (l *Live) managerSetup(ctx context.Context, manager string) (Setup, error) 
 	return SetupGoesOn, nil
 }
 
-// catchUp waits until systemd-networkd has done what it was told before: it answers messages in their
-// order, and before each of them it has written down how far it is with its links. On a busy host
-// that is seconds after a reload ended. Who has no bus cannot ask.
+// catchUp waits until systemd-networkd has done what it was told before: it answers messages in
+// their order, and before each of them it has written down how far it is with its links. On a busy
+// host that is seconds after a reload ended. Who has no bus cannot ask.
 func catchUp(ctx context.Context) error {
 	err := systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		return b.Call(ctx, networkdName, networkdPath, "org.freedesktop.DBus.Peer.Ping").Err
