@@ -78,8 +78,8 @@ func (k *kubelets) broken(t *testing.T, mode, service string) {
 	ctx := t.Context()
 	first, second := k.nodes[0], k.nodes[1]
 	// kube-proxy writes the filter table first; until it has written nat, too, what is for CoreDNS
-	// still goes there.
-	refusal, rules := `{ iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints' && ! iptables-save -t nat | grep -q 'kube-system/kube-dns:dns cluster IP'; }`, "KUBE-SVC"
+	// still goes there. A save that fails says nothing.
+	refusal, rules := `{ iptables-save -t filter | grep -q 'kube-system/kube-dns:dns has no endpoints' && nat=$(iptables-save -t nat) && ! echo "$nat" | grep -q 'kube-system/kube-dns:dns cluster IP'; }`, "KUBE-SVC"
 	if mode == "nftables" {
 		refusal, rules = `nft list map ip kube-proxy no-endpoint-services | grep -q '10\.96\.0\.10 '`, "table ip kube-proxy"
 	}
