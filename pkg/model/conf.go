@@ -25,14 +25,14 @@ func (b *builder) conf() {
 		if b.built.Conf != nil {
 			wait.After = append(wait.After, tasks.FileKey(b.built.Conf.Path))
 		} else { // it looks at the plugins too: what a pass repairs of them is right by then
-			wait.After = append(wait.After, b.plugged()...)
+			wait.After = append(wait.After, b.pluginFiles()...)
 		}
 		b.add(wait)
 	}
 }
 
-// plugged are the plugins that the node gets.
-func (b *builder) plugged() (out []graph.Key) {
+// pluginFiles are the keys of the plugins that are installed.
+func (b *builder) pluginFiles() (out []graph.Key) {
 	for _, t := range b.tasks {
 		if a, ok := t.(tasks.Archive); ok {
 			out = append(out, pluginKeys(a)...)
@@ -42,7 +42,7 @@ func (b *builder) plugged() (out []graph.Key) {
 }
 
 func (b *builder) confNeeds() []graph.Key {
-	out := b.plugged()
+	out := b.pluginFiles()
 	for _, s := range b.networkSysctls() {
 		out = append(out, tasks.SysctlKey(s.Key))
 	}

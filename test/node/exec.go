@@ -22,7 +22,7 @@ type Result struct {
 }
 
 // asking are commands that only ask, or ask systemd to act: nothing on the node depends on the unit
-// or the cgroup that they run in, and a unit costs five times what they take.
+// or the cgroup that they run in.
 var asking = []string{
 	"cat", "grep", "journalctl", "ls", "networkctl", "nmcli", "ping", "readlink", "sha256sum", "ss", "stat",
 	"systemctl", "test", "wc",
