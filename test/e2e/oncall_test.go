@@ -52,6 +52,10 @@ func TestOnCall(t *testing.T) {
 	n.Must(ctx, "systemctl", "start", "netwright-agent", "kubelet")
 
 	shell := func(script string) func() { return func() { n.Shell(ctx, script) } }
+	// The agent repairs within moments, also between two commands of a script.
+	unseen := func(script string) func() {
+		return shell("pid=$(systemctl show --value -p MainPID netwright-agent); kill -STOP $pid; " + script + "; kill -CONT $pid")
+	}
 	holds := func(how func(http.ResponseWriter)) func() {
 		return func() {
 			f.hold.begin(func(w http.ResponseWriter, _ <-chan struct{}) { how(w) })
@@ -90,7 +94,7 @@ func TestOnCall(t *testing.T) {
 			says: []string{"what the store has is not trusted", "somebody changed it since"}, metrics: []string{"netwright_configuration_untrusted 1"}},
 		{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
 			says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
-		{name: "the conf cannot be written", begin: shell("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: shell("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
+		{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
 			says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
 		{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
 			says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},

@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 	if got := n.Must(ctx, "systemctl", "is-active", "sleeper"); got != "active\n" {
 		t.Errorf("the started service is %q", got)
 	}
-	if group := n.Must(ctx, "cat", "/proc/self/cgroup"); strings.Contains(group, "nwt-") || !strings.Contains(group, "/system.slice/run-") {
+	if group := n.Must(ctx, "/bin/cat", "/proc/self/cgroup"); strings.Contains(group, "nwt-") || !strings.Contains(group, "/system.slice/run-") {
 		t.Errorf("a command runs outside of its node's services:\n%s", group)
 	}
 }
