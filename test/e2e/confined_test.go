@@ -56,6 +56,15 @@ func TestUnitsAreConfined(t *testing.T) {
 		reasoned(t, n, unit, text+systemd.Agent) // which the others point to
 	}
 
+	// What no pass needs is refused it, and half of it is room: see systemd/netwright-agent.service.
+	for _, bound := range []string{"MemoryHigh=201326592", "MemoryMax=268435456", "TasksMax=128"} {
+		name, _, _ := strings.Cut(bound, "=")
+		if have := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-p", name, "netwright-agent")); have != bound {
+			t.Errorf("the unit has %s, want %s", have, bound)
+		}
+	}
+	n.Shell(ctx, "test $(ls /proc/$(systemctl show -P MainPID netwright-agent)/task | wc -l) -le 64")
+
 	// A change is judged by an echo too: pkg/verify/ping.go opens a raw socket.
 	if log := n.Read("/var/lib/netwright/checkpoint/journal.json"); !strings.Contains(log, "ping:"+node.Gateway6) {
 		t.Errorf("no echo among the probes: %.2000s", log)
