@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// Dir is where the ledger lives.
+const Dir = host.StateDir
+
+const (
+	owedFile   = Dir + "/owed.json"
+	stampsFile = Dir + "/stamps"
+	bootIDFile = "/proc/sys/kernel/random/boot_id"
+)
+
+// Reader is what the ledger reads through; host.View is one.
+type Reader interface {
+	ReadFile(path string) ([]byte, error)
+	ReadDir(path string) ([]string, error)
+}
+
+// Writer is what the ledger writes through; *host.Host is one. WriteFile
+// replaces the whole file durably, Mkdir makes a directory that is private.
+type Writer interface {
+	Mkdir(path string, mode fs.FileMode, uid, gid int) error
+	WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error
+}
+
+// Host is what the journal, with what is kept beside it, is written through; *host.Host is one.
+type Host interface {
+	Reader
+	Writer
+	AppendFile(path string, data []byte, mode fs.FileMode) error
+	Batch() *host.Batch
+	Remove(path string) error
+}
+
+// write makes the ledger's directory first: a task owns it, but what is owed is written before any
+// task runs.
+func write(ctx context.Context, w Writer, path string, data []byte) error {
+	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return err
+	}
+	return w.WriteFile(ctx, path, data, host.FileSpec{Mode: 0o600})
+}
