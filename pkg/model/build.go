@@ -73,25 +73,6 @@ func Prepares(in Input) *network.Preparation {
 	return net.Prepares(view(in))
 }
 
-// builder gathers what the steps make. Each step reads the input and adds; none reads what another
-// added, but for conf and effects, which come last.
-type builder struct {
-	in    Input
-	net   network.Network
-	view  network.Input
-	built network.Built
-
-	tasks []tasks.Task
-	notes []Note
-	errs  []error
-}
-
-func (b *builder) add(ts ...tasks.Task) { b.tasks = append(b.tasks, ts...) }
-
-func (b *builder) note(level network.Level, origin, format string, args ...any) {
-	b.notes = append(b.notes, Note{Level: level, Origin: origin, Text: fmt.Sprintf(format, args...)})
-}
-
 // network adds what the network's own function makes.
 func (b *builder) network() error {
 	var err error

@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -54,6 +53,3 @@ func (b *builder) modules() error {
 	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile, Content: []byte(text.String()), Mode: 0o644})
 	return nil
 }
-
-// header starts every file of lines that is ours.
-const header = host.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"
