@@ -12,9 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// BridgeLink is the name of the bridge; kubenet's, so that tools and people find it.
-const BridgeLink = "cbr0"
-
 // bridgeConf is the file name of the conf. It sorts before every 10-… that DaemonSets, containerd,
 // CRI-O and podman leave behind, so that a leftover does not win; and after 00-multus.conf, which
 // wants to be first and calls us. Nobody else uses the name.
@@ -167,12 +164,4 @@ func (b *Built) addBridgeConf(in Input, mtu int, gateways []netip.Prefix) error 
 	b.Conf = &tasks.File{Meta: bridgeMeta(in, "the CNI conf, last: with it the node takes pods"),
 		Path: path.Join(in.ConfDir, bridgeConf), Content: content, Mode: 0o644}
 	return nil
-}
-
-// anyOf is the default destination of an address's family.
-func anyOf(a netip.Addr) netip.Prefix {
-	if a.Is4() {
-		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	}
-	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 }

@@ -68,3 +68,6 @@ func linkTo(f *host.Facts, to netip.Addr) (string, bool) {
 	}
 	return found, found != ""
 }
+
+// BridgeLink is the name of the bridge; kubenet's, so that tools and people find it.
+const BridgeLink = "cbr0"

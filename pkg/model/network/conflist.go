@@ -3,6 +3,7 @@ package network
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 
 	"github.com/netwright/netwright/pkg/config"
 )
@@ -101,4 +102,12 @@ func confVersion(v config.Version) string {
 		return "1.0.0"
 	}
 	return "0.4.0"
+}
+
+// anyOf is the default destination of an address's family.
+func anyOf(a netip.Addr) netip.Prefix {
+	if a.Is4() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 }
