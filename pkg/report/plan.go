@@ -318,3 +318,13 @@ func (s *Summary) count(step *Step) {
 		}
 	}
 }
+
+// ran says that the plan tells of a run, not of what one would do.
+func ran(p *Plan) bool {
+	for i := range p.Steps {
+		if p.Steps[i].State == Done {
+			return true
+		}
+	}
+	return false
+}

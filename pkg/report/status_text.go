@@ -34,13 +34,6 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 	return nil
 }
 
-type statusText struct {
-	text
-	width  int
-	now    time.Time
-	served bool // a daemon runs
-}
-
 // stateColor is how urgent a state is.
 var stateColor = map[NodeState]string{
 	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,

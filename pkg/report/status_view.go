@@ -1,6 +1,10 @@
 package report
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"time"
+)
 
 // StatusView is what is known of a node from outside of its daemon: the status that was told last,
 // by whom, and why there is none that is newer. `agent status -o json` is one.
@@ -65,4 +69,13 @@ func (s *Status) lasting() Status {
 		l.Working = nil
 	}
 	return l
+}
+
+// digest is what a status says that lasts.
+func (s *Status) digest() [sha256.Size]byte {
+	data, err := json.Marshal(s.lasting())
+	if err != nil {
+		return [sha256.Size]byte{} // plain data always has a JSON form
+	}
+	return sha256.Sum256(data)
 }

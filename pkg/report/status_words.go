@@ -1,22 +1,11 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
-
-// digest is what a status says that lasts.
-func (s *Status) digest() [sha256.Size]byte {
-	data, err := json.Marshal(s.lasting())
-	if err != nil {
-		return [sha256.Size]byte{} // plain data always has a JSON form
-	}
-	return sha256.Sum256(data)
-}
 
 // say writes a text, on as many lines as it needs; those after the first stand under its words.
 func (t *statusText) say(indent, color, s string) {
@@ -102,4 +91,11 @@ func plural(n int64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+type statusText struct {
+	text
+	width  int
+	now    time.Time
+	served bool // a daemon runs
 }
