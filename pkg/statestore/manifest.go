@@ -217,12 +217,6 @@ func sum(data []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-var errTooMany = fmt.Errorf("more than %d objects, which is all that can be read: remove nodes' documents that only repeat their group's", MaxObjects)
-
-func tooBig(name string, size int64) error {
-	return fmt.Errorf("%q has %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", name, size, MaxObjectSize)
-}
-
 func checkTotal(size int64) error {
 	if size > MaxSnapshotSize {
 		return fmt.Errorf("all objects have %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", size, MaxSnapshotSize)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,26 +25,6 @@ func ownIDs(caller int, behindSudo string) []uint32 {
 		ids = append(ids, uint32(id))
 	}
 	return ids
-}
-
-// access is who may change a file or a directory, as stat(2) says it.
-type access struct{ mode, uid, gid uint32 }
-
-// foreign says who else may change what has this path, in parts; nil: nobody. within is of a
-// directory on the way to it, where a sticky bit keeps others from all but names of their own. Of
-// ten thousand files of root's it asks and makes nothing.
-func (a access) foreign(within bool, parts ...string) error {
-	switch {
-	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
-		return notOwn(parts, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")
-	case within && a.mode&unix.S_ISVTX != 0, a.mode&unix.S_IFMT == unix.S_IFLNK:
-		return nil
-	case a.mode&0o002 != 0:
-		return notOwn(parts, fmt.Sprintf("can be written by everybody (%04o)", a.mode&0o7777), "chmod o-w it")
-	case a.mode&0o020 != 0 && !slices.Contains(ownIDs(os.Getegid(), "SUDO_GID"), a.gid):
-		return notOwn(parts, fmt.Sprintf("can be written by group %d (%04o)", a.gid, a.mode&0o7777), "chmod g-w it")
-	}
-	return nil
 }
 
 func notOwn(parts []string, why, remedy string) error {

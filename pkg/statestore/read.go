@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
 )
@@ -24,16 +22,6 @@ type wanted struct {
 
 // isFile tells that an object's digest is all that is wanted now.
 func (w wanted) isFile() bool { return strings.HasPrefix(w.name, filesDir+"/") }
-
-// content is a file's digest and, but for those below files/, its bytes; and what stat said of the
-// file before it was read. Or why they cannot be had.
-type content struct {
-	data  []byte
-	sum   host.Digest
-	short bool // it shrank under us: whoever asked knows its size or its hash
-	stamp
-	err error
-}
 
 // readAll reads and hashes objects on all processors: a store may have thousands.
 func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
@@ -65,18 +53,6 @@ func (d *Directory) readOne(name string, sum host.Digest) ([]byte, error) {
 	default:
 		return c.data, nil
 	}
-}
-
-// inShares calls do for neighbouring parts of n things, on as many processors as there are. A
-// handful of things is done sooner than a goroutine starts.
-func inShares(n int, do func(from, to int)) {
-	var others sync.WaitGroup
-	shares := min(runtime.GOMAXPROCS(0), n/64+1)
-	for s := 1; s < shares; s++ {
-		others.Go(func() { do(s*n/shares, (s+1)*n/shares) })
-	}
-	do(0, n/shares)
-	others.Wait()
 }
 
 // reader reads files one after the other. It keeps the directory of the last one open: each part of

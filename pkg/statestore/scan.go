@@ -13,17 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// stamp is what stat says of a file and what changes when its content does.
-type stamp struct {
-	size, mtime, ctime int64
-	dev, inode         uint64
-}
-
-// info is the stamp as a memory keeps it.
-func (s stamp) info() host.FileInfo {
-	return host.FileInfo{Type: host.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
-}
-
 // listing is the objects of one cluster as stat saw them, in the order of walking: the same each
 // time.
 type listing struct {

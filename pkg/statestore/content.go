@@ -1,0 +1,34 @@
+package statestore
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// stamp is what stat says of a file and what changes when its content does.
+type stamp struct {
+	size, mtime, ctime int64
+	dev, inode         uint64
+}
+
+// info is the stamp as a memory keeps it.
+func (s stamp) info() host.FileInfo {
+	return host.FileInfo{Type: host.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
+}
+
+// content is a file's digest and, but for those below files/, its bytes; and what stat said of the
+// file before it was read. Or why they cannot be had.
+type content struct {
+	data  []byte
+	sum   host.Digest
+	short bool // it shrank under us: whoever asked knows its size or its hash
+	stamp
+	err error
+}
+
+func tooBig(name string, size int64) error {
+	return fmt.Errorf("%q has %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", name, size, MaxObjectSize)
+}
+
+var errTooMany = fmt.Errorf("more than %d objects, which is all that can be read: remove nodes' documents that only repeat their group's", MaxObjects)

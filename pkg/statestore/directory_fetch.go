@@ -1,0 +1,120 @@
+package statestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// Fetch implements [Store]. While nothing changes it costs a stat of each file, or of the manifest
+// alone.
+func (d *Directory) Fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	pause := firstPause
+	for attempt := 1; ; attempt++ {
+		snapshot, err := d.fetch(ctx, last)
+		switch {
+		case err == nil, errors.Is(err, ErrNotModified):
+			return snapshot, err
+		case errors.Is(err, fs.ErrNotExist) && attempt == 1: // a listed file may be gone again before it is looked at
+		case !errors.Is(err, errChanged):
+			return nil, d.wrap(err)
+		case attempt == attempts:
+			return nil, graph.Transient(d.wrap(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, d.wrap(context.Cause(ctx))
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+// fetch is one attempt.
+func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	start := time.Now()
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+
+	read, see := d.readPlain, scan
+	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
+		read, see = d.readPublished, scanManifest
+	}
+	before, err := see(ctx, root, d.cluster, nil)
+	if err != nil {
+		return nil, err
+	}
+	if d.knows(before.objects, last) {
+		return nil, ErrNotModified
+	}
+	snapshot, err := read(ctx, root, before)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if after, again := see(ctx, root, d.cluster, before); again != nil || !slices.Equal(after.objects, before.objects) {
+		return nil, errChanged // whatever was read, or went wrong, was of no one moment
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before.newest() < start.Add(-settled).UnixNano() {
+		d.remember(before.objects, snapshot.Revision)
+	}
+	if snapshot.Revision == last {
+		return nil, ErrNotModified
+	}
+	return snapshot, nil
+}
+
+// knows tells that the files are those of which last was read.
+func (d *Directory) knows(objects []listed, last Revision) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return last != Revision{} && d.known.revision == last && slices.Equal(d.known.objects, objects)
+}
+
+func (d *Directory) remember(objects []listed, r Revision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known = knowledge{objects, r}
+}
+
+// Open implements [Store].
+func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, d.wrap(context.Cause(ctx))
+	}
+	if !validName(name) {
+		return nil, 0, d.wrap(fmt.Errorf("asset %q is no path below the cluster's directory: write it as assets/NAME, without \"..\"", name))
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, 0, d.wrap(err)
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	f, at, err := r.open(name)
+	if err != nil {
+		return nil, 0, d.wrap(explain("open", name, err))
+	}
+	return f, at.size, nil
+}
+
+// settled is how much older than the reading a file's ctime must be for stat to vouch for it.
+// Within one tick of the file system's clock a file can change twice under one time stamp; 2 s is
+// the coarsest clock there is (FAT), and kind to a server's clock of NFS.
+const settled = 2 * time.Second
