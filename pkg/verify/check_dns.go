@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 )
-
-// clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
-const clusterName = "kubernetes.default.svc.cluster.local."
 
 // clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an
 // address lives here: the service has nothing behind it before the first nodes take pods.
@@ -38,17 +34,6 @@ func (c *checker) clusterDNS(ctx context.Context) {
 		}
 		c.add(check, state, err.Error(), unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+"; is its node reached: `agent verify --traffic --peer` tells")
 	}
-}
-
-// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
-// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
-// EPERM (net/netfilter/core.c, nf_hook_slow).
-func unresolved(err error) string {
-	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
-		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods + ")"
-	}
-	return "does it run (" + pods + ")?"
 }
 
 func anyAddressed(pods []cri.Pod) bool {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -113,4 +114,18 @@ func (s *scene) resolved(ctx context.Context) Result {
 		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
 	}
 	return r
+}
+
+// clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
+const clusterName = "kubernetes.default.svc.cluster.local."
+
+// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
+// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
+// EPERM (net/netfilter/core.c, nf_hook_slow).
+func unresolved(err error) string {
+	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
+		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods + ")"
+	}
+	return "does it run (" + pods + ")?"
 }
