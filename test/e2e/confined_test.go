@@ -56,7 +56,7 @@ func TestUnitsAreConfined(t *testing.T) {
 		reasoned(t, n, unit, text+systemd.Agent) // which the others point to
 	}
 
-	// What no pass needs is refused it, and half of it is room: see systemd/netwright-agent.service.
+	// What no pass needs is refused it, and half of it is room: systemd/netwright-agent.service.
 	for _, bound := range []string{"MemoryHigh=201326592", "MemoryMax=268435456", "TasksMax=128"} {
 		name, _, _ := strings.Cut(bound, "=")
 		if have := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-p", name, "netwright-agent")); have != bound {
