@@ -28,14 +28,17 @@ const (
 )
 
 func main() {
-	klog.LogToStderr(false) // client-go's own lines: what it cannot do it also returns, and the agent says it
-	klog.SetOutput(io.Discard)
+	silenceClients()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends it at once, whatever hangs
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
+
+// silenceClients drops client-go's own lines, which it writes to stderr whatever the form of the log
+// is: what it cannot do it also returns, and the agent says it.
+func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
 // streams are where a command reads and writes: data on out, all else on err.
 type streams struct {

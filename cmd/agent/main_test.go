@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"k8s.io/klog/v2"
+)
+
+// Nothing that client-go logs reaches stderr, an error neither: it does not go through the agent's
+// own log.
+func TestClientsAreSilent(t *testing.T) {
+	out, err := os.CreateTemp(t.TempDir(), "stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = out
+	defer func() { os.Stderr = stderr }()
+	say := func() {
+		klog.Errorf("a line of an error")
+		klog.Warningf("a line of a warning")
+		klog.Background().Error(errors.New("cause"), "an error with fields")
+	}
+	say()
+	klog.Flush()
+	if before, err := out.Stat(); err != nil || before.Size() == 0 {
+		t.Fatalf("klog wrote nothing before it was silenced: %v", err)
+	}
+	silenceClients()
+	if err := out.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	say()
+	klog.Flush()
+	if after, err := out.Stat(); err != nil || after.Size() > 0 {
+		t.Errorf("klog wrote %d bytes to stderr, %v", after.Size(), err)
+	}
+}
