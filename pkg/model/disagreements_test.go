@@ -28,7 +28,7 @@ func TestDisagreements(t *testing.T) {
 	}{
 		{1, "1.33.2", "flannel: {backend: vxlan}", "silent"},
 		{1, "1.33.2", "kubeRouter: {}", "silent"},
-		{1, "1.33.2", "kindnet: {}", "info: kindnet is experimental since kOps 1.32"},
+		{1, "1.33.2", "kindnet: {}", "silent"},
 		{2, "1.28.5", "flannel: {backend: udp}", "silent"},
 		{2, "1.30.0", "flannel: {}", "error: spec.networking.flannel.backend is missing"},
 		{3, "1.28.5", "kubeRouter: {}", "info: kube-router serves the services: kube-proxy must not run"},

@@ -6,8 +6,8 @@ import (
 )
 
 // Judge says what the network's life means for this node: an error where it does not exist for the
-// node's Kubernetes, or no longer; a warning where it is on its way out; a note where kOps never
-// called it stable. It is pure; package model calls it before it builds.
+// node's Kubernetes, or no longer; a warning where it is on its way out. That kOps has not called it
+// stable is on its page. It is pure; package model calls it before it builds.
 func (n Network) Judge(in Input) ([]Note, error) {
 	if err := n.exists(in); err != nil {
 		return nil, err
@@ -22,10 +22,6 @@ func (n Network) Judge(in Input) ([]Note, error) {
 		b.note(Warning, origin, "%s is deprecated %s: move to %s", n.variant(level), level.since(), life.instead())
 	case next.Level == Removed || !life.Last.IsZero():
 		b.note(Warning, origin, "%s goes with %s: move to %s before that", n.Name, cmp.Or(ends(next), "Kubernetes "+after(life)), life.instead())
-	case level.Level == Experimental && next.Level == Stable:
-		b.note(Info, origin, "%s is experimental in kOps below %s", n.variant(level), next.Kops)
-	case level.Level == Experimental:
-		b.note(Info, origin, "%s is experimental %s, which has not called it stable yet", n.variant(level), level.since())
 	}
 	if life.Upstream != "" {
 		b.note(Warning, origin, "the project behind %s is %s: what breaks there stays broken; move to %s", n.Name, life.Upstream, life.instead())

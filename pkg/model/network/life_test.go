@@ -7,8 +7,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// TestJudge holds each way that a network can stand to its words: refused, warned of, noted, or
-// nothing said.
+// TestJudge holds each way that a network can stand to its words: refused, warned of, or nothing
+// said. That it is experimental is for its page alone.
 func TestJudge(t *testing.T) {
 	udp := func(in Input) bool { return in.Node.Networking.Flannel.Backend == "udp" }
 	leaving := Lifecycle{Instead: "cilium", Stages: []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"}, {Level: Removed, Kops: "1.23"}}}
@@ -22,11 +22,11 @@ func TestJudge(t *testing.T) {
 		{"nothing to say", Lifecycle{}, version(1, 30), ""},
 		{"stable from the start", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}}}, version(1, 4), ""},
 		{"stable by now", grown, version(1, 21), ""},
-		{"not yet stable", grown, version(1, 20), "info: flannel is experimental in kOps below 1.21"},
-		{"never stable", Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}}, version(1, 20), "info: flannel is experimental since kOps 1.32, which has not called it stable yet"},
-		{"of the variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Experimental, Kops: "1.6", Of: "backend udp", If: udp}}}, version(1, 20),
-			"info: flannel with backend udp is experimental since kOps 1.6"},
-		{"of another variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Experimental, Kops: "1.6", Of: "backend vxlan", If: flannelBackend("vxlan")}}}, version(1, 20), ""},
+		{"not yet stable", grown, version(1, 20), ""},
+		{"never stable", Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.32"}}}, version(1, 20), ""},
+		{"of the variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Deprecated, Kops: "1.6", Of: "backend udp", If: udp}}}, version(1, 20),
+			"warning: flannel with backend udp is deprecated since kOps 1.6"},
+		{"of another variant", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Deprecated, Kops: "1.6", Of: "backend vxlan", If: flannelBackend("vxlan")}}}, version(1, 20), ""},
 		{"to be removed", leaving, version(1, 20), "warning: flannel is deprecated since kOps 1.22 and goes with kOps 1.23, and so with Kubernetes 1.23: move to cilium before that"},
 		{"removed by kOps", leaving, version(1, 23), "error: use flannel with Kubernetes 1.23.0 (node default): it was removed with kOps 1.23, and so with Kubernetes 1.23: choose cilium"},
 		{"removed by Kubernetes", Lifecycle{Stages: []Stage{{Level: Stable, Kops: "1.5"}, {Level: Removed, Kubernetes: "1.28"}}}, version(1, 28), "error: use flannel with Kubernetes 1.28.0 (node default): it was removed with Kubernetes 1.28: choose another network"},
