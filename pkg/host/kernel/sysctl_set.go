@@ -61,7 +61,7 @@ func explainSysctl(key string, err error) error {
 		}
 		err = fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
-		hint = "the kernel refuses this value: correct it, or set the key on the host if this is " +
+		hint = "the kernel refuses this value: " + takes(key) + "; or set the key on the host if this is " +
 			"a network namespace that may not change it"
 	case errors.Is(err, unix.EPERM) && ScopeOf(key) == ScopeHost:
 		// kptr_restrict, dmesg_restrict and a few more; root alone may write the others.

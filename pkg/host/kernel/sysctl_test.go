@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -194,7 +195,9 @@ func TestSetSysctlErrors(t *testing.T) {
 			{"net.ipv4.no_such_key", "1", fs.ErrNotExist, "no such key: remove it"},
 			{"net.ipv4.conf.nolink.rp_filter", "1", fs.ErrNotExist, "before link nolink exists"},
 			{"net.ipv4.ip_forward", "maybe", unix.EINVAL, "refuses this value"},
-			{"net.ipv4.ip_default_ttl", "256", unix.EINVAL, "refuses this value"},
+			{"net.ipv4.ip_default_ttl", "256", unix.EINVAL, "the key takes 1 to 255 (https://docs.kernel.org/networking/ip-sysctl.html)"},
+			{"net.ipv4.conf.all.forwarding", "yes", unix.EINVAL, "refuses this value: correct it (https://docs.kernel.org/networking/ip-sysctl.html)"},
+			{"net.ipv6.conf.lo.hop_limit", "0", unix.EINVAL, "the key takes 1 to 255"},
 			{"net.ipv6.conf.all.mc_forwarding", "1", unix.EACCES, "not permitted"},
 			{"kernel.panic", "10", nil, "belongs to the whole machine"},
 			{"net.core.rmem_max", "1", nil, "belongs to the whole machine"},
@@ -202,6 +205,24 @@ func TestSetSysctlErrors(t *testing.T) {
 			err := h.SetSysctl(t.Context(), c.key, c.value)
 			if err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("set %s to %s: %v; want %q", c.key, c.value, err, c.says)
+			}
+		}
+	})
+}
+
+// What is said of the values that a key takes is what the running kernel takes.
+func TestSysctlRanges(t *testing.T) {
+	inNewNetns(t, func() {
+		h := NewWriter(Open(true), Options{})
+		for key, r := range ranges {
+			if _, err := h.kernel.Sysctl(key); errors.Is(err, fs.ErrNotExist) && SysctlModule(key) != "" {
+				continue // this kernel has the module of it elsewhere
+			}
+			for value, good := range map[int]bool{r[0]: true, r[1]: true, r[0] - 1: false, r[1] + 1: false} {
+				text := strconv.Itoa(value)
+				if err := h.SetSysctl(t.Context(), key, text); (err == nil) != good || !good && !errors.Is(err, unix.EINVAL) {
+					t.Errorf("%s takes %d to %d, and to %s the kernel says %v", key, r[0], r[1], text, err)
+				}
 			}
 		}
 	})
