@@ -19,7 +19,7 @@ func (w *Writer) BringUpUnit(ctx context.Context, name string) error {
 	err = b.forgetFailure(ctx, name)
 	if err == nil {
 		if err = b.manager(ctx, "RestartUnit", name, "replace").Err; err != nil {
-			err = explainUnit(err)
+			err = explainUnit(name, err)
 		}
 	}
 	if err != nil {

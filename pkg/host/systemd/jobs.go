@@ -73,7 +73,7 @@ func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bo
 		err = b.manager(ctx, method, name, "replace").Err
 	}
 	if err != nil {
-		return fmt.Errorf("%s unit %s: %w", verb, name, explainUnit(err))
+		return fmt.Errorf("%s unit %s: %w", verb, name, explainUnit(name, err))
 	}
 	switch result {
 	case "done", "skipped":
@@ -108,7 +108,7 @@ func (w *Writer) forgetStarts(ctx context.Context, b *Bus, method, name string) 
 // is not there is success.
 func (b *Bus) forgetFailure(ctx context.Context, name string) error {
 	if err := b.manager(ctx, "ResetFailedUnit", name).Err; err != nil && !isNoUnit(err) {
-		return explainUnit(err)
+		return explainUnit(name, err)
 	}
 	return nil
 }
@@ -124,20 +124,20 @@ func (w *Writer) lastResult(ctx context.Context, name string) string {
 
 // DaemonReload makes systemd read its unit files again.
 func (w *Writer) DaemonReload(ctx context.Context) error {
-	return w.manage(ctx, "reload unit files", func(b *Bus) *dbus.Call { return b.manager(ctx, "Reload") })
+	return w.manage(ctx, "reload unit files", "", func(b *Bus) *dbus.Call { return b.manager(ctx, "Reload") })
 }
 
 // EnableUnit makes the links that a unit's [Install] section asks for. It does
 // not start it. Links that are there are success; one to another file is replaced.
 func (w *Writer) EnableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "enable unit "+name, func(b *Bus) *dbus.Call {
+	return w.manage(ctx, "enable unit "+name, name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "EnableUnitFiles", []string{name}, false, true)
 	})
 }
 
 // DisableUnit removes all links to a unit file. It does not stop it.
 func (w *Writer) DisableUnit(ctx context.Context, name string) error {
-	return w.manage(ctx, "disable unit "+name, func(b *Bus) *dbus.Call {
+	return w.manage(ctx, "disable unit "+name, name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "DisableUnitFiles", []string{name}, false)
 	})
 }
@@ -149,7 +149,7 @@ func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	if masked {
 		verb = "mask unit "
 	}
-	err := w.manage(ctx, verb+name, func(b *Bus) *dbus.Call {
+	err := w.manage(ctx, verb+name, name, func(b *Bus) *dbus.Call {
 		if masked {
 			return b.manager(ctx, "MaskUnitFiles", []string{name}, false, false)
 		}
@@ -161,14 +161,14 @@ func (w *Writer) MaskUnit(ctx context.Context, name string, masked bool) error {
 	return w.DaemonReload(ctx)
 }
 
-// manage calls systemd's manager once.
-func (w *Writer) manage(ctx context.Context, verb string, call func(*Bus) *dbus.Call) error {
+// manage calls systemd's manager once, about a unit or, with "", about all.
+func (w *Writer) manage(ctx context.Context, verb, name string, call func(*Bus) *dbus.Call) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	if err := call(b).Err; err != nil {
-		return fmt.Errorf("%s: %w", verb, explainUnit(err))
+		return fmt.Errorf("%s: %w", verb, explainUnit(name, err))
 	}
 	if log := w.log; log != nil {
 		log.Debug(verb)

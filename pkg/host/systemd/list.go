@@ -24,7 +24,7 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	}
 	var files []struct{ Path, State string }
 	if err := b.manager(ctx, "ListUnitFiles").Store(&files); err != nil {
-		return nil, fmt.Errorf("list unit files: %w", explainUnit(err))
+		return nil, fmt.Errorf("list unit files: %w", explainUnit("", err))
 	}
 	out := map[string]UnitBrief{}
 	for _, f := range files {
@@ -40,7 +40,7 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		Job                                           dbus.ObjectPath
 	}
 	if err := b.manager(ctx, "ListUnits").Store(&loaded); err != nil {
-		return nil, fmt.Errorf("list units: %w", explainUnit(err))
+		return nil, fmt.Errorf("list units: %w", explainUnit("", err))
 	}
 	for _, u := range loaded {
 		active := u.Active == "active" || u.Active == "reloading"
@@ -69,7 +69,7 @@ func starts(name string) bool {
 // Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
 func (w *Writer) Unmask(ctx context.Context, name string) error {
 	for _, runtime := range []bool{false, true} {
-		err := w.manage(ctx, "unmask unit "+name, func(b *Bus) *dbus.Call {
+		err := w.manage(ctx, "unmask unit "+name, name, func(b *Bus) *dbus.Call {
 			return b.manager(ctx, "UnmaskUnitFiles", []string{name}, runtime)
 		})
 		if err != nil {

@@ -71,7 +71,7 @@ func (w *Writer) startTimer(ctx context.Context, name, description, unit string,
 		property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"),
 	}
-	return w.manage(ctx, "start timer "+name, func(b *Bus) *dbus.Call {
+	return w.manage(ctx, "start timer "+name, name, func(b *Bus) *dbus.Call {
 		release := b.release(ctx)
 		if release >= 243 {
 			timer = append(timer, property("TimersMonotonic", []struct {
@@ -104,7 +104,7 @@ func (w *Writer) StartWhenGone(ctx context.Context, name, description, file stri
 		property("DefaultDependencies", false),
 		property("CollectMode", "inactive-or-failed"),
 	}
-	err = w.manage(ctx, "start path "+name, func(b *Bus) *dbus.Call {
+	err = w.manage(ctx, "start path "+name, name, func(b *Bus) *dbus.Call {
 		return b.manager(ctx, "StartTransientUnit", name+".path", "replace", path, []auxUnit{})
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *Writer) TryService(ctx context.Context, name, description, unit string,
 	}, confined(unit, b.release(ctx))...)
 	result, err := b.job(ctx, "StartTransientUnit", name+".service", "replace", service, []auxUnit{})
 	if err != nil {
-		return fmt.Errorf("try %s: %w", command[0], explainUnit(err))
+		return fmt.Errorf("try %s: %w", command[0], explainUnit(name+".service", err))
 	}
 	if result != "done" {
 		return fmt.Errorf("try %s: %s: see `journalctl -u %s`", command[0], result, name)

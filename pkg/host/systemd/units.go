@@ -1,6 +1,7 @@
 package systemd
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -133,7 +134,7 @@ func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 		state, err = u.look(ctx, name)
 	}
 	if err != nil {
-		return UnitState{}, fmt.Errorf("look at unit %s: %w", name, explainUnit(err))
+		return UnitState{}, fmt.Errorf("look at unit %s: %w", name, explainUnit(name, err))
 	}
 	return state, nil
 }
@@ -291,8 +292,8 @@ func isNoUnit(err error) bool {
 	return false
 }
 
-// explainUnit says what systemd means, and what to do.
-func explainUnit(err error) error {
+// explainUnit says what systemd means, and what to do. name is the unit, "" where it is about all.
+func explainUnit(name string, err error) error {
 	var e dbus.Error
 	if !errors.As(err, &e) {
 		return err
@@ -302,9 +303,9 @@ func explainUnit(err error) error {
 	}
 	switch e.Name {
 	case "org.freedesktop.systemd1.BadUnitSetting":
-		return fmt.Errorf("%w: `systemd-analyze verify` with the unit's name says which line", e)
+		return fmt.Errorf("%w: `systemd-analyze verify %s` says which line", e, cmp.Or(name, "UNIT"))
 	case "org.freedesktop.systemd1.UnitMasked":
-		return fmt.Errorf("%w: unmask it first, `systemctl unmask`", e)
+		return fmt.Errorf("%w: unmask it first, `systemctl unmask %s`", e, cmp.Or(name, "UNIT"))
 	case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired":
 		return fmt.Errorf("%w: run as root", e)
 	}

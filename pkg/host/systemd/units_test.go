@@ -3,6 +3,8 @@ package systemd
 import (
 	"strings"
 	"testing"
+
+	"github.com/godbus/dbus/v5"
 )
 
 func TestUnitPath(t *testing.T) {
@@ -16,6 +18,19 @@ func TestUnitPath(t *testing.T) {
 	} {
 		if got := strings.TrimPrefix(string(unitPath(name)), "/org/freedesktop/systemd1/unit/"); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// What systemd refuses of a unit comes with the command that says why, ready to be typed.
+func TestExplainUnitNamesIt(t *testing.T) {
+	for is, want := range map[string]string{
+		"org.freedesktop.systemd1.BadUnitSetting": "`systemd-analyze verify x.service` says which line",
+		"org.freedesktop.systemd1.UnitMasked":     "`systemctl unmask x.service`",
+	} {
+		err := explainUnit("x.service", dbus.Error{Name: is, Body: []any{"Unit x.service cannot be used."}})
+		if !strings.Contains(err.Error(), "Unit x.service cannot be used.") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", is, err, want)
 		}
 	}
 }
