@@ -38,7 +38,9 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		if graph.IsWait(err) { // it is on its way
 			return err
 		}
-		err = fmt.Errorf("from %s: %w", Shown(from), err)
+		if shown := Shown(from); !strings.Contains(err.Error(), shown) { // of a request that failed its error has it
+			err = fmt.Errorf("from %s: %w", shown, err)
+		}
 		if !t.elsewhere(err) || ctx.Err() != nil {
 			return fmt.Errorf("install %s: %w", t.Name, err)
 		}

@@ -202,6 +202,8 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 		"all of several": {func(_ *testing.T, a *Archive, _ *shelf) {
 			a.URLs, a.Sum = append(a.URLs, "https://me:secret@mirror/none?sig=secret"), archive.ChecksumOf(nil)
 		}, []string{"from assets/plugins.tgz", "from https://mirror/none?", "404"}, false},
+		"a URL is said once": {func(_ *testing.T, a *Archive, _ *shelf) { a.URLs = []string{"https://mirror/none"} },
+			[]string{"gave it:\nget https://mirror/none: 404 not found\n"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, root := onDisk(t)
