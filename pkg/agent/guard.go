@@ -299,10 +299,11 @@ func (p Pass) CheckUndo() error {
 // undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
 // holds up every pass: it is an error here too.
 func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
-	if !p.live() {
-		return nil, nil
+	due := checkpoint.Pending
+	if !p.live() { // see finishUndo
+		due = checkpoint.Unconfirmed
 	}
-	j, err := checkpoint.Pending(r)
+	j, err := due(r)
 	if j == nil || err != nil {
 		return nil, err
 	}

@@ -152,7 +152,11 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	if out.Paused = p.paused(view); out.Paused != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
 	}
-	return out, errors.Join(failure(r.rep), r.unbuilt)
+	unwritable := ledger.InTheWay(view)
+	if unwritable != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
+	}
+	return out, errors.Join(failure(r.rep), r.unbuilt, unwritable)
 }
 
 // look opens the host for reading, with the stamps that the ledger has.

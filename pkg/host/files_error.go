@@ -28,12 +28,12 @@ func explain(op, name string, err error) error {
 		return err
 	}
 	if advice, ok := advices[errno]; ok {
-		return fmt.Errorf("%w: %s", err, strings.ReplaceAll(advice, "DIR", path.Dir(name)))
+		return fmt.Errorf("%w: %s", err, strings.NewReplacer("DIR", path.Dir(name), "PATH", name).Replace(advice))
 	}
 	return err
 }
 
-// advices say what to do next; DIR is the directory.
+// advices say what to do next; PATH is the path, DIR its directory.
 var advices = map[syscall.Errno]string{
 	unix.ENOSPC:  "free some space or inodes (df -h DIR; df -i DIR)",
 	unix.EDQUOT:  "raise the quota or free some space (quota; df -h DIR)",
@@ -41,7 +41,7 @@ var advices = map[syscall.Errno]string{
 	unix.EPERM:   "run as root, and look whether the file or directory is immutable (lsattr -d DIR; chattr -i)",
 	unix.EACCES:  "run as root, and look for a denial of SELinux or AppArmor (journalctl -k -g denied)",
 	unix.ENOTDIR: "a parent is a file where a directory goes: move it away (namei -l DIR)",
-	unix.ELOOP:   "a parent is a symlink that leads in a circle (namei -l DIR)",
+	unix.ELOOP:   "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l PATH): put the file itself there",
 	unix.EIO:     "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
 	unix.ETXTBSY: "a process executes it: stop that one first (fuser -v in DIR)",
 	unix.ESTALE:  "the network file system under it went away (findmnt -T DIR)",

@@ -174,6 +174,16 @@ func (l *Ledger) loadJournal(r Reader) {
 	}
 }
 
+// InTheWay is the error that writing the journal is going to be, where something stands in its place
+// that is no file. A dry run says it.
+func InTheWay(v host.View) error {
+	there, err := v.Lstat(JournalFile)
+	if err != nil || there.Type == host.Regular || there.Type == host.Symlink {
+		return nil // what cannot be looked at is said where it is read
+	}
+	return fmt.Errorf("write the ledger: %w", &host.InTheWayError{Path: JournalFile, Is: there.Type, Want: host.Regular})
+}
+
 // lose forgets all that was known: what is desired comes in again as found, so that nothing is
 // removed for want of a memory.
 func (l *Ledger) lose(why string) {
