@@ -53,7 +53,8 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run is the whole program without its process: tests call it.
 func run(ctx context.Context, args []string, s streams) int {
-	cmd := rootCommand(s)
+	f := &flags{}
+	cmd := f.rootCommand(s)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	var code exit
@@ -66,6 +67,12 @@ func run(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintln(s.err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
 		return exitError
 	}
-	fmt.Fprintf(s.err, "agent: %v\n", problem.Other.Wrap(err))
+	err = problem.Other.Wrap(err)
+	fmt.Fprintf(s.err, "agent: %v\n", err)
+	if f.checkOutput() == nil && !f.text() && !f.told {
+		if err := f.data(s, failed{failure{ID: problem.Find(err), Message: err.Error(), Page: problem.Find(err).Section()}}); err != nil {
+			fmt.Fprintln(s.err, "agent:", err)
+		}
+	}
 	return exitError
 }

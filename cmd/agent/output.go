@@ -27,8 +27,20 @@ func (f *flags) text() bool { return f.output == outText }
 
 // data prints a value for a program: the fields are those of its JSON form, also as YAML.
 func (f *flags) data(s streams, v any) error {
+	f.told = true
 	if f.output == outYAML {
 		return report.YAML(s.out, v)
 	}
 	return report.JSON(s.out, v)
+}
+
+// failed is what a program gets in place of the data of a command that failed before it had any.
+type failed struct {
+	Error failure `json:"error"`
+}
+
+type failure struct {
+	ID      problem.ID `json:"id"`
+	Message string     `json:"message"`
+	Page    string     `json:"page"`
 }

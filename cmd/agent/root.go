@@ -22,6 +22,7 @@ type flags struct {
 	conf, store, cluster, group, node string
 	root, output                      string
 	confRead                          bool
+	told                              bool // data for a program was printed
 
 	once, dryRun, sandbox, verify bool
 	disruptive                    bool
@@ -39,8 +40,7 @@ type flags struct {
 	metrics, nodeStatus, statusGroup, statusObject string // where the daemon tells how it is, and whom
 }
 
-func rootCommand(s streams) *cobra.Command {
-	f := &flags{}
+func (f *flags) rootCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Converge a Kubernetes node's network",

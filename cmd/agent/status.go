@@ -65,6 +65,15 @@ func statusExit(v report.StatusView) error {
 	return exit(exitNobody)
 }
 
+// judged is a status for programs. state is the daemon's, also of one that is dead; verdict is what
+// the exit code says.
+type judged struct {
+	report.StatusView
+	Verdict report.Verdict `json:"verdict"`
+}
+
+func judgedStatus(v report.StatusView) judged { return judged{v, v.Verdict()} }
+
 // statusReader finds out how a node is, and shows it.
 type statusReader struct {
 	f   *flags
@@ -116,7 +125,7 @@ func (st *statusReader) refused() error {
 // show prints a status as --output says.
 func (st *statusReader) show(v report.StatusView) error {
 	if !st.f.text() {
-		return st.f.data(st.s, v)
+		return st.f.data(st.s, judgedStatus(v))
 	}
 	return report.StatusText(st.s.out, v, st.options())
 }

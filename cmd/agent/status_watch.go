@@ -83,17 +83,18 @@ func stopped(ctx context.Context, err error) error {
 
 // tell shows a view: to a person the table first and then lines, to a program a document each time.
 func (st *statusReader) tell(before *report.Status, now report.StatusView, news publish.News) error {
+	st.f.told = true
 	switch {
 	case st.f.output == outJSON:
 		enc := json.NewEncoder(st.s.out)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(now); err != nil {
+		if err := enc.Encode(judgedStatus(now)); err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}
 		return nil
 	case st.f.output == outYAML:
 		fmt.Fprintln(st.s.out, "---")
-		return report.YAML(st.s.out, now)
+		return report.YAML(st.s.out, judgedStatus(now))
 	case before == nil:
 		return report.StatusText(st.s.out, now, st.options())
 	case !now.Daemon.Running:

@@ -69,6 +69,11 @@ func (id ID) Wrap(err error) error {
 // String is how texts end that bear the identifier.
 func (id ID) String() string { return "[" + string(id) + "]" }
 
+// Section is where the page of all errors tells of this one.
+func (id ID) Section() string {
+	return "https://github.com/netwright/netwright/blob/main/docs/reference/errors.md#" + string(id)
+}
+
 // Find is the identifier of an error; "" for none.
 func Find(err error) ID {
 	var p interface{ Problem() ID }
