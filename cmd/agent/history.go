@@ -89,10 +89,23 @@ func historyText(w io.Writer, h *agent.History) {
 		row(mark, strconv.Itoa(r.Number), r.Time, r.Generation, r.Digest, r.Network, len(r.Tasks), r.By)
 	}
 	undone(time.Unix(1<<40, 0))
+	changesText(w, h)
 	proofsText(w, h.Revisions)
 	deedsText(w, h.Deeds)
 	repairedText(w, h.Repaired)
 	bootsText(w, h)
+}
+
+// changesText lists what each revision changed.
+func changesText(w io.Writer, h *agent.History) {
+	if len(h.Changes) > 0 {
+		fmt.Fprintf(w, "\n  %-11s%s\n", "REVISION", "CHANGED")
+	}
+	for _, r := range h.Revisions {
+		if c, ok := h.Changes[r.Number]; ok {
+			fmt.Fprintf(w, "  %-11d%s\n", r.Number, c)
+		}
+	}
 }
 
 // proofsText lists by what the changes were proved that first brought revisions, where they were
@@ -175,13 +188,18 @@ type listed struct {
 
 type listedRevision struct {
 	ledger.Revision
-	Tasks int `json:"tasks"`
+	Tasks   int            `json:"tasks"`
+	Changes *agent.Changes `json:"changes,omitempty"`
 }
 
 func list(h *agent.History) listed {
 	out := listed{h, []listedRevision{}}
 	for _, r := range h.Revisions {
-		out.Revisions = append(out.Revisions, listedRevision{r, len(r.Tasks)})
+		row := listedRevision{Revision: r, Tasks: len(r.Tasks)}
+		if c, ok := h.Changes[r.Number]; ok {
+			row.Changes = &c
+		}
+		out.Revisions = append(out.Revisions, row)
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type History struct {
 	Current   int               `json:"current"` // revision that the node is at
 	Held      *ledger.Pin       `json:"held,omitempty"`
 	Revisions []ledger.Revision `json:"revisions"`          // oldest first
+	Changes   map[int]Changes   `json:"-"`                  // what they changed, by their numbers, where that is known
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
 	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
 	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
@@ -59,6 +60,7 @@ func (p Pass) History() (*History, error) {
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
+	h.Changes = revised(files, revisions)
 	h.Repaired, h.Awaits = repaired(led), awaits(files)
 	h.Watched, h.WatchedUntil = checkpoint.Watched(files)
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
