@@ -26,6 +26,7 @@ func calicoResidue() cleanup.Residue {
 			"/etc/NetworkManager/conf.d/calico.conf"},
 		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes with `rmmod ipip` when nothing uses it",
 			"pins in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more, and pins named cali_*, calico_* or xdp_cali_* elsewhere below /sys/fs/bpf",
+			"eBPF programs by names of others that use Calico's maps: their names do not say whose they are (`bpftool prog` lists the maps of each)",
 			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir", "/etc/cni/net.d/calico-tls: the key and certificates of etcd that Calico's own installer wrote",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	})

@@ -64,8 +64,9 @@ func flannel() Network {
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			XFRM:   []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
-			Others: []string{"the node's annotations flannel.alpha.coreos.com/* in the API"},
+			XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+			Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
+				"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
 		Agents: []string{"kube-flannel"},
 		Proved: []Proof{

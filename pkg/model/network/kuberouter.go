@@ -85,6 +85,8 @@ func kubeRouterResidue() cleanup.Residue {
 		IPVS:    []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
 		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",
+			"its half-written ipsets TMP-* (`ipset destroy`), a name that other programs use too",
+			"the rules of a DSR service in mangle, by its address: they mark its packets and set their MSS, and have no comment (`iptables -t mangle -S`)",
 			"IPVS services without a server that is a pod, at addresses of the node"},
 	}
 	for _, file := range []string{"/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"} {

@@ -24,6 +24,19 @@ func TestMarksAreNobodyElses(t *testing.T) {
 	}
 }
 
+// What upstream's clean-up takes or leaves and ours cannot tell from another's is said beside what
+// is removed.
+func TestWhatHasNoMarkIsSaid(t *testing.T) {
+	for name, want := range map[string]string{
+		"calico": "eBPF programs by names of others that use Calico's maps", "kubeRouter": "ipsets TMP-*", "flannel": "rules of flannel below 0.16",
+	} {
+		i := slices.IndexFunc(All(), func(n Network) bool { return n.Name == name })
+		if i < 0 || !strings.Contains(strings.Join(All()[i].Residue.Others, "\n"), want) {
+			t.Errorf("%s does not say that there stay %s", name, want)
+		}
+	}
+}
+
 // TestDangers: each of these would take away what is another's, and turns green only by being
 // refused.
 func TestDangers(t *testing.T) {
