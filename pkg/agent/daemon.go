@@ -74,8 +74,9 @@ type life struct {
 	standing  standing
 	looks     looks
 	services  services
-	fetch     *aside // nil: nothing is fetched
-	held      []wake // commands that what is being fetched keeps waiting
+	fetch     *aside          // nil: nothing is fetched
+	edited    <-chan struct{} // has something when the files of a store of this machine changed
+	held      []wake          // commands that what is being fetched keeps waiting
 	drift     *hostWatch
 	notify    notifying
 	quarrels  quarrels
@@ -106,6 +107,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	}()
 
 	defer l.drift.close()
+	l.edited = edits(watched, d.Store)
 	if d.Pass.Assets != nil {
 		l.fetch = newAside(ctx, l)
 		l.Pass.Assets = l.fetch
@@ -191,6 +193,9 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 			return wake{}, false
 		case job := <-l.Control.Jobs():
 			return asked(job), true
+		case <-l.edited:
+			l.seek(want{cause: "the store changed"})
+			return wake{}, false
 		case <-l.Reload:
 			l.seek(want{cause: "a reload was asked for"})
 			return wake{}, false

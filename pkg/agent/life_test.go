@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -364,6 +365,44 @@ func (s slowStore) Fetch(ctx context.Context, last statestore.Revision) (*states
 		return nil, fmt.Errorf("fetch: %w", context.Cause(ctx))
 	}
 	return s.Store.Fetch(ctx, last)
+}
+
+// An edit of a store of this machine is taken long before the interval is over, when it has been
+// left alone for a while and is good as a whole.
+func TestAnEditIsTakenSoon(t *testing.T) {
+	b := newBox(t)
+	assets := b.plugins(t, "plugins.tar", "")
+	sysctl := func(value string) { b.document(t, assets+"  sysctlParameters: [net.core.somaxconn="+value+"]\n") }
+	conf := func() string {
+		text, err := os.ReadFile(filepath.Join(b.root, "etc/sysctl.d/99-netwright.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	b.live(t, func(t *testing.T) {
+		for value := 5000; value < 5005; value++ { // somebody is at it
+			sysctl(strconv.Itoa(value))
+			later(editLook * 4 / 5)
+		}
+		if strings.Contains(conf(), "somaxconn = 500") {
+			t.Errorf("an edit was taken while it went on:\n%s", conf())
+		}
+		later(2*editLook + time.Second)
+		if !strings.Contains(conf(), "somaxconn = 5004") {
+			t.Errorf("the edit was not taken:\n%s", conf())
+		}
+		b.write(t, "cluster.yaml", "kind: [")
+		later(3 * editLook)
+		if !strings.Contains(conf(), "somaxconn = 5004") || !b.has(conflist) {
+			t.Errorf("a document that is none was taken:\n%s", conf())
+		}
+		sysctl("6000")
+		later(2*editLook + time.Second)
+		if !strings.Contains(conf(), "somaxconn = 6000") {
+			t.Errorf("the edit after it was not taken:\n%s", conf())
+		}
+	})
 }
 
 func TestAPassThatHangsIsNotAlive(t *testing.T) {
