@@ -40,6 +40,9 @@ func Parse(text []byte) ([]*x509.Certificate, error) {
 
 // ParseKey reads the private key of a PEM text. Its errors say nothing of the content.
 func ParseKey(text secret.Text) (crypto.Signer, error) {
+	if text.IsZero() { // that a store did not give it is said where it was asked
+		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store refused it a warning says why")
+	}
 	for block, rest := pem.Decode([]byte(text.Reveal())); block != nil; block, rest = pem.Decode(rest) {
 		var key any
 		var err error

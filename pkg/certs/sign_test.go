@@ -111,7 +111,8 @@ func TestParseAuthority(t *testing.T) {
 		"is no CA":                 {leaf, leafKey},
 		"may not sign":             {mute, muteKey},
 		"its key is not that of":   {cert, leafKey},
-		"no private key in it":     {cert, secret.Text{}},
+		"no private key was given": {cert, secret.Text{}},
+		"no private key in it":     {cert, secret.Of([]byte("# soon"))},
 		"read its certificate: no": {nil, key},
 	} {
 		if _, err := ParseAuthority(in.cert, in.key); err == nil || !strings.Contains(err.Error(), want) {

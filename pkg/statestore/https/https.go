@@ -137,6 +137,8 @@ func (s *Source) refused(name string, r *http.Response) error {
 	switch code := r.StatusCode; {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	case code == http.StatusForbidden && strings.HasPrefix(name, "objects/"):
+		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s; if the server serves a directory, let the server's user read the file there: a private key is published with mode 0600", err, s.settings.identity()))
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
 	case code == http.StatusProxyAuthRequired:

@@ -50,6 +50,7 @@ func TestToxic(t *testing.T) {
 		{"400", toxic.Status(400, 0), outcome{"400 Bad Request: set store", false, 1}, outcome{"400 Bad Request", false, 1}},
 		{"401", toxic.Status(401, 0), outcome{"401 Unauthorized: let this node read it", false, 1}, outcome{"401 Unauthorized", false, 1}},
 		{"403", toxic.Status(403, 0), outcome{"403 Forbidden: let this node read it", false, 1}, outcome{"403 Forbidden", false, 1}},
+		{"403 for each object", toxic.Objects(toxic.Status(403, 0)), outcome{"if the server serves a directory, let the server's user read the file there: a private key is published with mode 0600", false, 2}, outcome{"403 Forbidden", false, 2}},
 		{"404", toxic.Status(404, 0), outcome{"there is no published cluster", false, 4} /* three are for kOps' names */, outcome{"there is no published cluster", false, 1}},
 		{"404 for each object", toxic.Objects(toxic.Status(404, 0)), outcome{"publish again, the manifest last", false, 3}, outcome{"publish again, the manifest last", false, 3}},
 		{"429", toxic.Status(429, 0), outcome{"429", true, 3}, outcome{"429", true, 3}},
