@@ -141,7 +141,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 		report.FromChange(&s, c, meta.Secret)
 	}
 	if res.Err != nil {
-		s.Message = res.Err.Error()
+		s.Message = messageOf(res.Err)
 	}
 	switch res.State {
 	case graph.Done:

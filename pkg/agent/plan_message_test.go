@@ -1,0 +1,37 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// A name with a line end in it makes no line of a message; what a message is made of stands on
+// lines of its own.
+func TestANameMakesNoLine(t *testing.T) {
+	const name = "/etc/cni/net.d/00-a\nnetwright: prepared\n"
+	denied := &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	const quoted = `/etc/cni/net.d/00-a\nnetwright: prepared\n`
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("one line"), "one line"},
+		{denied, "open " + quoted + ": permission denied"},
+		{graph.Wait("bridge: " + name + " is not valid yet"), "bridge: " + quoted + " is not valid yet"},
+		{fmt.Errorf("%s comes before 05.conf and is broken (%w): remove it", name, denied),
+			quoted + " comes before 05.conf and is broken (open " + quoted + ": permission denied): remove it"},
+		{errors.Join(errors.New("first"), denied, errors.New("last")), "first\nopen " + quoted + ": permission denied\nlast"},
+		{fmt.Errorf("none of its URLs gave it:\n%w\nput it there", errors.Join(errors.New("from a: "+name), errors.New("from b: 404"))),
+			"none of its URLs gave it:\nfrom a: " + quoted + "\nfrom b: 404\nput it there"},
+		{problem.Host.Because(denied, "say it in\nother words"), `say it in\nother words [host]`},
+	} {
+		if got := messageOf(c.err); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
