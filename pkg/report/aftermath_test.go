@@ -45,3 +45,21 @@ func TestTheAftermathOfChangesIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A long text, such as that of a download with its URLs, is in a status once: the first line names
+// the key alone.
+func TestALongTextIsSaidOnce(t *testing.T) {
+	const key, url = "file:/opt/cni/bin/bridge", "https://mirror.example.com/plugins/cni-plugins-linux-amd64-v1.9.1.tgz"
+	for _, means := range []string{"", ": pods of the network cannot be run"} {
+		s := rightStatus()
+		k := report.KeyStatus{Key: key, State: report.KeyFailing, Since: noon, Text: "install cni-plugins: none of its URLs gave it:\nget asset " + url + ": connection refused"}
+		s.State, s.Reason, s.Keys = report.NodeFailing, key+means+": "+k.Text, []report.KeyStatus{k}
+		var out strings.Builder
+		if err := report.StatusText(&out, report.StatusView{Status: s, Daemon: served}, report.StatusOptions{Now: noon}); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); strings.Count(got, url) != 1 || !strings.Contains(got, "\nfailing: "+key+means+"\n") {
+			t.Errorf("%s", got)
+		}
+	}
+}

@@ -70,12 +70,27 @@ func (t *statusText) head(s *Status) {
 	}
 	t.line("%s", who)
 	state := string(s.State)
-	if s.Reason != "" {
-		state += ": " + s.Reason
+	if why := headline(s); why != "" {
+		state += ": " + why
 	}
 	t.say("", stateColor[s.State], state)
 	t.services(s.Services)
 	t.configuration(s.Configuration)
+}
+
+// headText is how long the text of a key may be that stands in the first line too, in bytes.
+const headText = 100
+
+// headline is why the node is as it is. Of a key with a long text it is the key, and what it means:
+// the text stands below.
+func headline(s *Status) string {
+	for i := range s.Keys {
+		k := &s.Keys[i]
+		if short, cut := strings.CutSuffix(s.Reason, ": "+k.Text); cut && len(k.Text) > headText && strings.HasPrefix(s.Reason, k.Key) {
+			return short
+		}
+	}
+	return s.Reason
 }
 
 func (t *statusText) configuration(c Configuration) {
