@@ -36,8 +36,8 @@ func main() {
 	os.Exit(code)
 }
 
-// silenceClients drops client-go's own lines, which it writes to stderr whatever the form of the log
-// is: what it cannot do it also returns, and the agent says it.
+// silenceClients drops client-go's own lines, which it writes to stderr whatever the form of the
+// log is: what it cannot do it also returns, and the agent says it.
 func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
 // streams are where a command reads and writes: data on out, all else on err.

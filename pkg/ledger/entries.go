@@ -174,8 +174,8 @@ func (l *Ledger) loadJournal(r Reader) {
 	}
 }
 
-// InTheWay is the error that writing the journal is going to be, where something stands in its place
-// that is no file. A dry run says it.
+// InTheWay is the error that writing the journal is going to be, where something stands in its
+// place that is no file. A dry run says it.
 func InTheWay(v host.View) error {
 	there, err := v.Lstat(JournalFile)
 	if err != nil || there.Type == host.Regular || there.Type == host.Symlink {

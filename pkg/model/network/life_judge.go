@@ -6,8 +6,8 @@ import (
 )
 
 // Judge says what the network's life means for this node: an error where it does not exist for the
-// node's Kubernetes, or no longer; a warning where it is on its way out. That kOps has not called it
-// stable is on its page. It is pure; package model calls it before it builds.
+// node's Kubernetes, or no longer; a warning where it is on its way out. That kOps has not called
+// it stable is on its page. It is pure; package model calls it before it builds.
 func (n Network) Judge(in Input) ([]Note, error) {
 	if err := n.exists(in); err != nil {
 		return nil, err
