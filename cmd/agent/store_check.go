@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/agent"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -166,10 +166,10 @@ func annotate(out io.Writer, dir string, all []*agent.Checked) {
 			annotation(out, base, finding)
 		}
 		for _, text := range one.Notes {
-			annotation(out, base, agent.Finding{Diagnostic: config.Diagnostic{Severity: config.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
+			annotation(out, base, agent.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
 		}
 		for _, name := range one.Exposed {
-			annotation(out, base, agent.Finding{Diagnostic: config.Diagnostic{Severity: config.SeverityWarning, ID: problem.KeypairExposed, Origin: config.Origin{File: name},
+			annotation(out, base, agent.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.KeypairExposed, Origin: document.Origin{File: name},
 				Summary: "every node can read " + name, Hint: howToHide}})
 		}
 	}
@@ -199,7 +199,7 @@ func annotation(out io.Writer, base string, f agent.Finding) {
 		text += "\nof " + strings.Join(f.Nodes, ", ")
 	}
 	level := string(f.Severity)
-	if f.Severity == config.SeverityNote {
+	if f.Severity == document.SeverityNote {
 		level = "notice"
 	}
 	fmt.Fprintf(out, "::%s %s::%s\n", level, properties, inMessage.Replace(text))

@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/ec2"
 	"github.com/netwright/netwright/pkg/host"
@@ -194,7 +195,7 @@ func (f *flags) readConf() error {
 	case err != nil:
 		return problem.AgentFile.Errorf("read the agent's file: %w", err) // it says what to do
 	}
-	own, diags := config.DecodeAgentFile(config.Source{Path: path, Data: data})
+	own, diags := config.DecodeAgentFile(document.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
 		return err
 	}

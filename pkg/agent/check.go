@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -21,9 +22,9 @@ import (
 
 // Checked is what a check of one cluster found.
 type Checked struct {
-	Cluster     string             `json:"cluster"`
-	Diagnostics config.Diagnostics `json:"diagnostics"`
-	Nodes       []CheckedNode      `json:"nodes"`
+	Cluster     string               `json:"cluster"`
+	Diagnostics document.Diagnostics `json:"diagnostics"`
+	Nodes       []CheckedNode        `json:"nodes"`
 	// Findings are what the plans of the nodes would warn of or fail with, and what the store lacks
 	// for them: each once, with all that it concerns.
 	Findings []Finding `json:"findings"`
@@ -95,13 +96,13 @@ func (c *Checked) OK() bool {
 	if c.Diagnostics.HasErrors() {
 		return false
 	}
-	failed := func(f Finding) bool { return f.Severity == config.SeverityError }
+	failed := func(f Finding) bool { return f.Severity == document.SeverityError }
 	return !slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return n.Error != "" }) && !slices.ContainsFunc(c.Findings, failed)
 }
 
 // Warns says that there is a warning, which is no error unless somebody wants it so.
 func (c *Checked) Warns() bool {
-	said := func(d config.Diagnostic) bool { return d.Severity != config.SeverityNote }
+	said := func(d document.Diagnostic) bool { return d.Severity != document.SeverityNote }
 	return slices.ContainsFunc(c.Diagnostics, said) || len(c.Findings) > 0 || len(c.Notes) > 0 || len(c.Exposed) > 0
 }
 
@@ -122,7 +123,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
 	}
 	if out.Diagnostics == nil {
-		out.Diagnostics = config.Diagnostics{} // in JSON a list, also when it is empty
+		out.Diagnostics = document.Diagnostics{} // in JSON a list, also when it is empty
 	}
 	if out.Diagnostics.HasErrors() {
 		return out, nil

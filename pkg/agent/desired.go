@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -23,7 +24,7 @@ import (
 type Desired struct {
 	Snapshot *statestore.Snapshot
 	Node     *config.Node
-	Warnings config.Diagnostics
+	Warnings document.Diagnostics
 	Keypairs map[string]model.Keypair
 	Damage   []string  // what of the store was found and could not be used
 	Refused  []string  // what must not be on this node, and is not used
@@ -90,11 +91,11 @@ func someNodes(snap *statestore.Snapshot) string {
 }
 
 // Sources picks the documents out of a snapshot, leaving certificates.
-func Sources(snap *statestore.Snapshot) []config.Source {
-	sources := make([]config.Source, 0, len(snap.Objects))
+func Sources(snap *statestore.Snapshot) []document.Source {
+	sources := make([]document.Source, 0, len(snap.Objects))
 	for _, path := range slices.Sorted(maps.Keys(snap.Objects)) {
 		if !strings.HasPrefix(path, "pki/") {
-			sources = append(sources, config.Source{Path: path, Data: snap.Objects[path]})
+			sources = append(sources, document.Source{Path: path, Data: snap.Objects[path]})
 		}
 	}
 	return sources
@@ -106,7 +107,7 @@ type DocumentError struct {
 	Revision    statestore.Revision
 	Published   time.Time
 	By          string // who published them, see [statestore.Note]
-	Diagnostics config.Diagnostics
+	Diagnostics document.Diagnostics
 }
 
 func (e *DocumentError) Error() string {
@@ -118,9 +119,9 @@ func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
 
 // first is the first error in one line, with how many more there are.
 func (e *DocumentError) first() string {
-	var errs []config.Diagnostic
+	var errs []document.Diagnostic
 	for _, d := range e.Diagnostics {
-		if d.Severity == config.SeverityError {
+		if d.Severity == document.SeverityError {
 			errs = append(errs, d)
 		}
 	}

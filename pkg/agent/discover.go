@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -67,7 +68,7 @@ func (d *Desired) Known(r ledger.Reader) model.Discovered {
 func discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
-		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: config.Origin{File: "Node " + p.Name}})
+		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
@@ -25,7 +26,7 @@ import (
 
 // Finding is what a check says of a cluster, once for all node groups and nodes that it concerns.
 type Finding struct {
-	config.Diagnostic
+	document.Diagnostic
 	Nodes []string `json:"nodes,omitempty"` // "node group nodes", "node node-1"; none: the cluster itself
 }
 
@@ -69,7 +70,7 @@ func (c *Checked) SharedNotes() (all []SharedNote) {
 
 // findings gathers what the plans of a cluster's nodes say, by cause.
 type findings struct {
-	sources []config.Source
+	sources []document.Source
 	all     []Finding
 	unused  []config.Asset // of documents, that no node's network asked for so far
 	used    []string       // origins of those that one did
@@ -98,14 +99,14 @@ func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
 func (f *findings) assetsUnused() {
 	for _, a := range f.unused {
 		if a.Origin.File != "" && !slices.Contains(f.used, a.Origin.String()) {
-			f.add("", f.at(config.SeverityWarning, problem.PlanWarning, a.Origin.String(), fmt.Sprintf("no network of these nodes uses the asset %s: correct its name, or take it out", a.Name)))
+			f.add("", f.at(document.SeverityWarning, problem.PlanWarning, a.Origin.String(), fmt.Sprintf("no network of these nodes uses the asset %s: correct its name, or take it out", a.Name)))
 		}
 	}
 }
 
 // add says it of one more node ("": of the cluster). Of two that differ in nothing else one is
 // kept.
-func (f *findings) add(who string, d config.Diagnostic) {
+func (f *findings) add(who string, d document.Diagnostic) {
 	i := slices.IndexFunc(f.all, func(have Finding) bool { return have.Diagnostic == d })
 	if i < 0 {
 		f.all, i = append(f.all, Finding{Diagnostic: d}), len(f.all)
@@ -119,8 +120,8 @@ func (f *findings) add(who string, d config.Diagnostic) {
 var inText = regexp.MustCompile(`^(.*?) ?\(?([^\s():]+):([0-9]+):([0-9]+)\)?(.*)$`)
 
 // at makes a diagnostic of a text, with the place in the documents that it names first.
-func (f *findings) at(severity config.Severity, id problem.ID, origin, text string) config.Diagnostic {
-	d := config.Diagnostic{Severity: severity, ID: id, Summary: strings.TrimSuffix(text, " "+id.String())}
+func (f *findings) at(severity document.Severity, id problem.ID, origin, text string) document.Diagnostic {
+	d := document.Diagnostic{Severity: severity, ID: id, Summary: strings.TrimSuffix(text, " "+id.String())}
 	found := inText.FindStringSubmatch(origin)
 	if found == nil {
 		if found = inText.FindStringSubmatch(d.Summary); found != nil && f.source(found[2]) >= 0 {
@@ -132,19 +133,19 @@ func (f *findings) at(severity config.Severity, id problem.ID, origin, text stri
 	}
 	line, _ := strconv.Atoi(found[3]) // it has digits alone
 	column, _ := strconv.Atoi(found[4])
-	d.Origin = config.Origin{File: found[2], Line: line, Column: column}
-	d.Line, d.Caret = config.Excerpt(f.sources[f.source(found[2])], line, column)
+	d.Origin = document.Origin{File: found[2], Line: line, Column: column}
+	d.Line, d.Caret = document.Excerpt(f.sources[f.source(found[2])], line, column)
 	return d
 }
 
 func (f *findings) source(file string) int {
-	return slices.IndexFunc(f.sources, func(s config.Source) bool { return s.Path == file })
+	return slices.IndexFunc(f.sources, func(s document.Source) bool { return s.Path == file })
 }
 
 // fail adds each cause of an error.
 func (f *findings) fail(who string, err error) {
 	for _, cause := range causes(err) {
-		f.add(who, f.at(config.SeverityError, cmp.Or(problem.Find(cause), problem.Plan), "", cause.Error()))
+		f.add(who, f.at(document.SeverityError, cmp.Or(problem.Find(cause), problem.Plan), "", cause.Error()))
 	}
 }
 
@@ -165,7 +166,7 @@ func causes(err error) (all []error) {
 // and not assumed.
 func (f *findings) notes(who string, notes []model.Note, assumed bool) {
 	for _, n := range notes {
-		d := f.at(config.SeverityWarning, problem.PlanWarning, n.Origin, n.Text)
+		d := f.at(document.SeverityWarning, problem.PlanWarning, n.Origin, n.Text)
 		if n.Level != network.Info && (!assumed || d.Origin.File != "" && !n.Machine) {
 			f.add(who, d)
 		}
@@ -184,11 +185,11 @@ func (f *findings) assets(ctx context.Context, who string, store statestore.Stor
 			err := inspect(ctx, store, archive, url)
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && len(stored) < len(archive.URLs):
-				f.add(who, f.at(config.SeverityWarning, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: nodes fetch it from elsewhere", archive.Name, url)))
+				f.add(who, f.at(document.SeverityWarning, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: nodes fetch it from elsewhere", archive.Name, url)))
 			case errors.Is(err, fs.ErrNotExist):
-				f.add(who, f.at(config.SeverityError, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: put it there, or give a URL to fetch it from", archive.Name, url)))
+				f.add(who, f.at(document.SeverityError, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: put it there, or give a URL to fetch it from", archive.Name, url)))
 			case err != nil:
-				f.add(who, f.at(config.SeverityError, problem.AssetWrong, archive.From, fmt.Sprintf("%s is not what the documents say: %v", url, err)))
+				f.add(who, f.at(document.SeverityError, problem.AssetWrong, archive.From, fmt.Sprintf("%s is not what the documents say: %v", url, err)))
 			}
 		}
 	}
@@ -211,18 +212,18 @@ func (f *findings) certificates(who string, d *Desired, used []string, now time.
 		if !ok || err != nil {
 			continue // the plan says what is missing, and the task what is damaged
 		}
-		say := func(severity config.Severity, format string, args ...any) {
-			f.add(who, config.Diagnostic{Severity: severity, ID: problem.KeypairExpired, Origin: config.Origin{File: pair.Origin}, Summary: fmt.Sprintf(format, args...),
+		say := func(severity document.Severity, format string, args ...any) {
+			f.add(who, document.Diagnostic{Severity: severity, ID: problem.KeypairExpired, Origin: document.Origin{File: pair.Origin}, Summary: fmt.Sprintf(format, args...),
 				Hint: "issue a new one, put it below pki/, and publish"})
 		}
 		for _, c := range append(chain, authorities(pair.CA)...) {
 			switch life := certs.LifeOf(c); life.StateAt(now) {
 			case certs.Expired:
-				say(config.SeverityError, "the certificate %s of keyset %s ended on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
+				say(document.SeverityError, "the certificate %s of keyset %s ended on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
 			case certs.NotYet:
-				say(config.SeverityError, "the certificate %s of keyset %s begins on %s", certs.Subject(c), name, c.NotBefore.UTC().Format(time.DateTime))
+				say(document.SeverityError, "the certificate %s of keyset %s begins on %s", certs.Subject(c), name, c.NotBefore.UTC().Format(time.DateTime))
 			case certs.Urgent:
-				say(config.SeverityWarning, "the certificate %s of keyset %s ends on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
+				say(document.SeverityWarning, "the certificate %s of keyset %s ends on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
 			}
 		}
 	}
@@ -240,7 +241,7 @@ func authorities(text []byte) []*x509.Certificate {
 // named compares the cluster's own name with that of its directory, by which nodes ask for it.
 func (f *findings) named(snap *statestore.Snapshot, n *config.Node) {
 	if n.Cluster != "" && n.Cluster != snap.Cluster {
-		f.add("", f.at(config.SeverityError, problem.DocumentHeader, n.Origin("metadata.name").String(),
+		f.add("", f.at(document.SeverityError, problem.DocumentHeader, n.Origin("metadata.name").String(),
 			fmt.Sprintf("the document's name is %q, its directory's is %q: nodes ask by the directory's; rename the one that is wrong", n.Cluster, snap.Cluster)))
 	}
 }

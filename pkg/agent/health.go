@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -43,7 +43,7 @@ func (h *health) store(err error, d *Desired) {
 	}
 	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.String("going on with", goingOn))
 	for _, d := range documents.Diagnostics {
-		if d.Severity == config.SeverityError {
+		if d.Severity == document.SeverityError {
 			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected), zap.String("hint", d.Hint))
 		}
 	}

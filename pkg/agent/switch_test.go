@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
@@ -74,7 +75,7 @@ func knows(t *testing.T, name string) *ledger.Ledger {
 func wants(t *testing.T, spec string) *Desired {
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
-	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
 	if err := diags.Err(); err != nil {
 		t.Fatal(err)
 	}

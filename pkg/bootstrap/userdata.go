@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // MaxSize is what EC2 takes as user-data, in bytes, before it is encoded in base64.
@@ -132,7 +133,7 @@ func (u UserData) check() error {
 			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", config.AgentFilePath, line, r)
 		}
 	}
-	own, diags := config.DecodeAgentFile(config.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
+	own, diags := config.DecodeAgentFile(document.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
 	if err := diags.Err(); err != nil {
 		return err
 	}

@@ -8,18 +8,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 // cidrs takes one range, or one of each family with a comma between them.
 func (d *decoder) cidrs(to *CIDRs) set {
-	return func(v *value, at string) {
-		if v.kind != kindString {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
 		}
 		var all CIDRs
-		for s := range strings.SplitSeq(v.text, ",") {
+		for s := range strings.SplitSeq(v.Text, ",") {
 			p, ok := d.prefix(v, strings.TrimSpace(s), at)
 			if !ok {
 				return
@@ -34,16 +35,16 @@ func (d *decoder) cidrs(to *CIDRs) set {
 
 // cidrList takes a list of ranges, at most one of each family.
 func (d *decoder) cidrList(to *CIDRs) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var all CIDRs
 		ok := true
-		d.list(func(v *value, at string) {
-			if v.kind != kindString {
+		d.list(func(v *document.Value, at string) {
+			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				ok = false
 				return
 			}
-			p, good := d.prefix(v, v.text, at)
+			p, good := d.prefix(v, v.Text, at)
 			ok = ok && good
 			all = append(all, p)
 		})(v, at)
@@ -53,7 +54,7 @@ func (d *decoder) cidrList(to *CIDRs) set {
 	}
 }
 
-func (d *decoder) prefix(v *value, s, at string) (netip.Prefix, bool) {
+func (d *decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
@@ -77,7 +78,7 @@ func (d *decoder) prefix(v *value, s, at string) (netip.Prefix, bool) {
 func misspelt(s string) string {
 	address, length, _ := strings.Cut(s, "/")
 	if _, zone, has := strings.Cut(address, "%"); has {
-		return fmt.Sprintf("take %%%s out: a zone names a link of one machine", clip(zone))
+		return fmt.Sprintf("take %%%s out: a zone names a link of one machine", document.Clip(zone))
 	}
 	parts := strings.Split(address, ".")
 	for i, part := range parts {
@@ -120,7 +121,7 @@ func misspeltAddress(s string) string {
 	}
 	for _, part := range parts {
 		if n, err := strconv.Atoi(part); err != nil || n > 255 {
-			return fmt.Sprintf("%q is no number from 0 to 255", clip(part))
+			return fmt.Sprintf("%q is no number from 0 to 255", document.Clip(part))
 		}
 	}
 	return ""
@@ -143,9 +144,9 @@ func misspeltLength(address, length string) string {
 	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
 }
 
-func (d *decoder) oneOfEachFamily(v *value, at string, all CIDRs) bool {
+func (d *decoder) oneOfEachFamily(v *document.Value, at string, all CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
-		d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, clip(all.String())), Field: at,
+		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
 			Expected: "one range, or one IPv4 and one IPv6 range"})
 		return false
 	}
@@ -154,14 +155,14 @@ func (d *decoder) oneOfEachFamily(v *value, at string, all CIDRs) bool {
 
 // addresses takes one address, or one of each family with a comma between them.
 func (d *decoder) addresses(to *Addresses) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
-		if v.kind != kindString {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: "+expected)
 			return
 		}
 		var all Addresses
-		for s := range strings.SplitSeq(v.text, ",") {
+		for s := range strings.SplitSeq(v.Text, ",") {
 			a, err := netip.ParseAddr(strings.TrimSpace(s))
 			hint := misspelt(s)
 			if p, err := netip.ParsePrefix(s); err == nil {
@@ -183,11 +184,11 @@ func (d *decoder) addresses(to *Addresses) set {
 
 // ports takes a range such as 30000-32767.
 func (d *decoder) ports(to *PortRange) set {
-	return func(v *value, at string) {
-		first, last, _ := strings.Cut(v.text, "-")
+	return func(v *document.Value, at string) {
+		first, last, _ := strings.Cut(v.Text, "-")
 		f, err1 := strconv.ParseUint(first, 10, 16)
 		l, err2 := strconv.ParseUint(last, 10, 16)
-		if v.kind != kindString || err1 != nil || err2 != nil || f == 0 || f > l {
+		if v.Kind != document.KindString || err1 != nil || err2 != nil || f == 0 || f > l {
 			hint := ""
 			if err1 == nil && err2 == nil && f > l {
 				hint = fmt.Sprintf("did you mean %d-%d?", l, f)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // AgentFilePath is where the agent looks for its own file unless told otherwise (--conf).
@@ -83,23 +85,23 @@ const (
 
 // Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
 // it.
-func (a *AgentFile) Origin(path string) Origin { return a.origins[path] }
+func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path] }
 
 // DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty
 // file is fine. With an error among the diagnostics the result is nil.
-func DecodeAgentFile(src Source) (*AgentFile, Diagnostics) {
+func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
 	a := &AgentFile{origins: make(origins)}
-	doc := newDocument(src)
-	doc.mayBeEmpty = true
-	doc.parse()
-	if doc.root != nil {
+	doc := newSpecDocument(src)
+	doc.MayBeEmpty = true
+	doc.Parse()
+	if doc.Root != nil {
 		d := decoder{doc: doc, origins: a.origins}
-		d.mapping(doc.root, "", d.agentFile(a))
+		d.mapping(doc.Root, "", d.agentFile(a))
 	}
-	if doc.diags.HasErrors() {
-		return nil, doc.diags
+	if doc.Diags.HasErrors() {
+		return nil, doc.Diags
 	}
-	return a, doc.diags
+	return a, doc.Diags
 }
 
 func (d *decoder) agentFile(a *AgentFile) []field {
@@ -166,8 +168,8 @@ func validStore(s string) string {
 
 // statusObject takes true for the store itself, or a place of its own.
 func (d *decoder) statusObject(to *string) set {
-	return func(v *value, at string) {
-		if v.kind != kindBool {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindBool {
 			d.text(to, validStore)(v, at)
 			return
 		}

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them
@@ -29,20 +31,20 @@ const MaxAsked = 8
 // peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
 // none.
 func (d *decoder) peers(p *Peers) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		p.Port = DefaultPeersPort
-		errors := d.doc.diags.HasErrors()
+		errors := d.doc.Diags.HasErrors()
 		d.mapping(v, at, []field{
 			{name: "keyFile", set: d.absolutePath(&p.KeyFile)},
 			{name: "port", set: d.number(&p.Port, 1, 65535)},
 			{name: "ask", set: d.eachAddress(&p.Ask)},
 			{name: "answer", set: d.ranges(&p.Answer)},
 		})
-		if d.told != nil || !errors && d.doc.diags.HasErrors() {
+		if d.told != nil || !errors && d.doc.Diags.HasErrors() {
 			return
 		}
 		complain := func(summary, expected string) {
-			d.doc.errorAt(v.pos, Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
+			d.doc.ErrorAt(v.Pos, document.Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
 		}
 		switch {
 		case p.KeyFile == "":
@@ -57,9 +59,9 @@ func (d *decoder) peers(p *Peers) set {
 
 // eachAddress takes a list of addresses of hosts.
 func (d *decoder) eachAddress(to *[]netip.Addr) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *value, at string) {
+		d.list(func(v *document.Value, at string) {
 			var one Addresses
 			d.addresses(&one)(v, at)
 			*to = append(*to, one...)
@@ -69,14 +71,14 @@ func (d *decoder) eachAddress(to *[]netip.Addr) set {
 
 // ranges takes a list of ranges.
 func (d *decoder) ranges(to *[]netip.Prefix) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *value, at string) {
-			if v.kind != kindString {
+		d.list(func(v *document.Value, at string) {
+			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				return
 			}
-			if p, ok := d.prefix(v, v.text, at); ok {
+			if p, ok := d.prefix(v, v.Text, at); ok {
 				*to = append(*to, p)
 			}
 		})(v, at)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -27,11 +28,11 @@ func TestDiagnosticJSON(t *testing.T) {
 }
 
 func TestErr(t *testing.T) {
-	warning := Diagnostic{Severity: SeverityWarning, ID: problem.PlanWarning, Summary: "odd"}
-	if err := (Diagnostics{warning}).Err(); err != nil {
+	warning := document.Diagnostic{Severity: document.SeverityWarning, ID: problem.PlanWarning, Summary: "odd"}
+	if err := (document.Diagnostics{warning}).Err(); err != nil {
 		t.Errorf("a warning is an error: %v", err)
 	}
-	err := Diagnostics{warning, {Severity: SeverityError, ID: problem.FieldValue, Origin: Origin{File: "a", Line: 1, Column: 2}, Summary: "wrong"}}.Err()
+	err := document.Diagnostics{warning, {Severity: document.SeverityError, ID: problem.FieldValue, Origin: document.Origin{File: "a", Line: 1, Column: 2}, Summary: "wrong"}}.Err()
 	if err == nil || problem.Find(err) != problem.FieldValue || err.Error() != "warning: odd [plan-warning]\na:1:2: wrong [field-value]" {
 		t.Errorf("got %v", err)
 	}
@@ -50,7 +51,7 @@ func TestSameWords(t *testing.T) {
 
 // TestFamilies: what a dual-stack caller asks for, and what it gets where a family is missing.
 func TestFamilies(t *testing.T) {
-	n, diags := Load(keyKinds, []Source{{"cluster.yaml", []byte(smallest)}, {"nodes/node-1.yaml", []byte(
+	n, diags := Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(smallest)}, {Path: "nodes/node-1.yaml", Data: []byte(
 		"apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\nspec: {address: \"fd00::1, 10.0.0.1\", podCIDRs: [100.96.1.0/24]}\n")}}, Select{Node: "node-1"})
 	if n == nil {
 		t.Fatal(diags)
@@ -69,24 +70,24 @@ func TestDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sources []Source
+	var sources []document.Source
 	for _, block := range strings.Split(string(text), "```yaml\n# ")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		file, body, _ := strings.Cut(block, "\n")
 		if file == AgentFilePath {
-			if a, diags := DecodeAgentFile(Source{file, []byte(body)}); a == nil {
+			if a, diags := DecodeAgentFile(document.Source{Path: file, Data: []byte(body)}); a == nil {
 				t.Errorf("refused:\n%s", diags)
 			}
 			continue
 		}
-		sources = append(sources, Source{file, []byte(body)})
+		sources = append(sources, document.Source{Path: file, Data: []byte(body)})
 	}
 	if len(sources) != 3 {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
-	named := host.Named{Name: "files/app/settings", Content: host.ContentOf([]byte("a=b\n"))} // by one of them
-	diags := slices.DeleteFunc(CheckAll(keyKinds, sources, named), func(d Diagnostic) bool {  // the manual has what is new, too
-		return d.Severity == SeverityWarning && strings.Contains(d.Summary, "is newer than agents of earlier releases")
+	named := host.Named{Name: "files/app/settings", Content: host.ContentOf([]byte("a=b\n"))}         // by one of them
+	diags := slices.DeleteFunc(CheckAll(keyKinds, sources, named), func(d document.Diagnostic) bool { // the manual has what is new, too
+		return d.Severity == document.SeverityWarning && strings.Contains(d.Summary, "is newer than agents of earlier releases")
 	})
 	if len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)

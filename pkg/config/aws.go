@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/problem"
+import (
+	"github.com/netwright/netwright/pkg/problem"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each
 // needs a permission, and nothing is asked without a word here.
@@ -39,14 +43,14 @@ func (v *validator) aws() {
 		if n.CloudProvider != "" {
 			said = "cloudProvider is " + n.CloudProvider + " (" + n.Origin("spec.cloudProvider").String() + ")"
 		}
-		v.errorAt(awsAt, Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
+		v.errorAt(awsAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
 		return
 	}
 	w := &n.Networking
 	if off && (w.AmazonVPC != nil || w.LyftVPC != nil || w.Cilium != nil && w.Cilium.ENI()) {
-		v.warnAt(awsAt+".sourceDestCheck", Diagnostic{Summary: "pods of " + w.Name() + " have addresses of the instance's interfaces, which the check lets pass: it need not be off", Expected: DoNothing})
+		v.warnAt(awsAt+".sourceDestCheck", document.Diagnostic{Summary: "pods of " + w.Name() + " have addresses of the instance's interfaces, which the check lets pass: it need not be off", Expected: DoNothing})
 	}
 	if n.AWS.CountRoutes && w.Kubenet == nil {
-		v.warnAt(awsAt+".countRoutes", Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC", Expected: "false, or the network kubenet"})
+		v.warnAt(awsAt+".countRoutes", document.Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC", Expected: "false, or the network kubenet"})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -13,7 +14,7 @@ import (
 // decoder reads one document's tree into Go values. Each level of the merge is one decoder over the
 // same target: what a document does not say stays as the documents before it left it.
 type decoder struct {
-	doc     *document
+	doc     *specDocument
 	origins origins
 	kinds   []string     // of keys: what spec.drift may name
 	files   []host.Named // of the store, sorted: what fileAssets name by source
@@ -23,7 +24,7 @@ type decoder struct {
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong
 // itself.
-type set func(v *value, path string)
+type set func(v *document.Value, path string)
 
 // field is one name that a mapping may hold. Explicit lists of them stand where others use
 // reflection.
@@ -36,35 +37,35 @@ type field struct {
 }
 
 // mapping reads v, which must be a mapping, field by field.
-func (d *decoder) mapping(v *value, at string, fields []field) {
+func (d *decoder) mapping(v *document.Value, at string, fields []field) {
 	if d.told != nil {
 		d.tell(at, fields)
 		return
 	}
-	if v.kind != kindMap {
+	if v.Kind != document.KindMap {
 		d.wrongKind(v, at, "a mapping")
 		return
 	}
-	for i := range v.entries {
-		e := &v.entries[i]
-		name := d.doc.dialect.spell(at, e.key)
+	for i := range v.Entries {
+		e := &v.Entries[i]
+		name := d.doc.dialect.spell(at, e.Key)
 		path := join(at, name)
 		f := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		switch {
 		case f < 0:
 			d.unknownField(e, at, fields)
-		case e.value.kind == kindNull && d.doc.dialect.skips(at):
-		case e.value.kind == kindNull:
-			d.doc.errorAt(e.pos, Diagnostic{ID: problem.FieldEmpty, Summary: fmt.Sprintf("field %q has no value", e.key), Field: path,
+		case e.Value.Kind == document.KindNull && d.doc.dialect.skips(at):
+		case e.Value.Kind == document.KindNull:
+			d.doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty, Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
 				Hint: toGive(path)})
 		default:
 			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
-				d.origins[path] = d.doc.origin(e.pos)
+				d.origins[path] = d.doc.Origin(e.Pos)
 			}
 			if fields[f].newer {
-				d.newer(e.pos, path, "the field "+path)
+				d.newer(e.Pos, path, "the field "+path)
 			}
-			fields[f].set(e.value, path)
+			fields[f].set(e.Value, path)
 		}
 	}
 }
@@ -84,33 +85,33 @@ func toGive(path string) string {
 
 // newer warns of what agents of earlier releases refuse the whole document for. It is for who
 // checks documents: the node that reads them is none of those.
-func (d *decoder) newer(p pos, path, what string) {
+func (d *decoder) newer(p document.Pos, path, what string) {
 	if d.checks {
-		d.doc.warnAt(p, Diagnostic{ID: problem.FieldNewer, Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
+		d.doc.WarnAt(p, document.Diagnostic{ID: problem.FieldNewer, Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
 			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade all that read this store"})
 	}
 }
 
 // into is the set of a nested mapping.
 func (d *decoder) into(fields func() []field) set {
-	return func(v *value, path string) { d.mapping(v, path, fields()) }
+	return func(v *document.Value, path string) { d.mapping(v, path, fields()) }
 }
 
 // list calls item for each entry of v, which must be a list.
 func (d *decoder) list(item set) set {
-	return func(v *value, path string) {
-		if v.kind != kindList {
+	return func(v *document.Value, path string) {
+		if v.Kind != document.KindList {
 			d.wrongKind(v, path, "a list")
 			return
 		}
-		for i, it := range v.items {
+		for i, it := range v.Items {
 			item(it, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 }
 
 // ignore takes a field that others read and we do not.
-func (d *decoder) ignore(*value, string) {}
+func (d *decoder) ignore(*document.Value, string) {}
 
 func join(at, name string) string {
 	if at == "" {
@@ -119,7 +120,7 @@ func join(at, name string) string {
 	return at + "." + name
 }
 
-func (d *decoder) unknownField(e *entry, at string, fields []field) {
+func (d *decoder) unknownField(e *document.Entry, at string, fields []field) {
 	if d.doc.dialect.skips(at) {
 		return
 	}
@@ -130,14 +131,14 @@ func (d *decoder) unknownField(e *entry, at string, fields []field) {
 			listed = append(listed, f.name)
 		}
 	}
-	diag := Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", clip(e.key)), Field: join(at, clip(e.key)), Expected: oneOf(listed)}
-	if near := nearest(e.key, names); near != "" {
+	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: join(at, document.Clip(e.Key)), Expected: oneOf(listed)}
+	if near := document.Nearest(e.Key, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else if elsewhere := homeOf(e.key); elsewhere != "" && at != "" {
+	} else if elsewhere := homeOf(e.Key); elsewhere != "" && at != "" {
 		diag.Hint = elsewhere
 	}
-	diag.Hint = also(diag.Hint, e.key)
-	d.doc.errorAt(e.pos, diag)
+	diag.Hint = also(diag.Hint, e.Key)
+	d.doc.ErrorAt(e.Pos, diag)
 }
 
 // oneOf lists names for a diagnostic.
@@ -153,71 +154,62 @@ func oneOf(names []string) string {
 }
 
 // wrongKind reports a value of another kind than wanted.
-func (d *decoder) wrongKind(v *value, path, expected string) {
-	diag := Diagnostic{ID: problem.FieldType, Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
+func (d *decoder) wrongKind(v *document.Value, path, expected string) {
+	diag := document.Diagnostic{ID: problem.FieldType, Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.show(v, path)), Field: path, Expected: expected}
 	switch {
-	case expected == "a list" && v.kind == kindMap:
+	case expected == "a list" && v.Kind == document.KindMap:
 		diag.Hint = "begin each entry with a dash: - value"
 	case expected == "a mapping":
 		diag.Hint = toMap(path, v)
-	case expected == "a list" && v.kind == kindString:
+	case expected == "a list" && v.Kind == document.KindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
-	case strings.HasPrefix(expected, "a string") && v.kind <= kindFloat && v.kind != kindNull:
+	case strings.HasPrefix(expected, "a string") && v.Kind <= document.KindFloat && v.Kind != document.KindNull:
 		diag.Hint = fmt.Sprintf("put it in quotes: %q", d.shownText(v, path))
 	}
-	if v.kind == kindString {
-		diag.Hint = also(diag.Hint, v.text)
+	if v.Kind == document.KindString {
+		diag.Hint = also(diag.Hint, v.Text)
 	}
-	d.doc.errorAt(v.pos, diag)
+	d.doc.ErrorAt(v.Pos, diag)
 }
 
 // toMap says how to make a mapping of what was written in its place.
-func toMap(path string, v *value) string {
+func toMap(path string, v *document.Value) string {
 	const empty = "its fields go below it, further in; without any it is {}"
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	switch {
-	case v.kind == kindString && path == "spec.networking" && validName(strings.ToLower(v.text)) == "":
-		return fmt.Sprintf("write it as %s: {%s: {}}", name, clip(v.text))
-	case v.kind == kindString && gluedField.MatchString(v.text):
+	case v.Kind == document.KindString && path == "spec.networking" && validName(strings.ToLower(v.Text)) == "":
+		return fmt.Sprintf("write it as %s: {%s: {}}", name, document.Clip(v.Text))
+	case v.Kind == document.KindString && document.GluedField.MatchString(v.Text):
 		return "a blank is missing after the colon"
-	case v.kind == kindList:
+	case v.Kind == document.KindList:
 		return "it is one mapping, and no list: take the dashes or brackets out"
 	}
 	return empty
 }
 
 // bad reports a value of the right kind that is wrong.
-func (d *decoder) bad(v *value, path, expected, hint string) {
-	if v.kind == kindString && !strings.Contains(expected, "${") { // of which the field takes some
-		hint = also(hint, v.text)
+func (d *decoder) bad(v *document.Value, path, expected, hint string) {
+	if v.Kind == document.KindString && !strings.Contains(expected, "${") { // of which the field takes some
+		hint = also(hint, v.Text)
 	}
-	d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected, Hint: hint})
+	d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", path, d.show(v, path)), Field: path, Expected: expected, Hint: hint})
 }
 
 // show names a value in a summary: its text when that is short and no secret.
-func (d *decoder) show(v *value, path string) string {
-	if v.kind == kindMap || v.kind == kindList || v.kind == kindNull {
-		return v.kind.String()
+func (d *decoder) show(v *document.Value, path string) string {
+	if v.Kind == document.KindMap || v.Kind == document.KindList || v.Kind == document.KindNull {
+		return v.Kind.String()
 	}
 	text := d.shownText(v, path)
-	if v.kind == kindString {
+	if v.Kind == document.KindString {
 		return fmt.Sprintf("the string %q", text)
 	}
 	return text
 }
 
-func (d *decoder) shownText(v *value, path string) string {
-	if isSecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
-		return notShown
+func (d *decoder) shownText(v *document.Value, path string) string {
+	if document.IsSecretKey(path[strings.LastIndexByte(path, '.')+1:]) {
+		return document.NotShown
 	}
-	return clip(maskURLs(v.text))
-}
-
-// clip keeps a quoted text short.
-func clip(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return document.Clip(document.MaskURLs(v.Text))
 }

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // dialect is how documents of one apiVersion are written: which kinds there are, which fields go by
 // another name, and how strict we are.
@@ -78,3 +82,12 @@ func (d *dialect) spell(at, key string) string {
 func (d *dialect) skips(at string) bool {
 	return d.lenient && (at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking."))
 }
+
+// specDocument is a document with the dialect that its fields are read in.
+type specDocument struct {
+	*document.Document
+	dialect *dialect
+}
+
+// newSpecDocument is a source on its way; its dialect is ours until its header says another.
+func newSpecDocument(s document.Source) *specDocument { return &specDocument{document.New(s), &strict} }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -76,7 +77,7 @@ const driftKeysAt = "spec.drift.keys."
 
 // modeOf puts a mode into a map.
 func (d *decoder) modeOf(to *map[string]string, name string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var mode string
 		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
 			d.origins[driftKeysAt+name] = d.origins[at]
@@ -92,17 +93,17 @@ func (d *decoder) modeOf(to *map[string]string, name string) set {
 
 // driftKeys reads the modes of single keys.
 func (d *decoder) driftKeys(to *map[string]string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var fields []field
 		if d.told != nil {
 			fields = append(fields, field{name: "KIND:NAME", set: d.modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}
-		if v.kind == kindMap {
-			for i := range v.entries {
-				if e := &v.entries[i]; d.driftKey(e, at) {
-					fields = append(fields, field{name: e.key, set: d.modeOf(to, canonicalKey(e.key))})
+		if v.Kind == document.KindMap {
+			for i := range v.Entries {
+				if e := &v.Entries[i]; d.driftKey(e, at) {
+					fields = append(fields, field{name: e.Key, set: d.modeOf(to, canonicalKey(e.Key))})
 				} else {
-					fields = append(fields, field{name: e.key, set: d.ignore})
+					fields = append(fields, field{name: e.Key, set: d.ignore})
 				}
 			}
 		}
@@ -111,19 +112,19 @@ func (d *decoder) driftKeys(to *map[string]string) set {
 }
 
 // driftKey says whether it is a key that a task may own.
-func (d *decoder) driftKey(e *entry, at string) bool {
-	kind, name, _ := strings.Cut(e.key, ":")
-	diag := Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + clip(e.key) + " is none that a task can have", Field: join(at, clip(e.key)),
+func (d *decoder) driftKey(e *document.Entry, at string) bool {
+	kind, name, _ := strings.Cut(e.Key, ":")
+	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: join(at, document.Clip(e.Key)),
 		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(d.kinds)}
 	switch {
 	case !slices.Contains(d.kinds, kind):
-		if near := nearest(kind, d.kinds); near != "" {
-			diag.Hint = "did you mean " + near + ":" + clip(name) + "?"
+		if near := document.Nearest(kind, d.kinds); near != "" {
+			diag.Hint = "did you mean " + near + ":" + document.Clip(name) + "?"
 		}
-	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.key) != ""):
+	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):
 		return true
 	}
-	d.doc.errorAt(e.pos, diag)
+	d.doc.ErrorAt(e.Pos, diag)
 	return false
 }
 

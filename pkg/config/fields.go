@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Field is a field that a network has in the documents.
@@ -26,13 +28,13 @@ func NetworkFields(name string) []Field {
 			continue
 		}
 		n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
-		d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
+		d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
 		at := "spec.networking." + name
 		if name == byoNetwork {
 			n.Networking.CNI = &n.CNI
-			d.mapping(&value{}, at, d.cni(&n.CNI))
+			d.mapping(&document.Value{}, at, d.cni(&n.CNI))
 		} else {
-			d.mapping(&value{}, at, c.fields(d, &n.Networking))
+			d.mapping(&document.Value{}, at, c.fields(d, &n.Networking))
 		}
 		n.fillDefaults()
 		for i := range *d.told {
@@ -60,8 +62,10 @@ func (d *decoder) tell(at string, fields []field) {
 
 // takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
 func (d *decoder) takes(set set, path string) string {
-	nothing, odd := &value{pos: pos{1, 1}}, &value{kind: kindString, text: "\x00", pos: pos{1, 1}}
-	list := func(v *value) *value { return &value{kind: kindList, pos: v.pos, items: []*value{v}} }
+	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}}, &document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
+	list := func(v *document.Value) *document.Value {
+		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
+	}
 	takes, of := d.wants(set, nothing, path), ""
 	if takes == "a list" {
 		of = "a list: "
@@ -83,15 +87,15 @@ func (d *decoder) takes(set set, path string) string {
 
 // wants is what a setter complains that it expected; a mapping does not complain here, it tells its
 // own fields.
-func (d *decoder) wants(set set, v *value, path string) string {
-	d.doc.diags = nil
+func (d *decoder) wants(set set, v *document.Value, path string) string {
+	d.doc.Diags = nil
 	told := len(*d.told)
 	set(v, path)
 	switch {
 	case len(*d.told) > told:
 		return "a mapping"
-	case len(d.doc.diags) > 0:
-		return d.doc.diags[0].Expected
+	case len(d.doc.Diags) > 0:
+		return d.doc.Diags[0].Expected
 	}
 	return "anything"
 }
@@ -124,14 +128,14 @@ var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 // of [Load]. The manual is made of it.
 func DocumentFields(kinds []string, kind string) []Field {
 	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
-	d := &decoder{doc: newDocument(Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
+	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
 	switch kind {
 	case KindCluster:
-		d.mapping(&value{}, "spec", d.clusterSpec(n))
+		d.mapping(&document.Value{}, "spec", d.clusterSpec(n))
 	case KindNodeGroup:
-		d.mapping(&value{}, "spec", d.groupSpec(n))
+		d.mapping(&document.Value{}, "spec", d.groupSpec(n))
 	case KindNode:
-		d.mapping(&value{}, "spec", d.nodeSpec(n))
+		d.mapping(&document.Value{}, "spec", d.nodeSpec(n))
 	default:
 		return nil
 	}
@@ -153,8 +157,8 @@ func DocumentFields(kinds []string, kind string) []Field {
 
 // AgentFields lists the fields of the agent's own file. The manual is made of it.
 func AgentFields() []Field {
-	d := &decoder{doc: newDocument(Source{}), origins: make(origins), told: &[]Field{}}
-	d.mapping(&value{}, "", d.agentFile(&AgentFile{}))
+	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
+	d.mapping(&document.Value{}, "", d.agentFile(&AgentFile{}))
 	for i := range *d.told {
 		f := &(*d.told)[i]
 		switch f.Path {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // FuzzLoad: whatever the documents hold, Load returns; it gives a node or says why not; every place
@@ -33,10 +35,10 @@ func FuzzLoad(f *testing.F) {
 		f.Add(cluster, group, []byte(node))
 	}
 	f.Fuzz(func(t *testing.T, cluster, group, node []byte) {
-		sources := []Source{{"cluster.yaml", cluster}, {"nodes/node-1.yaml", node}, {"nodes/node-2.yaml", node}}
+		sources := []document.Source{{Path: "cluster.yaml", Data: cluster}, {Path: "nodes/node-1.yaml", Data: node}, {Path: "nodes/node-2.yaml", Data: node}}
 		sel := Select{Node: "node-1"}
 		if len(group) > 0 {
-			sources = append(sources, Source{"nodegroups/nodes.yaml", group})
+			sources = append(sources, document.Source{Path: "nodegroups/nodes.yaml", Data: group})
 			sel.Group = "nodes"
 		}
 		n, diags := Load(keyKinds, sources, sel)
@@ -65,11 +67,11 @@ func FuzzAgentFile(f *testing.F) {
 	f.Add([]byte("store: /srv/store\ncluster: demo.example.com\ninterval: 5m\n"))
 	f.Add([]byte("trustedKeys: [x]\npin: y\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		src := Source{Path: "agent.yaml", Data: data}
+		src := document.Source{Path: "agent.yaml", Data: data}
 		a, diags := DecodeAgentFile(src)
 		if (a == nil) != diags.HasErrors() {
 			t.Errorf("file %v beside %s", a, diags)
 		}
-		inside(t, []Source{src}, diags)
+		inside(t, []document.Source{src}, diags)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -44,11 +45,11 @@ func readGolden(t *testing.T, pattern string) []golden {
 
 func (g golden) name() string { return strings.TrimSuffix(filepath.Base(g.file), ".txtar") }
 
-func (g golden) sources() []Source {
-	var s []Source
+func (g golden) sources() []document.Source {
+	var s []document.Source
 	for _, f := range g.archive.Files {
 		if !strings.HasPrefix(f.Name, "want/") && !strings.HasPrefix(f.Name, filesDir) {
-			s = append(s, Source{Path: f.Name, Data: f.Data})
+			s = append(s, document.Source{Path: f.Name, Data: f.Data})
 		}
 	}
 	return s
@@ -113,7 +114,7 @@ func TestBad(t *testing.T) {
 	}
 	for _, g := range cases {
 		t.Run(g.name(), func(t *testing.T) {
-			var diags Diagnostics
+			var diags document.Diagnostics
 			var node *Node
 			if bytes.Contains(g.archive.Comment, []byte("check all")) {
 				diags = CheckAll(keyKinds, g.sources(), g.files()...)
@@ -160,7 +161,7 @@ func TestGood(t *testing.T) {
 }
 
 // inside fails for a diagnostic whose place is not in its document, or that shows nothing of it.
-func inside(t *testing.T, sources []Source, diags Diagnostics) {
+func inside(t *testing.T, sources []document.Source, diags document.Diagnostics) {
 	t.Helper()
 	for _, d := range diags {
 		if d.Summary == "" || strings.ContainsAny(d.Summary+d.Line+d.Expected+d.Hint, "\n\r") {

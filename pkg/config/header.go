@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -32,12 +33,12 @@ func kindOf(file string) (kind, name string) {
 
 // header checks apiVersion and kind, and sets the dialect that the rest of the document is read in.
 // false: the rest means nothing.
-func (d *document) header(want string) bool {
-	if d.root == nil {
+func (d *specDocument) header(want string) bool {
+	if d.Root == nil {
 		return false
 	}
-	if d.root.kind != kindMap {
-		d.errorAt(d.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.root.kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
+	if d.Root.Kind != document.KindMap {
+		d.ErrorAt(d.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.Root.Kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
 			Hint: "begin it with apiVersion: " + strict.apiVersion})
 		return false
 	}
@@ -45,8 +46,8 @@ func (d *document) header(want string) bool {
 		d.dialect = &nodeup
 		return true
 	}
-	version, kind := d.root.get("apiVersion"), d.root.get("kind")
-	written := version.str()
+	version, kind := d.Root.Get("apiVersion"), d.Root.Get("kind")
+	written := version.Str()
 	if rest, early := strings.CutPrefix(written, kopsEarlyGroup); early {
 		written = kopsGroup + rest
 	}
@@ -60,7 +61,7 @@ func (d *document) header(want string) bool {
 		return false
 	}
 	d.dialect = dialects[i]
-	if d.dialect.kinds[kind.str()] == want {
+	if d.dialect.kinds[kind.Str()] == want {
 		return true
 	}
 	var names []string
@@ -70,7 +71,7 @@ func (d *document) header(want string) bool {
 		}
 	}
 	if len(names) == 0 {
-		d.errorAt(kindPos(d.root, kind), Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
+		d.ErrorAt(kindPos(d.Root, kind), document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
 			Expected: "apiVersion: " + strict.apiVersion})
 		return false
 	}
@@ -78,36 +79,36 @@ func (d *document) header(want string) bool {
 	return false
 }
 
-func kindPos(root, v *value) pos {
+func kindPos(root, v *document.Value) document.Pos {
 	if v == nil {
-		return root.pos
+		return root.Pos
 	}
-	return v.pos
+	return v.Pos
 }
 
-func (d *document) wrongHeader(name string, v *value, allowed []string) {
-	diag := Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: oneOf(allowed)}
+func (d *specDocument) wrongHeader(name string, v *document.Value, allowed []string) {
+	diag := document.Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: oneOf(allowed)}
 	switch {
 	case v == nil:
 		diag.Summary = name + " is missing"
-		for i := range d.root.entries { // what is there in its place
-			if e := &d.root.entries[i]; !slices.Contains(headerFields, e.key) && nearest(e.key, headerFields) == name {
-				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, clip(e.key)), also(fmt.Sprintf("did you mean %q?", name), e.key)
+		for i := range d.Root.Entries { // what is there in its place
+			if e := &d.Root.Entries[i]; !slices.Contains(headerFields, e.Key) && document.Nearest(e.Key, headerFields) == name {
+				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, document.Clip(e.Key)), also(fmt.Sprintf("did you mean %q?", name), e.Key)
 				diag.ID = problem.FieldUnknown
-				d.errorAt(e.pos, diag)
+				d.ErrorAt(e.Pos, diag)
 				return
 			}
 		}
-	case v.kind != kindString:
-		diag.Summary = name + " is " + v.kind.String()
+	case v.Kind != document.KindString:
+		diag.Summary = name + " is " + v.Kind.String()
 	default:
-		diag.Summary = fmt.Sprintf("%s is %q", name, clip(v.text))
-		if near := nearest(v.text, allowed); near != "" {
+		diag.Summary = fmt.Sprintf("%s is %q", name, document.Clip(v.Text))
+		if near := document.Nearest(v.Text, allowed); near != "" {
 			diag.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		diag.Hint = also(diag.Hint, v.text)
+		diag.Hint = also(diag.Hint, v.Text)
 	}
-	d.errorAt(kindPos(d.root, v), diag)
+	d.ErrorAt(kindPos(d.Root, v), diag)
 }
 
 // headerFields are all fields that a document has at its top.
@@ -121,21 +122,21 @@ func (d *decoder) document(name *string, fileName string, spec []field) {
 		{name: "annotations", set: d.ignore},
 	}
 	header := decoder{doc: d.doc, origins: make(origins)} // every document has one: only the cluster's is worth remembering
-	header.mapping(d.doc.root, "", []field{
+	header.mapping(d.doc.Root, "", []field{
 		{name: "apiVersion", set: d.ignore},
 		{name: "kind", set: d.ignore},
-		{name: "metadata", set: func(v *value, at string) { header.mapping(v, at, metadata) }},
-		{name: "spec", set: func(v *value, at string) { d.mapping(v, at, spec) }},
+		{name: "metadata", set: func(v *document.Value, at string) { header.mapping(v, at, metadata) }},
+		{name: "spec", set: func(v *document.Value, at string) { d.mapping(v, at, spec) }},
 	})
 	if fileName == "" {
 		d.origins["metadata.name"], d.origins["spec"] = header.origins["metadata.name"], header.origins["spec"]
 	}
-	written := d.doc.root.get("metadata").get("name")
+	written := d.doc.Root.Get("metadata").Get("name")
 	switch {
 	case written == nil:
-		d.doc.errorAt(d.doc.root.pos, Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
-	case fileName != "" && written.str() != fileName && written.kind == kindString:
-		d.doc.errorAt(written.pos, Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", clip(written.text), fileName),
+		d.doc.ErrorAt(d.doc.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
+	case fileName != "" && written.Str() != fileName && written.Kind == document.KindString:
+		d.doc.ErrorAt(written.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", document.Clip(written.Text), fileName),
 			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
 	}
 }

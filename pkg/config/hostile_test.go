@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 const smallest = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.31.2\n  networking: {bridge: {}}\n"
 
-func loadText(text string) (*Node, Diagnostics) {
-	return Load(keyKinds, []Source{{Path: "cluster.yaml", Data: []byte(text)}}, Select{})
+func loadText(text string) (*Node, document.Diagnostics) {
+	return Load(keyKinds, []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, Select{})
 }
 
 // TestEncodings: what editors and other systems do to a text is read, or refused in plain words.
@@ -55,8 +57,8 @@ func TestBounds(t *testing.T) {
 		return b.String()
 	}
 	for _, c := range []struct{ name, text, want string }{
-		{"size", smallest + strings.Repeat("# padding\n", maxDocumentBytes/10), "cluster.yaml:1:1: the document is too big: 4194445 bytes"},
-		{"one long line", strings.Repeat("x", maxDocumentBytes+1), "cluster.yaml:1:1: the document is too big: 4194305 bytes"},
+		{"size", smallest + strings.Repeat("# padding\n", document.MaxBytes/10), "cluster.yaml:1:1: the document is too big: 4194445 bytes"},
+		{"one long line", strings.Repeat("x", document.MaxBytes+1), "cluster.yaml:1:1: the document is too big: 4194305 bytes"},
 		{"flow depth", smallest + "  podCIDR: " + strings.Repeat("[", 70_000), "cluster.yaml:7:42: nested deeper than 32 levels"},
 		{"block depth", smallest + "  podCIDR:\n    " + strings.Repeat("- ", 70_000), "cluster.yaml:8:65: nested deeper than 32 levels"},
 		{"fields", smallest + numbered(35_000, "  k%d: v\n"), "cluster.yaml:1005:7: a mapping of more than 1000 fields, or a list of more than 10000 entries"},
@@ -79,8 +81,8 @@ func TestBounds(t *testing.T) {
 // TestManyComplaints: a document that is wrong all over still gives a list that a person can read.
 func TestManyComplaints(t *testing.T) {
 	_, diags := loadText(smallest + "  sysctlParameters:\n" + strings.Repeat("  - nonsense\n", 9_000))
-	if len(diags) != maxDiagnostics {
-		t.Errorf("got %d complaints, want %d", len(diags), maxDiagnostics)
+	if len(diags) != document.MaxDiagnostics {
+		t.Errorf("got %d complaints, want %d", len(diags), document.MaxDiagnostics)
 	}
 }
 

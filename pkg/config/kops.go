@@ -80,7 +80,7 @@ var nodeupDirs = map[string][]string{
 }
 
 // nodeupOf is the NodeupConfig of a group; nil: there is none.
-func (l *loader) nodeupOf(group, role string) *document {
+func (l *loader) nodeupOf(group, role string) *specDocument {
 	for _, dir := range nodeupDirs[role] {
 		if doc := l.docs[KopsNodeup(dir, group)]; doc != nil {
 			return doc
@@ -92,7 +92,7 @@ func (l *loader) nodeupOf(group, role string) *document {
 // nodeup reads a NodeupConfig.
 func (d *decoder) nodeup(n *Node) {
 	var plugins kopsPlugins
-	d.mapping(d.doc.root, "spec", append(d.nodeupSpec(n), d.kopsPluginFields(&plugins)...))
+	d.mapping(d.doc.Root, "spec", append(d.nodeupSpec(n), d.kopsPluginFields(&plugins)...))
 	d.setKopsPlugins(&plugins, n)
 }
 

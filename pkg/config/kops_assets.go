@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // cniPlugins is what documents and networks call the reference plugins.
@@ -15,18 +17,18 @@ const cniPlugins = "cni-plugins"
 // and what it downloads. https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
 type kopsPlugins struct {
 	install *bool
-	assets  *value
+	assets  *document.Value
 	at      string
 }
 
 // kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
 func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
 	return []field{
-		{name: "InstallCNIAssets", set: func(v *value, at string) {
+		{name: "InstallCNIAssets", set: func(v *document.Value, at string) {
 			delete(d.origins, at) // no field of ours
 			d.optionalBool(&p.install)(v, at)
 		}},
-		{name: "Assets", set: func(v *value, at string) {
+		{name: "Assets", set: func(v *document.Value, at string) {
 			delete(d.origins, at)
 			p.assets, p.at = v, at
 		}},
@@ -46,21 +48,21 @@ func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
 	case p.assets == nil:
 		return
 	}
-	asset := Asset{Name: cniPlugins, Arch: map[string]AssetFile{}, Origin: d.doc.origin(p.assets.pos)}
-	for i := range p.assets.entries {
-		arch := p.assets.entries[i].key
-		entry := pluginArchive(p.assets.entries[i].value, p.install != nil)
+	asset := Asset{Name: cniPlugins, Arch: map[string]AssetFile{}, Origin: d.doc.Origin(p.assets.Pos)}
+	for i := range p.assets.Entries {
+		arch := p.assets.Entries[i].Key
+		entry := pluginArchive(p.assets.Entries[i].Value, p.install != nil)
 		if entry == nil {
 			continue
 		}
-		file, ok := mirroredAsset(entry.text)
+		file, ok := mirroredAsset(entry.Text)
 		if !ok {
-			d.doc.warnAt(entry.pos, Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
+			d.doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
 				Expected: "SHA256@URL, with a URL of https, http or s3"})
 			n.kops.ownPlugins = true
 			return
 		}
-		asset.Arch[arch], asset.Origin = file, d.doc.origin(entry.pos)
+		asset.Arch[arch], asset.Origin = file, d.doc.Origin(entry.Pos)
 		asset.Version = releaseName.FindString(file.URLs[0])
 	}
 	if len(asset.Arch) > 0 {
@@ -73,9 +75,9 @@ func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
 // is none. kOps lists programs first, then the archive of the plugins, whatever it is called, then
 // the runtime's. Where it does not say that it installs them (to 1.25, or as it does not), only
 // their name tells.
-func pluginArchive(list *value, installs bool) *value {
-	for _, entry := range list.items {
-		file := path.Base(strings.ToLower(entry.str()))
+func pluginArchive(list *document.Value, installs bool) *document.Value {
+	for _, entry := range list.Items {
+		file := path.Base(strings.ToLower(entry.Str()))
 		archive := strings.HasSuffix(file, ".tgz") || strings.HasSuffix(file, ".tar.gz")
 		if archive && (installs || strings.HasPrefix(file, cniPlugins)) {
 			return entry

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -23,22 +24,22 @@ var leftToNodeup = [...]string{
 // people write, not at what kOps made of that.
 func (l *loader) leftOut() {
 	cluster := l.cluster
-	if written := l.docs["config"]; written != nil && fromKops(l.cluster.path) {
+	if written := l.docs["config"]; written != nil && fromKops(l.cluster.Path) {
 		cluster = written
 	}
 	docs := l.groups
 	if cluster != nil {
-		docs = append([]*document{cluster}, docs...)
+		docs = append([]*specDocument{cluster}, docs...)
 	}
 	var found []string
-	var first *document
+	var first *specDocument
 	for _, field := range leftToNodeup {
 		for _, doc := range docs {
-			if doc.parse(); !fromKops(doc.path) || doc.root == nil {
+			if doc.Parse(); !fromKops(doc.Path) || doc.Root == nil {
 				continue
 			}
-			if at := doc.root.get("spec").place(strings.Split(field, ".")); at.line > 0 {
-				found = append(found, fmt.Sprintf("%s (%s)", field, doc.origin(at)))
+			if at := placeOf(doc.Root.Get("spec"), strings.Split(field, ".")); at.Line > 0 {
+				found = append(found, fmt.Sprintf("%s (%s)", field, doc.Origin(at)))
 				first = cmp.Or(first, doc)
 				break
 			}
@@ -47,22 +48,22 @@ func (l *loader) leftOut() {
 	if len(found) == 0 {
 		return
 	}
-	l.lost(Diagnostic{Severity: SeverityNote, ID: problem.FieldNodeup, Origin: Origin{File: first.path},
+	l.lost(document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup, Origin: document.Origin{File: first.Path},
 		Summary: "nodeup acts on these fields, and the agent does not: " + strings.Join(found, ", "),
 		Hint:    "where nodeup no longer runs, who makes the node sets them"})
 }
 
 // place is where a field stands below v; zero: nowhere, or without a value.
-func (v *value) place(path []string) pos {
+func placeOf(v *document.Value, path []string) document.Pos {
 	if v == nil {
-		return pos{}
+		return document.Pos{}
 	}
-	i := v.index(path[0])
+	i := v.Index(path[0])
 	switch {
-	case i < 0 || v.entries[i].value.kind == kindNull:
-		return pos{}
+	case i < 0 || v.Entries[i].Value.Kind == document.KindNull:
+		return document.Pos{}
 	case len(path) > 1:
-		return v.entries[i].value.place(path[1:])
+		return placeOf(v.Entries[i].Value, path[1:])
 	}
-	return v.entries[i].pos
+	return v.Entries[i].Pos
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -20,7 +21,7 @@ import (
 //
 // Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source,
 // sorted by name.
-func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*Node, Diagnostics) {
+func Load(kinds []string, sources []document.Source, sel Select, files ...host.Named) (*Node, document.Diagnostics) {
 	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
 	diags := l.diagnostics()
@@ -33,11 +34,11 @@ func Load(kinds []string, sources []Source, sel Select, files ...host.Named) (*N
 // CheckAll loads every node group and every node of a store, and gives all that there is to say
 // about any document: what a CI job wants to know before a merge. What a release newly refuses is
 // an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
-func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics {
+func CheckAll(kinds []string, sources []document.Source, files ...host.Named) document.Diagnostics {
 	l := newLoader(kinds, sources, files)
 	l.checks = true
 	for _, doc := range l.groups {
-		_, name := kindOf(doc.path)
+		_, name := kindOf(doc.Path)
 		l.load(Select{Group: name})
 	}
 	if len(l.groups) == 0 {
@@ -45,13 +46,13 @@ func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics
 	}
 	l.skipPeers = true // seen already, as peers of nobody in particular
 	for _, doc := range l.nodes {
-		_, name := kindOf(doc.path)
-		doc.parse()
-		sel := Select{Node: name, Group: doc.root.get("spec").get("nodeGroup").str()}
+		_, name := kindOf(doc.Path)
+		doc.Parse()
+		sel := Select{Node: name, Group: doc.Root.Get("spec").Get("nodeGroup").Str()}
 		switch {
 		case sel.Group != "" || len(l.groups) == 0:
 		case len(l.groups) == 1:
-			_, sel.Group = kindOf(l.groups[0].path)
+			_, sel.Group = kindOf(l.groups[0].Path)
 		default:
 			l.member(doc) // its group is known only where it runs: read it without merging
 			continue
@@ -67,28 +68,28 @@ func CheckAll(kinds []string, sources []Source, files ...host.Named) Diagnostics
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	kinds         []string // of keys: what spec.drift may name
-	docs          map[string]*document
+	docs          map[string]*specDocument
 	files         []host.Named // no documents, but what documents name by source; sorted
-	cluster       *document
-	groups, nodes []*document // by path
-	nodeups       []*document // of kOps' own store
-	members       map[*document]Peer
+	cluster       *specDocument
+	groups, nodes []*specDocument // by path
+	nodeups       []*specDocument // of kOps' own store
+	members       map[*specDocument]Peer
 	skipPeers     bool
-	checks        bool        // see [decoder.checks]
-	loose         Diagnostics // about no document in particular
+	checks        bool                 // see [decoder.checks]
+	loose         document.Diagnostics // about no document in particular
 }
 
-func newLoader(kinds []string, sources []Source, files []host.Named) *loader {
-	l := &loader{kinds: kinds, docs: make(map[string]*document), files: files, members: make(map[*document]Peer)}
+func newLoader(kinds []string, sources []document.Source, files []host.Named) *loader {
+	l := &loader{kinds: kinds, docs: make(map[string]*specDocument), files: files, members: make(map[*specDocument]Peer)}
 	for _, s := range sources {
 		kind, _ := kindOf(s.Path)
-		doc := newDocument(s)
+		doc := newSpecDocument(s)
 		switch {
 		case kind == "":
 			l.stray(s.Path)
 			continue
 		case l.docs[s.Path] != nil:
-			l.lost(Diagnostic{Severity: SeverityError, ID: problem.DocumentMissing, Origin: Origin{File: s.Path}, Summary: "the store gives this document twice"})
+			l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing, Origin: document.Origin{File: s.Path}, Summary: "the store gives this document twice"})
 			continue
 		case kind == KindCluster:
 			l.cluster = before(l.cluster, doc)
@@ -101,27 +102,27 @@ func newLoader(kinds []string, sources []Source, files []host.Named) *loader {
 		}
 		l.docs[s.Path] = doc
 	}
-	l.groups = slices.DeleteFunc(l.groups, func(doc *document) bool { // ours comes before kOps' of the same name
-		_, name := kindOf(doc.path)
-		return fromKops(doc.path) && l.group(name) != doc
+	l.groups = slices.DeleteFunc(l.groups, func(doc *specDocument) bool { // ours comes before kOps' of the same name
+		_, name := kindOf(doc.Path)
+		return fromKops(doc.Path) && l.group(name) != doc
 	})
-	byPath := func(a, b *document) int { return strings.Compare(a.path, b.path) }
+	byPath := func(a, b *specDocument) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(l.groups, byPath)
 	slices.SortFunc(l.nodes, byPath)
 	return l
 }
 
 // before is the one of two documents of a cluster that is read. The first may be nil.
-func before(a, b *document) *document {
+func before(a, b *specDocument) *specDocument {
 	order := append([]string{"cluster.yaml"}, KopsClusters...)
-	if a == nil || slices.Index(order, b.path) < slices.Index(order, a.path) {
+	if a == nil || slices.Index(order, b.Path) < slices.Index(order, a.Path) {
 		return b
 	}
 	return a
 }
 
 // group is a node group's document; nil: there is none.
-func (l *loader) group(name string) *document {
+func (l *loader) group(name string) *specDocument {
 	if doc := l.docs["nodegroups/"+name+".yaml"]; doc != nil {
 		return doc
 	}
@@ -135,31 +136,31 @@ func (l *loader) stray(file string) {
 	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") || strings.HasPrefix(file, "assets/") {
 		return
 	}
-	l.lost(Diagnostic{Severity: SeverityWarning, ID: problem.DocumentNotRead, Origin: Origin{File: file}, Summary: "this file is not read",
+	l.lost(document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Origin: document.Origin{File: file}, Summary: "this file is not read",
 		Expected: "cluster.yaml, nodegroups/<group>.yaml or nodes/<node>.yaml"})
 }
 
 // lost keeps a diagnostic that has no line.
-func (l *loader) lost(d Diagnostic) {
+func (l *loader) lost(d document.Diagnostic) {
 	if !slices.Contains(l.loose, d) {
 		l.loose = append(l.loose, d)
 	}
 }
 
 // diagnostics in the order of documents and lines.
-func (l *loader) diagnostics() Diagnostics {
+func (l *loader) diagnostics() document.Diagnostics {
 	all := slices.Clone(l.loose)
-	for _, doc := range slices.Concat([]*document{l.cluster}, l.groups, l.nodeups, l.nodes) {
+	for _, doc := range slices.Concat([]*specDocument{l.cluster}, l.groups, l.nodeups, l.nodes) {
 		if doc == nil {
 			continue
 		}
-		slices.SortStableFunc(doc.diags, func(a, b Diagnostic) int {
+		slices.SortStableFunc(doc.Diags, func(a, b document.Diagnostic) int {
 			if a.Origin.Line != b.Origin.Line {
 				return a.Origin.Line - b.Origin.Line
 			}
 			return a.Origin.Column - b.Origin.Column
 		})
-		all = append(all, doc.diags...)
+		all = append(all, doc.Diags...)
 	}
 	return all
 }
@@ -167,14 +168,14 @@ func (l *loader) diagnostics() Diagnostics {
 func (l *loader) load(sel Select) *Node {
 	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: RoleNode, origins: make(origins, 64)}
 	if sel.Node != "" && validName(sel.Node) != "" {
-		diag := Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", clip(sel.Node)), Expected: validName(sel.Node)}
+		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)), Expected: validName(sel.Node)}
 		if l.docs["nodes/"+sel.Node+".yaml"] != nil {
 			diag.Origin.File = "nodes/" + sel.Node + ".yaml"
 		}
 		l.lost(diag)
 	}
 	if l.cluster == nil {
-		l.lost(Diagnostic{Severity: SeverityError, ID: problem.DocumentMissing, Origin: Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
+		l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing, Origin: document.Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
 			Hint: "is the store's path right, and the cluster's name?"})
 		return n
 	}
@@ -211,17 +212,17 @@ func (l *loader) load(sel Select) *Node {
 
 // groupOf finds the node's group, and its role, which must be known before lists that name roles
 // are read. It is nil when no group is selected; false when the selected one cannot be had.
-func (l *loader) groupOf(n *Node, own *document) (*document, bool) {
-	var said *value
+func (l *loader) groupOf(n *Node, own *specDocument) (*specDocument, bool) {
+	var said *document.Value
 	if own != nil {
-		own.parse()
-		said = own.root.get("spec").get("nodeGroup")
-		if said.str() != "" && n.NodeGroup != "" && said.str() != n.NodeGroup {
-			own.errorAt(said.pos, Diagnostic{ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q", clip(said.str()), n.NodeGroup),
+		own.Parse()
+		said = own.Root.Get("spec").Get("nodeGroup")
+		if said.Str() != "" && n.NodeGroup != "" && said.Str() != n.NodeGroup {
+			own.ErrorAt(said.Pos, document.Diagnostic{ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q", document.Clip(said.Str()), n.NodeGroup),
 				Field: "spec.nodeGroup", Expected: "the same in both"})
 			return nil, false
 		}
-		n.NodeGroup = cmp.Or(n.NodeGroup, said.str())
+		n.NodeGroup = cmp.Or(n.NodeGroup, said.Str())
 	}
 	if n.NodeGroup == "" {
 		return nil, true
@@ -229,43 +230,43 @@ func (l *loader) groupOf(n *Node, own *document) (*document, bool) {
 	group := l.group(n.NodeGroup)
 	if group == nil {
 		diag := l.noGroup(n.NodeGroup)
-		if said.str() != "" {
-			own.errorAt(said.pos, diag)
+		if said.Str() != "" {
+			own.ErrorAt(said.Pos, diag)
 		} else {
 			l.lost(diag)
 		}
 		return nil, false
 	}
-	group.parse()
-	n.Role = cmp.Or(roleOf(group.root.get("spec").get("role").str()), n.Role)
+	group.Parse()
+	n.Role = cmp.Or(roleOf(group.Root.Get("spec").Get("role").Str()), n.Role)
 	return group, true
 }
 
-func (l *loader) noGroup(wanted string) Diagnostic {
+func (l *loader) noGroup(wanted string) document.Diagnostic {
 	var names []string
 	for _, g := range l.groups {
-		_, name := kindOf(g.path)
+		_, name := kindOf(g.Path)
 		names = append(names, name)
 	}
-	diag := Diagnostic{Severity: SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", clip(wanted)), Expected: oneOf(names)}
+	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: oneOf(names)}
 	if len(names) == 0 {
-		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all", clip(wanted))
+		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all", document.Clip(wanted))
 	}
-	if near := nearest(wanted, names); near != "" {
+	if near := document.Nearest(wanted, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return diag
 }
 
 // read puts what one document says onto n; false when anything in it is wrong.
-func (l *loader) read(doc *document, kind string, n *Node) bool {
-	doc.parse()
+func (l *loader) read(doc *specDocument, kind string, n *Node) bool {
+	doc.Parse()
 	if !doc.header(kind) {
 		return false
 	}
 	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files, checks: l.checks}
-	before := doc.errors
-	_, fileName := kindOf(doc.path)
+	before := doc.Errors
+	_, fileName := kindOf(doc.Path)
 	var name string
 	switch kind {
 	case KindCluster:
@@ -278,5 +279,5 @@ func (l *loader) read(doc *document, kind string, n *Node) bool {
 	case kindNodeup:
 		d.nodeup(n)
 	}
-	return doc.errors == before
+	return doc.Errors == before
 }

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/document"
+
 // AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only
 // recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
 // AmazonVPCNetworkingSpec
@@ -25,8 +27,8 @@ func (d *decoder) amazonVPC(a *AmazonVPC) []field {
 
 // env reads a container's environment, a list of name and value.
 func (d *decoder) env(to *map[string]string) set {
-	return func(v *value, at string) {
-		d.list(func(v *value, at string) {
+	return func(v *document.Value, at string) {
+		d.list(func(v *document.Value, at string) {
 			var name, value string
 			d.mapping(v, at, []field{
 				{name: "name", set: d.text(&name, nil), about: "of the variable"},

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/document"
+
 // Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its
 // own. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
 type Antrea struct {
@@ -35,9 +37,9 @@ func (d *decoder) antrea(a *Antrea) []field {
 func (n *Node) fillAntrea() {
 	if a := n.Networking.Antrea; a != nil {
 		const at = "spec.networking.antrea."
-		fill(n, at+"trafficEncapMode", NodeDefault, &a.TrafficEncapMode, "encap")
-		fill(n, at+"tunnelType", NodeDefault, &a.TunnelType, "geneve")
-		fill(n, at+"trafficEncryptionMode", NodeDefault, &a.TrafficEncryptionMode, "none")
+		fill(n, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
+		fill(n, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
+		fill(n, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
 	}
 }
 
@@ -50,10 +52,10 @@ func (v *validator) antrea() {
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {
 	case encrypts && a.TrafficEncapMode != "encap":
-		v.errorAt(at+"trafficEncryptionMode", Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+		v.errorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
 	case a.TrafficEncryptionMode == "ipsec" && v.node.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
-		v.errorAt(at+"tunnelType", Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+		v.errorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
 	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && v.node.Origin(at+"tunnelType").File != "":
-		v.warnAt(at+"tunnelType", Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+		v.warnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
 	}
 }

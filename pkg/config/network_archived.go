@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/document"
+
 // Bare is a network without fields here: what it can be told is told to its own DaemonSet or
 // controller.
 type Bare struct{}
@@ -58,6 +60,6 @@ func archived() []choice {
 
 func (n *Node) fillArchived() {
 	if k := n.Networking.KVSwitch; k != nil {
-		fill(n, "spec.networking.kVSwitch.overlay", NodeDefault, &k.Overlay, "vxlan")
+		fill(n, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
 	}
 }

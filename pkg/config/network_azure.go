@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/document"
+
 // Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking
 // (cni, cns/configuration)
 type Azure struct {
@@ -24,8 +26,8 @@ func (d *decoder) azure(a *Azure) []field {
 
 func (n *Node) fillAzure() {
 	if a := n.Networking.Azure; a != nil {
-		fill(n, "spec.networking.azure.scenario", NodeDefault, &a.Scenario, "nodeSubnet")
-		fill(n, "spec.networking.azure.mode", NodeDefault, &a.Mode, "transparent")
+		fill(n, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
+		fill(n, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 	}
 }
 
@@ -36,7 +38,7 @@ func (v *validator) azure() {
 	}
 	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
 		if at := "spec.networking.azure." + name; v.node.Origin(at).File != "" {
-			v.errorAt(at, Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+			v.errorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
 		}
 	}
 }

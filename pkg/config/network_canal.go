@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // Canal is kOps' canal, policy by Calico over Flannel's network; and the backend, which kOps fixed
 // to vxlan and upstream's manifest leaves to its ConfigMap. The node acts on backend and mtu; the
@@ -49,7 +53,7 @@ func (d *decoder) canal(c *Canal) []field {
 
 // not takes a boolean that says the opposite of what is kept.
 func (d *decoder) not(to **bool) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		d.optionalBool(to)(v, at)
 		**to = !**to
 	}
@@ -57,7 +61,7 @@ func (d *decoder) not(to **bool) set {
 
 func (n *Node) fillCanal() {
 	if c := n.Networking.Canal; c != nil {
-		fill(n, "spec.networking.canal.backend", KopsDefault, &c.Backend, "vxlan")
+		fill(n, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 	}
 }
 
@@ -67,6 +71,6 @@ func (v *validator) canal() {
 	if c == nil || c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}
-	v.errorAt("spec.networking.canal.typhaPrometheusMetricsPort", Diagnostic{
+	v.errorAt("spec.networking.canal.typhaPrometheusMetricsPort", document.Diagnostic{
 		Summary: fmt.Sprintf("Felix and Typha both serve their metrics on port %d of the host", c.PrometheusMetricsPort), Expected: "two ports, such as 9091 and 9093"})
 }

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // Coil holds what of coild matters to the node; kOps never had it.
 // https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
@@ -43,20 +47,20 @@ func validConflist(s string) string {
 
 func (n *Node) fillCoil() {
 	if c := n.Networking.Coil; c != nil {
-		fill(n, "spec.networking.coil.ipam", NodeDefault, &c.IPAM, true)
-		fill(n, "spec.networking.coil.egress", NodeDefault, &c.Egress, true)
+		fill(n, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
+		fill(n, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
 	}
 	if h := n.Networking.Hybridnet; h != nil {
 		const at = "spec.networking.hybridnet."
-		fill(n, at+"networkType", NodeDefault, &h.NetworkType, "vxlan")
-		fill(n, at+"cniConfName", NodeDefault, &h.ConfName, "06-hybridnet.conflist")
-		fill(n, at+"policy", NodeDefault, &h.Policy, true)
+		fill(n, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
+		fill(n, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
+		fill(n, at+"policy", document.NodeDefault, &h.Policy, true)
 	}
 }
 
 // coil without its two halves is nothing.
 func (v *validator) coil() {
 	if c := v.node.Networking.Coil; c != nil && !c.IPAM && !c.Egress {
-		v.errorAt("spec.networking.coil.egress", Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
+		v.errorAt("spec.networking.coil.egress", document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
 	}
 }

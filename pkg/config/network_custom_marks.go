@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 const maxTable = 1<<31 - 1
@@ -87,9 +89,9 @@ func (d *decoder) customLink(l *CustomLink) []field {
 
 // bits takes a mark of packets, as iproute2 prints it or in decimal.
 func (d *decoder) bits(to *uint32) set {
-	return func(v *value, at string) {
-		n, err := strconv.ParseUint(v.text, 0, 32)
-		if v.kind != kindInt && v.kind != kindString || err != nil || n == 0 {
+	return func(v *document.Value, at string) {
+		n, err := strconv.ParseUint(v.Text, 0, 32)
+		if v.Kind != document.KindInt && v.Kind != document.KindString || err != nil || n == 0 {
 			d.bad(v, at, "a packet mark such as 0x80", "")
 			return
 		}

@@ -4,19 +4,21 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // entries reads a list of mappings in the place of what an earlier document listed, and keeps where
 // each entry stands: [Node.Origin] of "spec.networking.custom.ports[0]".
 func entries[T any](d *decoder, to *[]T, fields func(*T) []field, required ...string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		d.fresh(at, len(*to))
 		*to = nil
-		d.list(func(v *value, at string) {
+		d.list(func(v *document.Value, at string) {
 			var x T
 			d.mapping(v, at, fields(&x))
 			d.required(v, at, required...)
-			d.origins[at] = d.doc.origin(v.pos)
+			d.origins[at] = d.doc.Origin(v.Pos)
 			*to = append(*to, x)
 		})(v, at)
 	}
@@ -24,11 +26,11 @@ func entries[T any](d *decoder, to *[]T, fields func(*T) []field, required ...st
 
 // names reads a list of strings as [decoder.texts] does, and keeps where each stands.
 func (d *decoder) names(to *[]string, valid func(string) string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		d.fresh(at, len(*to))
 		d.texts(to, valid)(v, at)
-		for i, item := range v.items {
-			d.origins[index(at, i)] = d.doc.origin(item.pos)
+		for i, item := range v.Items {
+			d.origins[index(at, i)] = d.doc.Origin(item.Pos)
 		}
 	}
 }
@@ -79,8 +81,8 @@ func (d *decoder) customSysctl(s *CustomSysctl) []field {
 
 // sysctlName takes a parameter's key, in either form of sysctl(8).
 func (d *decoder) sysctlName(to *string) set {
-	return func(v *value, at string) {
-		canonical, hint := sysctlKey(v.str())
+	return func(v *document.Value, at string) {
+		canonical, hint := sysctlKey(v.Str())
 		if canonical == "" {
 			d.bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
 			return
@@ -91,12 +93,12 @@ func (d *decoder) sysctlName(to *string) set {
 
 // sysctlValue takes a string or a whole number: both are how people write a parameter's value.
 func (d *decoder) sysctlValue(to *string) set {
-	return func(v *value, at string) {
-		if v.kind != kindInt && v.kind != kindString || v.text == "" || !printable(strings.ReplaceAll(v.text, "\t", " ")) {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !printable(strings.ReplaceAll(v.Text, "\t", " ")) {
 			d.bad(v, at, "a parameter's value such as 1", "")
 			return
 		}
-		*to = v.text
+		*to = v.Text
 	}
 }
 
@@ -144,9 +146,9 @@ func (d *decoder) customRequires(r *CustomRequires) []field {
 
 // kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
 func (d *decoder) kernel(to *Version) set {
-	return func(v *value, at string) {
-		parsed, err := ParseVersion(v.text)
-		if (v.kind != kindString && v.kind != kindFloat) || err != nil {
+	return func(v *document.Value, at string) {
+		parsed, err := ParseVersion(v.Text)
+		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
 			d.bad(v, at, "a release of Linux such as 5.10", "")
 			return
 		}

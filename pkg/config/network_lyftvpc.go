@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2
 // for or fixed. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
@@ -23,16 +27,16 @@ func (d *decoder) lyftVPC(l *LyftVPC) []field {
 
 // tags takes a mapping of strings to strings, which replaces what was there.
 func (d *decoder) tags(to *map[string]string) set {
-	return func(v *value, at string) {
-		if v.kind != kindMap {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindMap {
 			d.wrongKind(v, at, "a mapping of tags to values")
 			return
 		}
-		*to = make(map[string]string, len(v.entries))
-		for i := range v.entries {
+		*to = make(map[string]string, len(v.Entries))
+		for i := range v.Entries {
 			var text string
-			d.text(&text, nil)(v.entries[i].value, join(at, v.entries[i].key))
-			(*to)[v.entries[i].key] = text
+			d.text(&text, nil)(v.Entries[i].Value, join(at, v.Entries[i].Key))
+			(*to)[v.Entries[i].Key] = text
 		}
 	}
 }
@@ -53,6 +57,6 @@ func (n *Node) fillLyftVPC() {
 	if !n.KubernetesVersion.AtLeast(1, 18) {
 		tags = map[string]string{"Type": "pod"}
 	}
-	fill(n, "spec.networking.lyftvpc.subnetTags", KopsDefault, &l.SubnetTags, tags)
-	fill(n, "spec.networking.lyftvpc.interfaceIndex", KopsDefault, &l.InterfaceIndex, 1)
+	fill(n, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
+	fill(n, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
 }

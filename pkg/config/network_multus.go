@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -46,15 +47,15 @@ func (v *validator) multus() {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {
 	case w.Multus.Writer == "netwright" && !ours:
-		v.errorAt(multusAt+".writer", Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
+		v.errorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
 			Expected: "DaemonSet", Hint: "a conf that is there before its network tells the runtime that pods may come"})
 	case w.Cilium != nil && (w.Cilium.CNIExclusive == nil || *w.Cilium.CNIExclusive):
-		v.errorAt(multusAt, Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
+		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
 			Hint: "set spec.networking.cilium.cniExclusive: false"})
 	case w.Custom != nil && w.Custom.Conf.File != "" && w.Custom.Conf.File < "00-multus.conf":
-		v.errorAt(customAt+".conf.file", Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
+		v.errorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
 			Expected: "a name that sorts after it, such as 10-acme.conflist"})
 	case w.CNI == nil && v.node.ContainerRuntime == "docker" && (w.Kubenet != nil || w.GCP != nil):
-		v.errorAt(multusAt, Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
+		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it.
@@ -70,13 +72,13 @@ func (d *decoder) ovnKubernetes(o *OVNKubernetes) []field {
 
 func (n *Node) fillOVN() {
 	if k := n.Networking.KubeOVN; k != nil {
-		fill(n, "spec.networking.kubeOVN.networkType", NodeDefault, &k.NetworkType, "geneve")
-		fill(n, "spec.networking.kubeOVN.cniConfigPriority", NodeDefault, &k.ConfPriority, "01")
+		fill(n, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
+		fill(n, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 	}
 	if o := n.Networking.OVNKubernetes; o != nil {
-		fill(n, "spec.networking.ovnKubernetes.gatewayMode", NodeDefault, &o.GatewayMode, "shared")
-		fill(n, "spec.networking.ovnKubernetes.mtu", NodeDefault, &o.MTU, 1400)
-		fill(n, "spec.networking.ovnKubernetes.encapPort", NodeDefault, &o.EncapPort, 6081)
+		fill(n, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
+		fill(n, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
+		fill(n, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
 	}
 }
 
@@ -84,14 +86,14 @@ func (v *validator) ovn() {
 	if k := v.node.Networking.KubeOVN; k != nil {
 		switch {
 		case k.NetworkType == "vlan" && k.Interface == "":
-			v.errorAt("spec.networking.kubeOVN.interface", Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
+			v.errorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
 		case k.NetworkType != "vlan" && k.Interface != "":
-			v.errorAt("spec.networking.kubeOVN.interface", Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
+			v.errorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
 		case k.IPsec && k.NetworkType == "vlan":
-			v.errorAt("spec.networking.kubeOVN.ipsec", Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
+			v.errorAt("spec.networking.kubeOVN.ipsec", document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
 		}
 	}
 	if o := v.node.Networking.OVNKubernetes; o != nil && o.GatewayMode == "disabled" && o.Interface != "" {
-		v.errorAt("spec.networking.ovnKubernetes.gatewayInterface", Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
+		v.errorAt("spec.networking.ovnKubernetes.gatewayInterface", document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
 	}
 }

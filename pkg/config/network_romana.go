@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Romana is kOps' romana (1.8 to 1.18): the addresses of its two services, which its parts on the
@@ -39,8 +41,8 @@ func (n *Node) fillRomana() {
 		four[3] += host
 		return netip.AddrFrom4(four).String()
 	}
-	fill(n, "spec.networking.romana.daemonServiceIP", KopsDefault, &r.DaemonServiceIP, of(99))
-	fill(n, "spec.networking.romana.etcdServiceIP", KopsDefault, &r.EtcdServiceIP, of(88))
+	fill(n, "spec.networking.romana.daemonServiceIP", document.KopsDefault, &r.DaemonServiceIP, of(99))
+	fill(n, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &r.EtcdServiceIP, of(88))
 }
 
 // romana: its services are two, and services' addresses.
@@ -53,10 +55,10 @@ func (v *validator) romana() {
 	services := v.node.ServiceClusterIPRange.V4()
 	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", r.DaemonServiceIP}, {"etcdServiceIP", r.EtcdServiceIP}} {
 		if a, err := netip.ParseAddr(f.ip); err == nil && services.IsValid() && !services.Contains(a) {
-			v.errorAt(at+f.name, Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, v.node.Origin("spec.serviceClusterIPRange"))})
+			v.errorAt(at+f.name, document.Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, v.node.Origin("spec.serviceClusterIPRange"))})
 		}
 	}
 	if r.DaemonServiceIP != "" && r.DaemonServiceIP == r.EtcdServiceIP {
-		v.errorAt(at+"etcdServiceIP", Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + r.EtcdServiceIP, Expected: "two addresses"})
+		v.errorAt(at+"etcdServiceIP", document.Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + r.EtcdServiceIP, Expected: "two addresses"})
 	}
 }

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/document"
+
 // Switch is spec.networking.switch: what a node may do when the documents name another network than
 // it has. Without it a switch that is disruptive is not made, and the node keeps the network that
 // it has.
@@ -33,7 +35,7 @@ func (d *decoder) networkSwitch(s *Switch) []field {
 func (v *validator) networkSwitch() {
 	s, name := v.node.Networking.Switch, v.node.Networking.Name()
 	if s != nil && s.From == name {
-		v.errorAt("spec.networking.switch.from", Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+		v.errorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
 			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // released are the fields that the agents of nodes know which are not upgraded yet: those of commit
@@ -49,7 +51,7 @@ func TestNewerIsSaidToWhoChecks(t *testing.T) {
 		"  hooks: [{name: x, timeout: 1m, manifest: ExecStart=/bin/true}]\n": "the field spec.hooks[0].timeout",
 		"  hooks:\n  - {name: y, manifest: ExecStart=/bin/true}\n  - {name: x, enabled: false}\n": "a hook that is off and has no manifest",
 	} {
-		sources := []Source{
+		sources := []document.Source{
 			{Path: "cluster.yaml", Data: []byte(header + spec)},
 			{Path: "nodes/a.yaml", Data: []byte("apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: a}\nspec: {}\n")},
 			{Path: "nodes/b.yaml", Data: []byte("apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: b}\nspec: {}\n")},

@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -144,19 +145,19 @@ type Topology struct {
 
 // Peer is another node of the cluster, as a network without a controller needs to know it.
 type Peer struct {
-	Name     string    `json:"name"`     // of the node
-	Address  Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
-	PodCIDRs CIDRs     `json:"podCIDRs"` // the range of its pods
-	Origin   Origin    `json:"origin"`
+	Name     string          `json:"name"`     // of the node
+	Address  Addresses       `json:"address"`  // the next hop of the routes to its pods, each for its own family
+	PodCIDRs CIDRs           `json:"podCIDRs"` // the range of its pods
+	Origin   document.Origin `json:"origin"`
 }
 
 // Sysctl is one kernel parameter that the user asks for.
 type Sysctl struct {
 	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
 	// ("net.ipv4.conf.eth0/100.rp_filter").
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin Origin `json:"origin"`
+	Key    string          `json:"key"`
+	Value  string          `json:"value"`
+	Origin document.Origin `json:"origin"`
 }
 
 // Asset is a download that a network may name, and the hash that it must have.
@@ -165,7 +166,7 @@ type Asset struct {
 	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
 	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
 	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
-	Origin  Origin               `json:"origin"`
+	Origin  document.Origin      `json:"origin"`
 }
 
 // AssetFile is an asset for one architecture.
@@ -221,7 +222,7 @@ type FileAsset struct {
 	Secret bool
 	// Refused is why it fails here; the documents should not say it
 	Refused string
-	Origin  Origin
+	Origin  document.Origin
 }
 
 // Hook is a systemd unit that the user wants on the node (kOps' hooks).
@@ -236,7 +237,7 @@ type Hook struct {
 	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
 	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
 	// Without it 2m
-	Timeout Duration `json:"timeout,omitempty"`
-	Refused string   `json:"refused,omitempty"` // why it fails here; the documents should not say it
-	Origin  Origin   `json:"origin"`
+	Timeout Duration        `json:"timeout,omitempty"`
+	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
+	Origin  document.Origin `json:"origin"`
 }

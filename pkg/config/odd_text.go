@@ -5,27 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-)
 
-// asciiLike says which character of ASCII another one is taken for; "": for none. Editors, chats
-// and web pages put these in.
-func asciiLike(r rune) string {
-	switch {
-	case r < 0x80:
-		return ""
-	case r == '\u2018', r == '\u2019', r == '\u201c', r == '\u201d', r == '\u00ab', r == '\u00bb':
-		return "looks like a quote, and is none"
-	case r == '\u2010', r == '\u2011', r == '\u2012', r == '\u2013', r == '\u2014', r == '\u2212':
-		return "looks like a hyphen, and is none"
-	case r >= 0xff01 && r <= 0xff5e: // the full-width forms, in the order of ASCII
-		return fmt.Sprintf("looks like %c, and is none", r-0xfee0)
-	case unicode.IsSpace(r):
-		return "looks like a space, and is none"
-	case unicode.Is(unicode.Cf, r):
-		return "cannot be seen"
-	}
-	return ""
-}
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // also adds to a hint what is odd in the text that it is about.
 func also(hint, text string) string {
@@ -48,7 +30,7 @@ func oddity(text string) string {
 		return "this is a placeholder of a template: render it first"
 	}
 	for _, r := range text {
-		if like := asciiLike(r); like != "" {
+		if like := document.Lookalike(r); like != "" {
 			return fmt.Sprintf("%U in it %s", r, like)
 		}
 		if r >= 0x80 && unicode.IsLetter(r) {

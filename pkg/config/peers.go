@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // peers gathers the members of a network that routes by itself: its own list of nodes, and
@@ -19,7 +21,7 @@ func (l *loader) peers(n *Node) []Peer {
 	}
 	if !l.skipPeers {
 		for _, doc := range l.nodes {
-			if _, name := kindOf(doc.path); name != n.Name {
+			if _, name := kindOf(doc.Path); name != n.Name {
 				all[name] = overlay(all[name], l.member(doc))
 			}
 		}
@@ -63,13 +65,13 @@ func overlay(p, q Peer) Peer {
 }
 
 // member reads another node's document, once.
-func (l *loader) member(doc *document) Peer {
+func (l *loader) member(doc *specDocument) Peer {
 	if p, ok := l.members[doc]; ok {
 		return p
 	}
-	_, name := kindOf(doc.path)
+	_, name := kindOf(doc.Path)
 	other := &Node{origins: make(origins)}
-	p := Peer{Name: name, Origin: Origin{File: doc.path, Line: 1, Column: 1}}
+	p := Peer{Name: name, Origin: document.Origin{File: doc.Path, Line: 1, Column: 1}}
 	if l.read(doc, KindNode, other) {
 		p.Address, p.PodCIDRs = other.Address, other.PodCIDRs
 		p.Origin = cmp.Or(other.Origin("spec.podCIDRs"), p.Origin)

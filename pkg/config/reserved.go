@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -187,12 +188,12 @@ func readBySystemd(at string) bool {
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may
 // have got them from an older release, it is a warning, and what comes back is why this one key
 // fails there.
-func (d *decoder) refuse(v *value, at, why, expected, hint string) string {
-	diag := Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
+func (d *decoder) refuse(v *document.Value, at, why, expected, hint string) string {
+	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
 	if d.checks {
-		d.doc.errorAt(v.pos, diag)
+		d.doc.ErrorAt(v.Pos, diag)
 	} else {
-		d.doc.warnAt(v.pos, diag)
+		d.doc.WarnAt(v.Pos, diag)
 	}
 	return why + ": no document writes or switches that; " + hint
 }

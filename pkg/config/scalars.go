@@ -7,32 +7,34 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // text takes a string. valid may be nil; else it says what is wrong with a string: what was
 // expected, or "".
 func (d *decoder) text(to *string, valid func(string) string) set {
-	return func(v *value, at string) {
-		if v.kind != kindString {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string")
 			return
 		}
 		if valid != nil {
-			if expected := valid(v.text); expected != "" {
+			if expected := valid(v.Text); expected != "" {
 				d.bad(v, at, expected, "")
 				return
 			}
 		}
-		*to = v.text
+		*to = v.Text
 	}
 }
 
 // texts takes a list of strings, each valid as in text; the document's list replaces what was
 // there.
 func (d *decoder) texts(to *[]string, valid func(string) string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *value, at string) {
+		d.list(func(v *document.Value, at string) {
 			var s string
 			d.text(&s, valid)(v, at)
 			*to = append(*to, s)
@@ -42,19 +44,19 @@ func (d *decoder) texts(to *[]string, valid func(string) string) set {
 
 // choice takes one of a few strings. Case counts, but a near miss is named.
 func (d *decoder) choice(to *string, allowed ...string) set {
-	return func(v *value, at string) {
-		if v.kind != kindString {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, oneOf(allowed))
 			return
 		}
 		for _, a := range allowed {
-			if v.text == a {
+			if v.Text == a {
 				*to = a
 				return
 			}
 		}
 		hint := ""
-		if near := nearest(v.text, allowed); near != "" {
+		if near := document.Nearest(v.Text, allowed); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		d.bad(v, at, oneOf(allowed), hint)
@@ -62,24 +64,24 @@ func (d *decoder) choice(to *string, allowed ...string) set {
 }
 
 func (d *decoder) boolean(to *bool) set {
-	return func(v *value, at string) {
-		if v.kind == kindBool {
-			*to = strings.EqualFold(v.text, "true")
+	return func(v *document.Value, at string) {
+		if v.Kind == document.KindBool {
+			*to = strings.EqualFold(v.Text, "true")
 			return
 		}
-		if v.kind != kindString || v.quoted {
+		if v.Kind != document.KindString || v.Quoted {
 			hint := ""
-			if v.kind == kindString && (v.text == "true" || v.text == "false") {
+			if v.Kind == document.KindString && (v.Text == "true" || v.Text == "false") {
 				hint = "take the quotes off"
 			}
-			if v.kind == kindInt && (v.text == "1" || v.text == "0") {
-				hint = fmt.Sprintf("write %t", v.text == "1")
+			if v.Kind == document.KindInt && (v.Text == "1" || v.Text == "0") {
+				hint = fmt.Sprintf("write %t", v.Text == "1")
 			}
 			d.bad(v, at, "true or false", hint)
 			return
 		}
 		var yes bool
-		switch strings.ToLower(v.text) {
+		switch strings.ToLower(v.Text) {
 		case "yes", "on", "y":
 			yes = true
 		case "no", "off", "n":
@@ -91,12 +93,12 @@ func (d *decoder) boolean(to *bool) set {
 			*to = yes
 			return
 		}
-		d.bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.text, yes))
+		d.bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
 	}
 }
 
 func (d *decoder) optionalBool(to **bool) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var b bool
 		d.boolean(&b)(v, at)
 		*to = &b
@@ -105,15 +107,15 @@ func (d *decoder) optionalBool(to **bool) set {
 
 // number takes a whole number from low to high.
 func (d *decoder) number(to *int, low, high int) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
-		n, err := strconv.Atoi(v.text)
+		n, err := strconv.Atoi(v.Text)
 		switch {
-		case v.kind == kindString && err == nil && v.quoted:
+		case v.Kind == document.KindString && err == nil && v.Quoted:
 			d.bad(v, at, expected, "take the quotes off")
-		case v.kind == kindString && strings.Trim(v.text, "0123456789") == "" || v.kind == kindInt && (err != nil || strconv.Itoa(n) != v.text):
+		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" || v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
 			d.bad(v, at, expected, "write it in decimal, with digits alone")
-		case v.kind != kindInt || err != nil || strconv.Itoa(n) != v.text || n < low || n > high:
+		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
 			d.bad(v, at, expected, "")
 		default:
 			*to = n
@@ -132,8 +134,8 @@ func (d *decoder) mtu(to *int) set { return d.number(to, minMTU, maxMTU) }
 
 // autoMTU is an MTU where 0 means: let the network detect it.
 func (d *decoder) autoMTU(to *int) set {
-	return func(v *value, at string) {
-		if v.kind == kindInt && v.text == "0" {
+	return func(v *document.Value, at string) {
+		if v.Kind == document.KindInt && v.Text == "0" {
 			*to = 0
 			return
 		}
@@ -145,8 +147,8 @@ func (d *decoder) port(to *int) set { return d.number(to, 1, 65535) }
 
 // version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
 func (d *decoder) version(to *Version) set {
-	return func(v *value, at string) {
-		text, hint := v.text, ""
+	return func(v *document.Value, at string) {
+		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
 			hint = "write the version that the URL names: " + named
 			if d.doc.dialect.lenient {
@@ -154,7 +156,7 @@ func (d *decoder) version(to *Version) set {
 			}
 		}
 		parsed, err := ParseVersion(text)
-		if (v.kind != kindString && v.kind != kindFloat) || err != nil {
+		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
 			d.bad(v, at, "a Kubernetes version such as 1.31.2", hint)
 			return
 		}
@@ -176,12 +178,12 @@ func versionIn(text string) string {
 }
 
 func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
-	return func(v *value, at string) {
-		parsed, err := time.ParseDuration(v.text)
-		if v.kind != kindString || err != nil || parsed < low || parsed > high {
+	return func(v *document.Value, at string) {
+		parsed, err := time.ParseDuration(v.Text)
+		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""
-			if v.kind == kindInt {
-				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.text)
+			if v.Kind == document.KindInt {
+				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.Text)
 			}
 			d.bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
 			return
@@ -192,17 +194,17 @@ func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
 
 // absolutePath takes a clean absolute path, not the root itself.
 func (d *decoder) absolutePath(to *string) set {
-	return func(v *value, at string) {
-		if v.kind != kindString {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: an absolute path")
 			return
 		}
 		hint := ""
-		clean := path.Clean(v.text)
-		if path.IsAbs(clean) && clean != v.text {
-			hint = fmt.Sprintf("write %s", clip(clean))
+		clean := path.Clean(v.Text)
+		if path.IsAbs(clean) && clean != v.Text {
+			hint = fmt.Sprintf("write %s", document.Clip(clean))
 		}
-		if !path.IsAbs(v.text) || strings.Contains(v.text+"/", "/../") || strings.TrimSuffix(v.text, "/") != clean || clean == "/" || !printable(v.text) {
+		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean || clean == "/" || !printable(v.Text) {
 			d.bad(v, at, "an absolute path without ..", hint)
 			return
 		}

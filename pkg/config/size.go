@@ -1,6 +1,10 @@
 package config
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // Size is how many nodes the cluster has, as far as its documents tell. It is filled only for
 // networks that have a limit of nodes (kubenet: a route each).
@@ -15,13 +19,13 @@ func (l *loader) size() Size {
 	var least, most int
 	bounded := len(l.groups) > 0
 	for _, doc := range l.groups {
-		other := document{path: doc.path, text: doc.text, dialect: &strict}
-		other.parse()
-		spec := other.root.get("spec")
-		if roleOf(spec.get("role").str()) == RoleBastion {
+		other := document.Document{Path: doc.Path, Text: doc.Text}
+		other.Parse()
+		spec := other.Root.Get("spec")
+		if roleOf(spec.Get("role").Str()) == RoleBastion {
 			continue
 		}
-		low, high := whole(spec.get("minSize")), whole(spec.get("maxSize"))
+		low, high := whole(spec.Get("minSize")), whole(spec.Get("maxSize"))
 		least, most, bounded = least+low, most+high, bounded && high > 0
 	}
 	s := Size{Least: max(least, len(l.nodes))}
@@ -32,11 +36,11 @@ func (l *loader) size() Size {
 }
 
 // whole is the number that a value holds; 0 when it holds none.
-func whole(v *value) int {
-	if v == nil || v.kind != kindInt {
+func whole(v *document.Value) int {
+	if v == nil || v.Kind != document.KindInt {
 		return 0
 	}
-	n, err := strconv.Atoi(v.text)
+	n, err := strconv.Atoi(v.Text)
 	if err != nil || n < 0 {
 		return 0
 	}

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // The fields of the three kinds. A cluster says what holds for all; a node group and a node say
 // again, for theirs, whatever may differ between nodes.
@@ -13,8 +17,8 @@ func (d *decoder) clusterSpec(n *Node) []field {
 		fields = append(append(fields, field{name: "cloudProvider", set: d.text(&n.CloudProvider, nil)}), d.rangesSpec(n)...)
 	}
 	if d.doc.dialect.lenient {
-		return append(fields, field{name: "kubeAPIServer", set: func(v *value, at string) {
-			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(v *value, at string) {
+		return append(fields, field{name: "kubeAPIServer", set: func(v *document.Value, at string) {
+			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(v *document.Value, at string) {
 				d.origins["spec.serviceNodePortRange"] = d.origins[at]
 				d.ports(&n.NodePortRange)(v, at)
 			}}})
@@ -37,7 +41,7 @@ func (d *decoder) rangesSpec(n *Node) []field {
 	}
 	for i := range fields { // the origin is asked for where our own documents say it
 		f := fields[i]
-		fields[i].set = func(v *value, at string) {
+		fields[i].set = func(v *document.Value, at string) {
 			d.origins["spec."+f.name] = d.origins[at]
 			f.set(v, at)
 		}
@@ -54,19 +58,19 @@ var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets"
 
 // cloud reads kOps' later form of the cloud: a mapping with one key, its name.
 func (d *decoder) cloud(to *string) set {
-	return func(v *value, at string) {
-		if v.kind != kindMap || len(v.entries) != 1 {
+	return func(v *document.Value, at string) {
+		if v.Kind != document.KindMap || len(v.Entries) != 1 {
 			d.wrongKind(v, at, "a mapping of one cloud such as aws: {}")
 			return
 		}
-		*to = v.entries[0].key
+		*to = v.Entries[0].Key
 	}
 }
 
 func (d *decoder) groupSpec(n *Node) []field {
 	var unread int // [loader.size] counts all groups
 	return append(d.commonSpec(n),
-		field{name: "role", set: func(v *value, at string) {
+		field{name: "role", set: func(v *document.Value, at string) {
 			n.kops.role = d.doc.dialect.lenient
 			d.role(&n.Role)(v, at)
 		}},
@@ -115,12 +119,12 @@ func (d *decoder) commonSpec(n *Node) []field {
 
 // followLinks reads the links of the host that may be followed.
 func (d *decoder) followLinks(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		n.FollowLinks = nil
 		seen := make(keys)
-		d.list(func(v *value, item string) {
+		d.list(func(v *document.Value, item string) {
 			var link string
-			if d.absolutePath(&link)(v, item); link != "" && d.unique(seen, link, v.pos, item) {
+			if d.absolutePath(&link)(v, item); link != "" && d.unique(seen, link, v.Pos, item) {
 				n.FollowLinks = append(n.FollowLinks, link)
 			}
 		})(v, at)
@@ -130,7 +134,7 @@ func (d *decoder) followLinks(n *Node) set {
 // kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
 func (d *decoder) kopsAssets(n *Node) set {
 	return d.into(func() []field {
-		return []field{{name: "fileRepository", set: func(v *value, at string) {
+		return []field{{name: "fileRepository", set: func(v *document.Value, at string) {
 			d.origins["spec.assetsMirror"] = d.origins[at]
 			d.text(&n.AssetsMirror, validMirror)(v, at)
 		}}}
@@ -173,7 +177,7 @@ var roles = [...]struct{ written, role string }{
 }
 
 func (d *decoder) role(to *string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var s string
 		d.choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(v, at)
 		if r := roleOf(s); r != "" {

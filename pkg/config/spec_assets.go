@@ -6,15 +6,16 @@ import (
 	"path"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 func (d *decoder) assets(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Assets, func(a Asset) string { return a.Name })
-		d.list(func(v *value, item string) {
-			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.origin(v.pos)}
+		d.list(func(v *document.Value, item string) {
+			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.Origin(v.Pos)}
 			d.mapping(v, item, []field{
 				{name: "name", set: d.text(&a.Name, validName)},
 				{name: "version", set: d.text(&a.Version, nil)},
@@ -26,7 +27,7 @@ func (d *decoder) assets(n *Node) set {
 					}
 				})},
 			})
-			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {
+			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
@@ -36,31 +37,31 @@ func (d *decoder) assets(n *Node) set {
 }
 
 func (d *decoder) assetFile(to map[string]AssetFile, arch string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var f AssetFile
 		d.mapping(v, at, []field{
 			{name: "sha256", set: d.text(&f.SHA256, validSHA256)}, {name: "sha512", set: d.text(&f.SHA512, validSHA512)}, {name: "urls", set: d.texts(&f.URLs, validURL)},
 		})
 		if d.hashed(v, at) && d.required(v, at, "urls") && len(f.URLs) == 0 {
-			d.bad(v.get("urls"), at+".urls", "at least one URL", "")
+			d.bad(v.Get("urls"), at+".urls", "at least one URL", "")
 		}
 		to[arch] = f
 	}
 }
 
 // hashed reports a file of an asset that says no hash, or two.
-func (d *decoder) hashed(v *value, at string) bool {
-	if v.kind != kindMap {
+func (d *decoder) hashed(v *document.Value, at string) bool {
+	if v.Kind != document.KindMap {
 		return false // said already
 	}
-	sha256, sha512 := v.index("sha256") >= 0, v.index("sha512") >= 0
+	sha256, sha512 := v.Index("sha256") >= 0, v.Index("sha512") >= 0
 	switch {
 	case !sha256 && !sha512:
-		d.doc.errorAt(v.pos, Diagnostic{
+		d.doc.ErrorAt(v.Pos, document.Diagnostic{
 			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
 		})
 	case sha256 && sha512:
-		d.bad(v.get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
+		d.bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
 	}
 	return sha256 != sha512
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // The sources of a certificate.
@@ -42,7 +44,7 @@ type Certificate struct {
 	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"` // a kubeconfig with certificate, key and CA in it, mode 0400
 	Restart    []string              `json:"restart,omitempty"`   // units that run from it and are restarted when it changes
 	Reload     []string              `json:"reload,omitempty"`    // units that are reloaded when it changes
-	Origin     Origin                `json:"origin"`
+	Origin     document.Origin       `json:"origin"`
 }
 
 // CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
@@ -77,17 +79,17 @@ const (
 )
 
 func (d *decoder) certificates(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Certificates, func(c Certificate) string { return c.Name })
-		d.list(func(v *value, item string) {
-			c := Certificate{Origin: d.doc.origin(v.pos)}
+		d.list(func(v *document.Value, item string) {
+			c := Certificate{Origin: d.doc.Origin(v.Pos)}
 			d.mapping(v, item, d.certificate(&c))
-			if !d.required(v, item, "name") || !d.unique(seen, v.get("name").str(), v.get("name").pos, item+".name") {
+			if !d.required(v, item, "name") || !d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
-			for i := range v.entries {
-				d.origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.entries[i].key)] = d.doc.origin(v.entries[i].value.pos)
+			for i := range v.Entries {
+				d.origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.Entries[i].Key)] = d.doc.Origin(v.Entries[i].Value.Pos)
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
 			put(c)
@@ -104,9 +106,9 @@ func (d *decoder) certificate(c *Certificate) []field {
 		{name: "commonName", set: d.text(&c.CommonName, notEmpty)},
 		{name: "organizations", set: d.texts(&c.Organizations, notEmpty)},
 		{name: "names", set: d.texts(&c.Names, validSAN)},
-		{name: "usages", set: func(v *value, at string) {
+		{name: "usages", set: func(v *document.Value, at string) {
 			c.Usages = nil
-			d.list(func(v *value, at string) {
+			d.list(func(v *document.Value, at string) {
 				var s string
 				d.choice(&s, "client", "server")(v, at)
 				c.Usages = append(c.Usages, s)

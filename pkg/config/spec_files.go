@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
@@ -32,15 +33,15 @@ const (
 const aboutRoles = "only nodes of these roles get it; without it all"
 
 func (d *decoder) fileAssets(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
-		d.list(func(v *value, item string) {
+		d.list(func(v *document.Value, item string) {
 			all := d.fileAsset(v, item, n)
 			n.FileAssets = slices.Grow(n.FileAssets, len(all))
 			at := item + ".path"
 			for _, f := range all {
-				if d.unique(seen, f.Path, v.pos, at) {
+				if d.unique(seen, f.Path, v.Pos, at) {
 					put(f)
 				}
 			}
@@ -50,13 +51,13 @@ func (d *decoder) fileAssets(n *Node) set {
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
-	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.origin(v.pos)}
+func (d *decoder) fileAsset(v *document.Value, at string, n *Node) []FileAsset {
+	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.Origin(v.Pos)}
 	var content, source string
 	var isBase64 bool
 	var secret *bool
 	var roles, groups []string
-	before := d.doc.errors
+	before := d.doc.Errors
 	d.mapping(v, at, []field{
 		{name: "name", set: d.text(&f.Name, validFileName)},
 		{name: "path", set: d.absolutePath(&f.Path)},
@@ -69,7 +70,7 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
 		{name: "nodeGroups", set: d.texts(&groups, validName), about: "only nodes of these groups get it; without it all"},
 	})
-	if v.get("source") == nil && !d.required(v, at, "content") {
+	if v.Get("source") == nil && !d.required(v, at, "content") {
 		return nil
 	}
 	if f.Path == "" && f.Name != "" {
@@ -80,25 +81,25 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 		return nil
 	}
 	if dir, hint := notForFiles(f.Path); dir != "" {
-		d.bad(v.get("path"), at+".path", "a path outside of "+dir, hint)
+		d.bad(v.Get("path"), at+".path", "a path outside of "+dir, hint)
 	}
 	if d.checks && slices.Contains(everyHosts, f.Path) {
-		d.bad(v.get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
+		d.bad(v.Get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
 	}
 	f.Secret = f.Mode&othersMayRead == 0
-	stated := v.get("mode") != nil // the default of kOps says nothing of a content
+	stated := v.Get("mode") != nil // the default of kOps says nothing of a content
 	if secret != nil {
 		f.Secret, stated = *secret, true
 	}
-	if text := v.get("content"); f.Secret && stated && text != nil && d.doc.errors == before {
+	if text := v.Get("content"); f.Secret && stated && text != nil && d.doc.Errors == before {
 		d.inlineSecret(text, at+".content")
 	}
 	var all []FileAsset
 	switch {
-	case v.get("source") == nil:
+	case v.Get("source") == nil:
 		all = d.writtenFile(f, v, at, content, isBase64)
-	case v.get("content") != nil || v.get("isBase64") != nil:
-		d.doc.errorAt(v.get("source").pos, Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
+	case v.Get("content") != nil || v.Get("isBase64") != nil:
+		d.doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
 	case source != "":
 		all = d.storedFiles(f, v, at, source)
 	}
@@ -109,33 +110,20 @@ func (d *decoder) fileAsset(v *value, at string, n *Node) []FileAsset {
 	return all
 }
 
-// inlineSecret refuses, where documents are checked before they are published, a secret in one:
-// every node receives all documents. kOps' own have no other place for it.
-func (d *decoder) inlineSecret(v *value, at string) {
-	const summary, expected = " is a secret, and every node receives the document that it is in", "a file below files/ of the store, which no node reads but those that use it: source: NAME"
-	diag := Diagnostic{ID: problem.KeypairExposed, Summary: at + summary, Field: at, Expected: expected, Hint: "if anybody may read it: secret: false"}
-	switch {
-	case d.checks && d.doc.dialect == &strict:
-		d.doc.errorAt(v.pos, diag)
-	case d.checks:
-		d.doc.warnAt(v.pos, diag)
-	}
-}
-
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
-func (d *decoder) refuseFiles(all []FileAsset, v *value, at string) {
-	said, name := v.get("path"), ".path"
+func (d *decoder) refuseFiles(all []FileAsset, v *document.Value, at string) {
+	said, name := v.Get("path"), ".path"
 	if said == nil {
-		said, name = v.get("name"), ".name"
+		said, name = v.Get("name"), ".name"
 	}
-	if dir, _ := notForFiles(said.str()); dir != "" {
+	if dir, _ := notForFiles(said.Str()); dir != "" {
 		return // an error on nodes too
 	}
 	for i := range all {
 		f := &all[i]
 		if why := reservedFile(f.Path); why != "" {
 			what := f.Path + " is " + why
-			if f.Path == said.str() {
+			if f.Path == said.Str() {
 				what = "that is " + why
 			}
 			f.Refused = d.refuse(said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
@@ -175,13 +163,13 @@ var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin
 	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
-func (d *decoder) writtenFile(f FileAsset, v *value, at, content string, isBase64 bool) []FileAsset {
+func (d *decoder) writtenFile(f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
 	raw := []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
 		var err error
 		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")); err != nil {
-			d.bad(v.get("content"), at+".content", "base64, because isBase64 is true", "")
+			d.bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
 			return nil
 		}
 	}
@@ -190,7 +178,7 @@ func (d *decoder) writtenFile(f FileAsset, v *value, at, content string, isBase6
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
-func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAsset {
+func (d *decoder) storedFiles(f FileAsset, v *document.Value, at, source string) []FileAsset {
 	byName := func(f host.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(d.files, source, byName); ok {
 		f.Content = d.files[i].Content
@@ -213,10 +201,10 @@ func (d *decoder) storedFiles(f FileAsset, v *value, at, source string) []FileAs
 		for i := range names {
 			names[i] = d.files[i].Name
 		}
-		if near := nearest(source, names); near != "" {
+		if near := document.Nearest(source, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.bad(v.get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
+		d.bad(v.Get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
 	}
 	return all
 }
@@ -235,7 +223,7 @@ func validFileSource(s string) string {
 func meant(list []string, this string) bool { return len(list) == 0 || slices.Contains(list, this) }
 
 func (d *decoder) roleList(to *[]string) set {
-	return d.list(func(v *value, at string) {
+	return d.list(func(v *document.Value, at string) {
 		var role string
 		d.role(&role)(v, at)
 		*to = append(*to, role)
@@ -245,14 +233,14 @@ func (d *decoder) roleList(to *[]string) set {
 // fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
 // meant as decimal and is refused.
 func (d *decoder) fileMode(to *fs.FileMode) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		const expected = `permission bits in octal, such as "0644"`
-		digits := strings.TrimPrefix(v.text, "0o")
+		digits := strings.TrimPrefix(v.Text, "0o")
 		mode, err := strconv.ParseUint(digits, 8, 32)
 		switch {
-		case v.kind == kindInt && !strings.HasPrefix(v.text, "0") && err == nil && len(digits) == 3:
+		case v.Kind == document.KindInt && !strings.HasPrefix(v.Text, "0") && err == nil && len(digits) == 3:
 			d.bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
-		case v.kind != kindString && v.kind != kindInt || err != nil || len(digits) < 3 || len(digits) > 4:
+		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 || len(digits) > 4:
 			d.bad(v, at, expected, "")
 		case mode > 0o777:
 			d.bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
@@ -265,14 +253,14 @@ func (d *decoder) fileMode(to *fs.FileMode) set {
 // MarshalJSON leaves the content out.
 func (f FileAsset) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Name    string `json:"name,omitempty"`
-		Path    string `json:"path"`
-		Bytes   int64  `json:"bytes"`
-		Mode    string `json:"mode"`
-		Owner   string `json:"owner,omitempty"`
-		Secret  bool   `json:"secret"`
-		Refused string `json:"refused,omitempty"`
-		Origin  Origin `json:"origin"`
+		Name    string          `json:"name,omitempty"`
+		Path    string          `json:"path"`
+		Bytes   int64           `json:"bytes"`
+		Mode    string          `json:"mode"`
+		Owner   string          `json:"owner,omitempty"`
+		Secret  bool            `json:"secret"`
+		Refused string          `json:"refused,omitempty"`
+		Origin  document.Origin `json:"origin"`
 	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Refused, f.Origin})
 }
 
@@ -296,12 +284,12 @@ func validAccount(s string) bool {
 }
 
 func (d *decoder) hooks(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
-		d.list(func(v *value, item string) {
+		d.list(func(v *document.Value, item string) {
 			h, ok := d.hook(v, item, n)
-			if !ok || !d.unique(seen, h.Name, v.pos, item+".name") {
+			if !ok || !d.unique(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
@@ -311,8 +299,8 @@ func (d *decoder) hooks(n *Node) set {
 }
 
 // hook reads one entry; false when it is wrong, or meant for other nodes.
-func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
-	h := Hook{Enabled: true, Origin: d.doc.origin(v.pos)}
+func (d *decoder) hook(v *document.Value, at string, n *Node) (Hook, bool) {
+	h := Hook{Enabled: true, Origin: d.doc.Origin(v.Pos)}
 	var roles []string
 	manifest, container := "", false
 	fields := []field{
@@ -323,10 +311,10 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 		{name: "before", set: d.texts(&h.Before, validUnit)},
 		{name: "requires", set: d.texts(&h.Requires, validUnit)},
 		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
-		{name: "execContainer", set: func(*value, string) { container = true }, unlisted: true},
+		{name: "execContainer", set: func(*document.Value, string) { container = true }, unlisted: true},
 	}
 	if disabled := (*bool)(nil); d.doc.dialect.lenient {
-		fields = append(fields, field{name: "disabled", set: func(v *value, at string) {
+		fields = append(fields, field{name: "disabled", set: func(v *document.Value, at string) {
 			if d.optionalBool(&disabled)(v, at); disabled != nil {
 				h.Enabled = !*disabled
 			}
@@ -336,34 +324,34 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	}
 	d.mapping(v, at, fields)
 	if container {
-		diag := Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
+		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
 		if d.doc.dialect.lenient {
-			d.doc.warnAt(v.pos, diag)
+			d.doc.WarnAt(v.Pos, diag)
 		} else {
-			d.doc.errorAt(v.pos, diag)
+			d.doc.ErrorAt(v.Pos, diag)
 		}
 		return h, false
 	}
 	h.Manifest = secret.New(manifest)
 	if d.doc.dialect.lenient {
 		otherwise(&h.Name, d.kopsHookName(at))
-		if h.Enabled && v.kind == kindMap && v.get("manifest") == nil {
-			d.doc.warnAt(v.pos, Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
+		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
+			d.doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
 			return h, false
 		}
 	}
 	needed := []string{"name", "manifest"}
 	if !h.Enabled {
 		needed = needed[:1]
-		if v.get("manifest") == nil {
-			d.newer(v.pos, at, "a hook that is off and has no manifest")
+		if v.Get("manifest") == nil {
+			d.newer(v.Pos, at, "a hook that is off and has no manifest")
 		}
 	}
 	if h.Name == "" && !d.required(v, at, needed[0]) {
 		return h, false
 	}
-	if len(needed) > 1 && v.get("manifest") == nil {
-		d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
+	if len(needed) > 1 && v.Get("manifest") == nil {
+		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
 			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
 		return h, false
 	}
@@ -372,9 +360,9 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 	}
 	d.hookText(v, at, &h)
 	if why := reservedUnit(h.Name); why != "" {
-		h.Refused = d.refuse(v.get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
+		h.Refused = d.refuse(v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
-		h.Refused = d.refuse(v.get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
+		h.Refused = d.refuse(v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, meant(roles, n.Role)
 }
@@ -384,7 +372,7 @@ func (d *decoder) hook(v *value, at string, n *Node) (Hook, bool) {
 func (d *decoder) kopsHookName(at string) string {
 	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
 	name := "kops-hook-" + number
-	if kind, _ := kindOf(d.doc.path); kind == KindNodeGroup {
+	if kind, _ := kindOf(d.doc.Path); kind == KindNodeGroup {
 		name += "-ig"
 	}
 	return name

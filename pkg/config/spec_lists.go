@@ -5,18 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 // keys remembers where a list said a key first.
-type keys map[string]pos
+type keys map[string]document.Pos
 
 // unique reports a key that its list says twice.
-func (d *decoder) unique(seen keys, key string, where pos, at string) bool {
+func (d *decoder) unique(seen keys, key string, where document.Pos, at string) bool {
 	first, twice := seen[key]
 	if twice {
-		d.doc.errorAt(where, Diagnostic{ID: problem.FieldTwice, Summary: fmt.Sprintf("%q is in this list twice", clip(key)), Field: at,
-			Hint: fmt.Sprintf("it is first on line %d: take one of them out", first.line)})
+		d.doc.ErrorAt(where, document.Diagnostic{ID: problem.FieldTwice, Summary: fmt.Sprintf("%q is in this list twice", document.Clip(key)), Field: at,
+			Hint: fmt.Sprintf("it is first on line %d: take one of them out", first.Line)})
 		return false
 	}
 	seen[key] = where
@@ -24,14 +25,14 @@ func (d *decoder) unique(seen keys, key string, where pos, at string) bool {
 }
 
 // required reports fields that a list's entry must have.
-func (d *decoder) required(v *value, at string, names ...string) bool {
-	if v.kind != kindMap {
+func (d *decoder) required(v *document.Value, at string, names ...string) bool {
+	if v.Kind != document.KindMap {
 		return false // said already
 	}
 	ok := true
 	for _, name := range names {
-		if v.index(name) < 0 {
-			d.doc.errorAt(v.pos, Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name, Hint: "add the field " + name + " here"})
+		if v.Index(name) < 0 {
+			d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name, Hint: "add the field " + name + " here"})
 			ok = false
 		}
 	}
@@ -61,17 +62,17 @@ func merging[T any](list *[]T, key func(T) string) func(T) {
 
 // sysctls reads kOps' form: a list of "key=value".
 func (d *decoder) sysctls(n *Node) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
-		d.list(func(v *value, item string) {
+		d.list(func(v *document.Value, item string) {
 			if d.doc.dialect.lenient && d.passedBySysctl(v, item) {
 				return
 			}
 			s, ok := d.sysctl(v, item)
 			_, twice := seen[s.Key]
 			later := twice && d.doc.dialect.lenient
-			if !ok || !later && !d.unique(seen, s.Key, v.pos, item) {
+			if !ok || !later && !d.unique(seen, s.Key, v.Pos, item) {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
@@ -87,32 +88,32 @@ func (d *decoder) sysctls(n *Node) set {
 // passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is
 // into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
 // a pattern of names. Of two that set one key the later counts.
-func (d *decoder) passedBySysctl(v *value, at string) bool {
-	key, _, _ := strings.Cut(v.str(), "=")
+func (d *decoder) passedBySysctl(v *document.Value, at string) bool {
+	key, _, _ := strings.Cut(v.Str(), "=")
 	switch key = strings.TrimSpace(key); {
-	case v.kind != kindString:
+	case v.Kind != document.KindString:
 		return false
-	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.str() == "":
+	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.Str() == "":
 		return true
 	case !strings.ContainsAny(key, "*?[]"):
 		return false
 	}
-	d.doc.warnAt(v.pos, Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.show(v, at)), Field: at,
+	d.doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.show(v, at)), Field: at,
 		Hint: "name the interface"})
 	return true
 }
 
-func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
+func (d *decoder) sysctl(v *document.Value, at string) (Sysctl, bool) {
 	const expected = `a kernel parameter such as "net.ipv4.ip_forward=1"`
 	switch {
-	case v.kind == kindMap && len(v.entries) == 1 && v.entries[0].value.kind <= kindString:
-		d.bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", clip(v.entries[0].key), clip(v.entries[0].value.text)))
+	case v.Kind == document.KindMap && len(v.Entries) == 1 && v.Entries[0].Value.Kind <= document.KindString:
+		d.bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key), document.Clip(v.Entries[0].Value.Text)))
 		return Sysctl{}, false
-	case v.kind != kindString:
+	case v.Kind != document.KindString:
 		d.bad(v, at, expected, "")
 		return Sysctl{}, false
 	}
-	key, val, has := strings.Cut(v.text, "=")
+	key, val, has := strings.Cut(v.Text, "=")
 	key, val = strings.TrimSpace(key), strings.TrimSpace(val)
 	if d.doc.dialect.lenient {
 		key = strings.TrimPrefix(key, "-") // systemd-sysctl's: whether it could be set is reported in any case
@@ -127,7 +128,7 @@ func (d *decoder) sysctl(v *value, at string) (Sysctl, bool) {
 		return Sysctl{}, false
 	}
 	d.knownSysctl(v, at, canonical, val)
-	return Sysctl{Key: canonical, Value: val, Origin: d.doc.origin(v.pos)}, true
+	return Sysctl{Key: canonical, Value: val, Origin: d.doc.Origin(v.Pos)}, true
 }
 
 // sysctlRoots are the directories of /proc/sys.
@@ -171,7 +172,7 @@ func sysctlKey(key string) (canonical, hint string) {
 			return key, ""
 		}
 	}
-	if near := nearest(key[:i], sysctlRoots); near != "" {
+	if near := document.Nearest(key[:i], sysctlRoots); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near+key[i:])
 	}
 	return "", hint

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // byoNetwork plays two parts: see [CNI].
@@ -62,7 +64,7 @@ func (d *decoder) networking(n *Node) set {
 	return d.into(func() []field {
 		var fields []field
 		for _, c := range choices() {
-			fields = append(fields, field{name: c.name, unlisted: slices.Contains(goneNetworks[:], c.name), set: func(v *value, at string) {
+			fields = append(fields, field{name: c.name, unlisted: slices.Contains(goneNetworks[:], c.name), set: func(v *document.Value, at string) {
 				if c.name == byoNetwork {
 					w.CNI = &n.CNI
 					d.mapping(v, at, d.cni(&n.CNI))
@@ -85,9 +87,9 @@ func (d *decoder) networking(n *Node) set {
 
 // bridgeNetfilter takes the kernel's own numbers, in quotes or not, or that they are not ours.
 func (d *decoder) bridgeNetfilter(to *string) set {
-	return func(v *value, at string) {
-		if v.kind == kindInt && (v.text == "0" || v.text == "1") {
-			*to = v.text
+	return func(v *document.Value, at string) {
+		if v.Kind == document.KindInt && (v.Text == "0" || v.Text == "1") {
+			*to = v.Text
 			return
 		}
 		d.choice(to, "1", "0", Unmanaged)(v, at)
@@ -120,17 +122,17 @@ func (d *decoder) bridge(b *Bridge) []field {
 }
 
 func (d *decoder) bridgeNodes(to *[]Peer) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(to, func(p Peer) string { return p.Name })
-		d.list(func(v *value, at string) {
-			p := Peer{Origin: d.doc.origin(v.pos)}
+		d.list(func(v *document.Value, at string) {
+			p := Peer{Origin: d.doc.Origin(v.Pos)}
 			d.mapping(v, at, []field{
 				{name: "name", set: d.text(&p.Name, validName)},
 				{name: "address", set: d.addresses(&p.Address)},
 				{name: "podCIDRs", set: d.cidrList(&p.PodCIDRs)},
 			})
-			if d.required(v, at, "name") && d.unique(seen, v.get("name").str(), v.get("name").pos, at+".name") {
+			if d.required(v, at, "name") && d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, at+".name") {
 				put(p)
 			}
 		})(v, at)
@@ -149,9 +151,9 @@ func (d *decoder) flannel(f *Flannel) []field {
 var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
 
 func (d *decoder) flannelBackend(to *string) set {
-	return func(v *value, at string) {
-		if kops := flannelBackends[:2]; d.doc.dialect.lenient && !slices.Contains(kops, v.str()) && slices.Contains(flannelBackends[2:], v.str()) {
-			d.bad(v, at, oneOf(kops), fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.text, strict.apiVersion))
+	return func(v *document.Value, at string) {
+		if kops := flannelBackends[:2]; d.doc.dialect.lenient && !slices.Contains(kops, v.Str()) && slices.Contains(flannelBackends[2:], v.Str()) {
+			d.bad(v, at, oneOf(kops), fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.Text, strict.apiVersion))
 			return
 		}
 		d.choice(to, flannelBackends[:]...)(v, at)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Update says when a node takes a changed configuration that it has fetched and verified. Until
@@ -55,10 +57,10 @@ func (d *decoder) update(u *Update) []field {
 		{name: "freeze", set: d.boolean(&u.Freeze), newer: true},
 		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch), newer: true},
 		{name: "bootUndo", set: d.choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), newer: true},
-		{name: "window", set: func(v *value, at string) {
+		{name: "window", set: func(v *document.Value, at string) {
 			u.Window = nil
-			d.list(func(v *value, item string) {
-				w := Window{TimeZone: "UTC", Origin: d.doc.origin(v.pos)}
+			d.list(func(v *document.Value, item string) {
+				w := Window{TimeZone: "UTC", Origin: d.doc.Origin(v.Pos)}
 				d.mapping(v, item, d.window(&w))
 				if d.required(v, item, "from") && d.required(v, item, "until") {
 					u.Window = append(u.Window, w)
@@ -82,21 +84,21 @@ var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
 func (d *decoder) days(to *[]Weekday) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var named [7]bool
-		d.list(func(v *value, at string) {
-			if v.kind != kindString {
+		d.list(func(v *document.Value, at string) {
+			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a day or a range of days")
 				return
 			}
-			first, last, isRange := strings.Cut(v.text, "-")
+			first, last, isRange := strings.Cut(v.Text, "-")
 			if !isRange {
 				last = first
 			}
 			from, to := slices.Index(weekdays[:], first), slices.Index(weekdays[:], last)
 			if from < 0 || to < 0 {
 				hint := ""
-				if near := nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
+				if near := document.Nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
 					hint = fmt.Sprintf("did you mean %q?", near)
 				}
 				d.bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
@@ -115,7 +117,7 @@ func (d *decoder) days(to *[]Weekday) set {
 				*to = append(*to, Weekday(day))
 			}
 		}
-		if v.kind == kindList && len(v.items) == 0 {
+		if v.Kind == document.KindList && len(v.Items) == 0 {
 			d.bad(v, at, "at least one day", "take the line out for every day")
 		}
 	}
@@ -123,15 +125,15 @@ func (d *decoder) days(to *[]Weekday) set {
 
 // clock takes a time of day.
 func (d *decoder) clock(to *Clock, most Clock, expected string) set {
-	return func(v *value, at string) {
+	return func(v *document.Value, at string) {
 		var h, m int
-		if v.kind != kindString {
+		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: "+expected)
 			return
 		}
-		n, err := fmt.Sscanf(v.text, "%2d:%2d", &h, &m)
+		n, err := fmt.Sscanf(v.Text, "%2d:%2d", &h, &m)
 		c := Clock(h*60 + m)
-		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.text {
+		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.Text {
 			d.bad(v, at, expected, "")
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -27,7 +28,7 @@ const misspeltLetters = 2
 
 // knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
 // that no kernel takes. On a node the key fails by itself.
-func (d *decoder) knownSysctl(v *value, at, key, val string) {
+func (d *decoder) knownSysctl(v *document.Value, at, key, val string) {
 	if !d.checks {
 		return
 	}
@@ -37,12 +38,12 @@ func (d *decoder) knownSysctl(v *value, at, key, val string) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
 			if kind == "" && !wholeNumbers.MatchString(val) {
-				d.doc.errorAt(v.pos, Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, clip(val)), Field: at,
+				d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
 			}
 			return
 		}
-		if off := distance(plain, known); off < least && len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
+		if off := document.Distance(plain, known); off < least && len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
 			near, least = known, off
 		}
 	}
@@ -50,6 +51,6 @@ func (d *decoder) knownSysctl(v *value, at, key, val string) {
 		if m := linkKeys.FindString(key); m != "" {
 			near = m + near[strings.LastIndexByte(near, '.')+1:]
 		}
-		d.doc.errorAt(v.pos, Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
+		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -15,17 +16,17 @@ type validator struct {
 }
 
 // errorAt reports at the place that said path, or the nearest parent that a document said.
-func (v *validator) errorAt(path string, diag Diagnostic) {
-	diag.Severity = SeverityError
+func (v *validator) errorAt(path string, diag document.Diagnostic) {
+	diag.Severity = document.SeverityError
 	v.report(path, diag)
 }
 
-func (v *validator) warnAt(path string, diag Diagnostic) {
-	diag.Severity = SeverityWarning
+func (v *validator) warnAt(path string, diag document.Diagnostic) {
+	diag.Severity = document.SeverityWarning
 	v.report(path, diag)
 }
 
-func (v *validator) report(path string, diag Diagnostic) {
+func (v *validator) report(path string, diag document.Diagnostic) {
 	diag.Field = path
 	for at := path; ; at = at[:strings.LastIndexByte(at, '.')] {
 		if o := v.node.Origin(at); o.File != "" {
@@ -33,18 +34,18 @@ func (v *validator) report(path string, diag Diagnostic) {
 			return
 		}
 		if !strings.Contains(at, ".") {
-			v.reportAt(Origin{File: v.loader.cluster.path, Line: 1, Column: 1}, diag)
+			v.reportAt(document.Origin{File: v.loader.cluster.Path, Line: 1, Column: 1}, diag)
 			return
 		}
 	}
 }
 
-func (v *validator) reportAt(o Origin, diag Diagnostic) {
+func (v *validator) reportAt(o document.Origin, diag document.Diagnostic) {
 	doc := v.loader.docs[o.File]
 	if doc == nil {
 		doc = v.loader.cluster
 	}
-	doc.reportAt(pos{o.Line, o.Column}, diag)
+	doc.ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
 }
 
 // network settles which network is meant: exactly one, where cni beside another only carries the
@@ -60,11 +61,11 @@ func (v *validator) network() bool {
 	}
 	switch {
 	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
-		v.errorAt(multusAt, Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
+		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
 			Hint: "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
-		v.errorAt("spec.networking", Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
+		v.errorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
 			Hint: "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:
@@ -73,7 +74,7 @@ func (v *validator) network() bool {
 	case len(set) == 1 && w.CNI != nil:
 		w.CNI = nil
 		if n.CNI.UsesSecondaryIP {
-			v.errorAt("spec.networking.cni.usesSecondaryIP", Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
+			v.errorAt("spec.networking.cni.usesSecondaryIP", document.Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
 				Hint: "beside another network cni holds binDir and confDir only"})
 			return false
 		}
@@ -85,14 +86,14 @@ func (v *validator) network() bool {
 func (v *validator) twoNetworks(set []string) {
 	later, earlier := set[0], set[1]
 	a, b := v.node.Origin("spec.networking."+later), v.node.Origin("spec.networking."+earlier)
-	rank := func(o Origin) int {
+	rank := func(o document.Origin) int {
 		kind, _ := kindOf(o.File)
 		return strings.Index(KindCluster+" "+KindNodeGroup+" "+KindNode, kind)
 	}
 	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line || rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
 		later, earlier, b = earlier, later, a
 	}
-	v.errorAt("spec.networking."+later, Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
+	v.errorAt("spec.networking."+later, document.Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
 		Expected: "exactly one network", Hint: "take one of them out"})
 }
 
@@ -122,7 +123,7 @@ func (v *validator) all() {
 	v.certificates()
 	v.aws()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
-		v.errorAt("spec.networking.flannel", Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
+		v.errorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
 	}
 }
 
@@ -131,7 +132,7 @@ func (v *validator) all() {
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
-		v.errorAt("spec.kubernetesVersion", Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
+		v.errorAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
 			Hint: "add the field kubernetesVersion here"})
 		return
 	}
@@ -140,12 +141,12 @@ func (v *validator) versions() {
 	}
 	for _, name := range [...]string{"networkPluginName", "networkPluginMTU", "nonMasqueradeCIDR"} {
 		if n.Origin("spec.kubelet."+name).File != "" {
-			v.errorAt("spec.kubelet."+name, Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
+			v.errorAt("spec.kubelet."+name, document.Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
 				Hint: "take it out: the network is set under spec.networking, and containerd runs it"})
 		}
 	}
 	if n.ContainerRuntime == "docker" {
-		v.errorAt("spec.containerRuntime", Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
+		v.errorAt("spec.containerRuntime", document.Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
 			Expected: "containerd"})
 	}
 }
@@ -156,7 +157,7 @@ func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
-			v.errorAt("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.errorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
 		}
 		if services := sameFamily(n.ServiceClusterIPRange, p); services.IsValid() && services.Overlaps(p) {
@@ -164,7 +165,7 @@ func (v *validator) ranges() {
 			if n.Networking.podsOfVPC() {
 				say = v.warnAt
 			}
-			say("spec.podCIDR", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
+			say("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
 				Expected: "ranges that do not overlap", Hint: "a pod may get the address of a service"})
 		}
 	}
@@ -173,12 +174,12 @@ func (v *validator) ranges() {
 			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
 		}
 		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
-			v.warnAt("spec.serviceClusterIPRange", Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.warnAt("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
-		v.errorAt("spec.podCIDR", Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
+		v.errorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
 	}
 }
 
@@ -189,7 +190,7 @@ func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(
 
 func (v *validator) topology() {
 	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
-		v.errorAt("spec.topology.nodes", Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
+		v.errorAt("spec.topology.nodes", document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
 			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
 	}
 }
@@ -220,7 +221,7 @@ func (v *validator) mtus() {
 		mtu, path = w.Custom.MTU, "spec.networking.custom.mtu"
 	}
 	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu-inside < minIPv6MTU {
-		v.errorAt(path, Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
+		v.errorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
 	}
 }
 
@@ -234,11 +235,11 @@ func (v *validator) cilium() {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.ENI() && c.Tunnel != "disabled":
-		v.errorAt(at+".tunnel", Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+		v.errorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
 	case c.ENI() && v.node.CloudProvider != "" && v.node.CloudProvider != "aws":
-		v.errorAt(at+".ipam", Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
+		v.errorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
 	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
-		v.errorAt(at+".identityAllocationMode", Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
+		v.errorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
 	}
 }
 
@@ -250,10 +251,10 @@ func (v *validator) calico() {
 	const at = "spec.networking.calico.etcd"
 	switch {
 	case c.Datastore == "kubernetes" && c.Etcd != nil:
-		v.errorAt(at, Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
+		v.errorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
 		return
 	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
-		v.errorAt(at, Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
+		v.errorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
 		return
 	case c.Etcd == nil:
 		return
@@ -261,12 +262,12 @@ func (v *validator) calico() {
 	for i, e := range c.Etcd.Endpoints {
 		tls := strings.HasPrefix(e, "https:")
 		if i > 0 && tls != c.Etcd.TLS {
-			v.errorAt(at+".endpoints", Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
+			v.errorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
 			return
 		}
 		c.Etcd.TLS = tls
 	}
 	if !c.Etcd.TLS && v.node.Origin(at+".certificates").File != "" {
-		v.warnAt(at+".certificates", Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
+		v.warnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
 	}
 }

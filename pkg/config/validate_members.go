@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -47,7 +48,7 @@ func (v *validator) members(all []Peer) {
 	v.addresses(all, disjoint)
 }
 
-func cmpOrigin(a, b Origin) int {
+func cmpOrigin(a, b document.Origin) int {
 	if a.File != b.File {
 		return slices.Compare([]byte(a.File), []byte(b.File))
 	}
@@ -64,11 +65,11 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
 	} else if pods := sameFamily(n.PodCIDR, prefix); pods.IsValid() && !within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-		severity := SeverityWarning
+		severity := document.SeverityWarning
 		if v.loader.checks {
-			severity = SeverityError
+			severity = document.SeverityError
 		}
-		v.reportAt(p.Origin, Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
+		v.reportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
 			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
 			Expected: ownPart})
 	}
@@ -106,5 +107,5 @@ func (v *validator) addresses(all []Peer, claims []claim) {
 }
 
 func (v *validator) memberError(p Peer, summary, expected, hint string) {
-	v.reportAt(p.Origin, Diagnostic{Severity: SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+	v.reportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -29,11 +30,11 @@ func (v *validator) overlaps() {
 				if n.servicesOfVPC(p) {
 					say, expected = v.warnAt, "no subnet of the nodes within it"
 				}
-				say(r.path, Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
+				say(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
 					Expected: expected})
 			}
 			if a := addressIn(n.Address, p); a.IsValid() {
-				v.errorAt(r.path, Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
+				v.errorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
 					Expected: "a range in which no node has an address"})
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 func TestParseVersion(t *testing.T) {
@@ -66,7 +68,7 @@ func TestNearest(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"adress", "address"}, {"mtuu", "mtu"}, {"MTU", "mtu"}, {"utm", "mtu"}, {"umt", "mtu"}, {"podCidr", "podCIDRs"}, {"brigde", "bridge"}, {"x", ""}, {"", ""}, {"kubernetesVersion", ""},
 	} {
-		if got := nearest(c.in, names); got != c.want {
+		if got := document.Nearest(c.in, names); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
 		}
 	}
@@ -80,7 +82,7 @@ func TestMaskURLs(t *testing.T) {
 		{"x://", "x://"},
 		{`urls: ["https://é:p@b/x?sig=é&t=1", "s3://b/c?"], why: is it?`, `urls: ["https://***@b/x?*********", "s3://b/c?"], why: is it?`},
 	} {
-		if got := maskURLs(c.in); got != c.want {
+		if got := document.MaskURLs(c.in); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
 		}
 	}

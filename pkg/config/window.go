@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Window is a time that comes back each day, or on some days of the week.
 type Window struct {
-	Days     []Weekday `json:"days,omitempty"` // on which it begins; without it each day
-	From     Clock     `json:"from"`           // when it opens, in the window's time zone
-	Until    Clock     `json:"until"`          // when it closes; not later than `from`: on the next day
-	TimeZone string    `json:"timeZone"`       // a name of the IANA database, such as Europe/Berlin; without it UTC
-	Origin   Origin    `json:"origin"`
+	Days     []Weekday       `json:"days,omitempty"` // on which it begins; without it each day
+	From     Clock           `json:"from"`           // when it opens, in the window's time zone
+	Until    Clock           `json:"until"`          // when it closes; not later than `from`: on the next day
+	TimeZone string          `json:"timeZone"`       // a name of the IANA database, such as Europe/Berlin; without it UTC
+	Origin   document.Origin `json:"origin"`
 }
 
 // Weekday is a day that prints as documents have it: Mon.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -72,7 +73,7 @@ func saidOf(t *testing.T, kubernetes, networking string) []string {
 	t.Helper()
 	text := fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: %s\n  containerRuntime: %s\n  networking:\n    %s\n",
 		kubernetes, runtimeOf(kubernetes), networking)
-	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
 	if node == nil {
 		return []string{"error: " + diags.Err().Error()}
 	}

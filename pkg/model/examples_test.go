@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -57,15 +58,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func documents(t *testing.T, dir string) []config.Source {
+func documents(t *testing.T, dir string) []document.Source {
 	t.Helper()
-	var out []config.Source
+	var out []document.Source
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".yaml") {
 			return err
 		}
 		data, err := os.ReadFile(filepath.Join(dir, path))
-		out = append(out, config.Source{Path: path, Data: data})
+		out = append(out, document.Source{Path: path, Data: data})
 		return err
 	})
 	if err != nil {

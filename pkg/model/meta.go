@@ -1,9 +1,9 @@
 package model
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // nodeDefault is the Meta of what every node gets.
-func nodeDefault(why string) tasks.Meta { return tasks.Meta{From: config.NodeDefault, Why: why} }
+func nodeDefault(why string) tasks.Meta { return tasks.Meta{From: document.NodeDefault, Why: why} }

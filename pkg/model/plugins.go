@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -107,7 +108,7 @@ func (b *builder) asset(name string) (config.Asset, error) {
 		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, with version, sha256 and urls", name, v, b.view.NetworkOrigin())
 	}
 	out := config.Asset{Name: name, Version: release.Version, Arch: map[string]config.AssetFile{},
-		Origin: config.Origin{Default: "built-in table for Kubernetes " + v.String()}}
+		Origin: document.Origin{Default: "built-in table for Kubernetes " + v.String()}}
 	for arch, sum := range release.SHA256 {
 		out.Arch[arch] = config.AssetFile{SHA256: sum, URLs: []string{release.url(name, arch)}}
 	}

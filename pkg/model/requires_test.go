@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -16,7 +17,7 @@ func of(t *testing.T, networking string, change func(*host.Facts, *config.Node))
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo.example.com}\nspec:\n  kubernetesVersion: 1.33.2\n" +
 		"  networking: " + networking + "\n"
-	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "node-1"})
 	if node == nil {
 		t.Fatal(diags.Err())
 	}

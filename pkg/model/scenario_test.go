@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -95,10 +96,10 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 		case "peer":
 			part := strings.Fields(value)
 			in.Discovered.Peers = append(in.Discovered.Peers, config.Peer{Name: part[0], Address: config.Addresses{netip.MustParseAddr(part[1])},
-				PodCIDRs: config.CIDRs{netip.MustParsePrefix(part[2])}, Origin: config.Origin{File: "Node " + part[0]}})
+				PodCIDRs: config.CIDRs{netip.MustParsePrefix(part[2])}, Origin: document.Origin{File: "Node " + part[0]}})
 		}
 	}
-	var sources []config.Source
+	var sources []document.Source
 	for _, f := range archive.Files {
 		switch {
 		case f.Name == "facts.json":
@@ -109,7 +110,7 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 				t.Fatalf("%s: facts.json: %v", file, err)
 			}
 		case strings.HasSuffix(f.Name, ".yaml"):
-			sources = append(sources, config.Source{Path: f.Name, Data: f.Data})
+			sources = append(sources, document.Source{Path: f.Name, Data: f.Data})
 		}
 	}
 	node, diags := config.Load(tasks.DriftKinds(), sources, sel)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
@@ -30,7 +30,7 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	switch {
 	case !ok || left >= fewestSourcePorts || within < 0 && reserved < 0:
 		return keys, nil
-	case reserved >= 0 && keys[reserved].origin == config.NodeDefault:
+	case reserved >= 0 && keys[reserved].origin == document.NodeDefault:
 		b.note(network.Warning, b.view.Origin("spec.serviceNodePortRange"), "ports %s may become source ports on this node: kept for node ports, they would leave %d for its connections",
 			keys[reserved].Value, left)
 		return slices.Delete(keys, reserved, reserved+1), nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -91,7 +92,7 @@ func (b *builder) decide() ([]sysctl, error) {
 		out[i] = s
 	}
 	for _, s := range append(b.routerAdvertisements(), nodeSysctls(b.view)...) {
-		put(sysctl{Sysctl: s, origin: config.NodeDefault})
+		put(sysctl{Sysctl: s, origin: document.NodeDefault})
 	}
 	for _, s := range b.networkSysctls() {
 		put(sysctl{Sysctl: s, origin: b.view.NetworkOrigin()})

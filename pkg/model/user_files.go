@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // userFiles installs the fileAssets of the documents.
 func (b *builder) userFiles() error {
-	var last config.Origin
+	var last document.Origin
 	var from string // last, written out: ten thousand files may have one origin
 	b.tasks = slices.Grow(b.tasks, len(b.in.Node.FileAssets)+64)
 	for i := range b.in.Node.FileAssets {

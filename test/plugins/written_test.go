@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -23,7 +24,7 @@ func written(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: data}, {Path: "nodes/node-1.yaml", Data: []byte(nodeDocument)}}, config.Select{Node: "node-1"})
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: data}, {Path: "nodes/node-1.yaml", Data: []byte(nodeDocument)}}, config.Select{Node: "node-1"})
 	if err := diags.Err(); err != nil {
 		return nil, err
 	}

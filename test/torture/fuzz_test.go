@@ -17,7 +17,7 @@ type fuzzer struct{ dir, name, reads string }
 var fuzzers = []fuzzer{
 	{"pkg/config", "FuzzLoad", "documents"},
 	{"pkg/config", "FuzzAgentFile", "the agent's file"},
-	{"pkg/config", "FuzzQuick", "plain YAML"},
+	{"pkg/config/document", "FuzzQuick", "plain YAML"},
 	{"pkg/host", "FuzzUnpack", "archives"},
 	{"pkg/inbound", "FuzzDatagrams", "what another machine sends to the port of peers"},
 	{"pkg/host", "FuzzFacts", "os-release, units, the runtime's and kubelet's files"},

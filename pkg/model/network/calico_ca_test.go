@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -13,7 +14,7 @@ import (
 // etcdInput is a node of Calico with etcd whose documents say certificates.
 func etcdInput(t *testing.T, certificates string) Input {
 	t.Helper()
-	node, diags := config.Load(tasks.DriftKinds(), []config.Source{{Path: "cluster.yaml", Data: fmt.Appendf(nil, `
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: fmt.Appendf(nil, `
 apiVersion: netwright.dev/v1alpha1
 kind: Cluster
 metadata: {name: demo.example.com}

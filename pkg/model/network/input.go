@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -47,7 +48,7 @@ func (in Input) Origin(path string) string {
 	if o := in.Node.Origin(path).String(); o != "" {
 		return o
 	}
-	return config.NodeDefault
+	return document.NodeDefault
 }
 
 // NetworkOrigin is where the network was chosen.

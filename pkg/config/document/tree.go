@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // treeBuilder turns the YAML library's nodes into values: aliases resolved, merge keys applied,
 // duplicate keys found.
 type treeBuilder struct {
-	anchors map[string]*value
+	anchors map[string]*Value
 	secret  int // above 0 within the value of a secret key: no names in diagnostics
 	wrong   []misplaced
 }
@@ -21,43 +21,43 @@ type treeBuilder struct {
 // misplaced is a diagnostic that waits until the tree is whole, for only then is it known what of
 // its line may be shown.
 type misplaced struct {
-	pos  pos
+	pos  Pos
 	diag Diagnostic
 }
 
-func (b *treeBuilder) fail(p pos, diag Diagnostic) *value {
+func (b *treeBuilder) fail(p Pos, diag Diagnostic) *Value {
 	b.wrong = append(b.wrong, misplaced{p, diag})
-	return &value{pos: p, size: 1}
+	return &Value{Pos: p, size: 1}
 }
 
-func (b *treeBuilder) value(n ast.Node, depth int) *value {
+func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 	if n == nil {
-		return &value{pos: pos{1, 1}, size: 1}
+		return &Value{Pos: Pos{1, 1}, size: 1}
 	}
 	p := tokenPos(n.GetToken())
 	if depth > 2*maxDepth {
 		return b.fail(p, Diagnostic{ID: problem.DocumentBounds, Summary: "nested too deeply"})
 	}
-	scalar := func(k kind, text string) *value { return &value{kind: k, text: text, pos: p, size: 1} }
+	scalar := func(k Kind, text string) *Value { return &Value{Kind: k, Text: text, Pos: p, size: 1} }
 	switch n := n.(type) {
 	case *ast.NullNode:
-		return scalar(kindNull, "")
+		return scalar(KindNull, "")
 	case *ast.BoolNode:
-		return scalar(kindBool, n.Token.Value)
+		return scalar(KindBool, n.Token.Value)
 	case *ast.IntegerNode:
-		return scalar(kindInt, n.Token.Value)
+		return scalar(KindInt, n.Token.Value)
 	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
-		return scalar(kindFloat, n.GetToken().Value)
+		return scalar(KindFloat, n.GetToken().Value)
 	case *ast.StringNode:
-		v := scalar(kindString, n.Value)
-		v.quoted = n.Token.Type != token.StringType
-		if before := n.Token.Prev; !v.quoted && before != nil && strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.line {
-			v.pos = pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1} // of a text of several lines the library tells the end
+		v := scalar(KindString, n.Value)
+		v.Quoted = n.Token.Type != token.StringType
+		if before := n.Token.Prev; !v.Quoted && before != nil && strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.Line {
+			v.Pos = Pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1} // of a text of several lines the library tells the end
 		}
 		return v
 	case *ast.LiteralNode:
-		v := scalar(kindString, n.Value.Value)
-		v.quoted = true
+		v := scalar(KindString, n.Value.Value)
+		v.Quoted = true
 		return v
 	case *ast.MappingNode:
 		return b.mapping(n.Values, p, depth)
@@ -79,27 +79,27 @@ func (b *treeBuilder) value(n ast.Node, depth int) *value {
 	return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: fmt.Sprintf("%s is not supported here", n.Type())})
 }
 
-func (b *treeBuilder) list(n *ast.SequenceNode, p pos, depth int) *value {
-	v := &value{kind: kindList, pos: p, size: 1, items: make([]*value, 0, len(n.Values))}
+func (b *treeBuilder) list(n *ast.SequenceNode, p Pos, depth int) *Value {
+	v := &Value{Kind: KindList, Pos: p, size: 1, Items: make([]*Value, 0, len(n.Values))}
 	for _, item := range n.Values {
 		child := b.value(item, depth+1)
-		v.items = append(v.items, child)
+		v.Items = append(v.Items, child)
 		b.grow(v, child)
 	}
 	return v
 }
 
-func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) *value {
-	v := &value{kind: kindMap, pos: p, size: 1, entries: make([]entry, 0, len(values))}
+func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p Pos, depth int) *Value {
+	v := &Value{Kind: KindMap, Pos: p, size: 1, Entries: make([]Entry, 0, len(values))}
 	if len(values) > maxFields {
 		return b.fail(p, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
 	}
-	var merged []*value
+	var merged []*Value
 	for i, mv := range values {
 		keyToken := mv.Key.GetToken()
 		at := tokenPos(keyToken)
 		if i == 0 && at.before(p) {
-			v.pos = at // a block mapping begins at its first key, not at the colon
+			v.Pos = at // a block mapping begins at its first key, not at the colon
 		}
 		child := b.field(keyToken.Value, mv.Value, depth)
 		b.grow(v, child)
@@ -112,16 +112,16 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 			b.fail(at, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a key must be a plain word"})
 			continue
 		}
-		if first := v.index(keyToken.Value); first >= 0 {
+		if first := v.Index(keyToken.Value); first >= 0 {
 			summary := "a field is set twice"
 			if b.secret == 0 {
-				summary = fmt.Sprintf("field %q is set twice", clip(keyToken.Value))
+				summary = fmt.Sprintf("field %q is set twice", Clip(keyToken.Value))
 			}
 			b.fail(at, Diagnostic{ID: problem.FieldTwice, Summary: summary,
-				Hint: fmt.Sprintf("it is set first on line %d: take one of them out", v.entries[first].pos.line)})
+				Hint: fmt.Sprintf("it is set first on line %d: take one of them out", v.Entries[first].Pos.Line)})
 			continue
 		}
-		v.entries = append(v.entries, entry{key: keyToken.Value, width: tokenWidth(keyToken), pos: at, value: child})
+		v.Entries = append(v.Entries, Entry{Key: keyToken.Value, width: tokenWidth(keyToken), Pos: at, Value: child})
 	}
 	for _, m := range merged {
 		b.merge(v, m)
@@ -129,8 +129,8 @@ func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p pos, depth int) 
 	return v
 }
 
-func (b *treeBuilder) field(key string, n ast.Node, depth int) *value {
-	if isSecretKey(key) {
+func (b *treeBuilder) field(key string, n ast.Node, depth int) *Value {
+	if IsSecretKey(key) {
 		b.secret++
 		defer func() { b.secret-- }()
 	}
@@ -138,33 +138,34 @@ func (b *treeBuilder) field(key string, n ast.Node, depth int) *value {
 }
 
 // merge adds to v what it does not say itself (<<: *defaults).
-func (b *treeBuilder) merge(v, from *value) {
-	switch from.kind {
-	case kindList:
-		for _, item := range from.items {
+func (b *treeBuilder) merge(v, from *Value) {
+	switch from.Kind {
+	case KindList:
+		for _, item := range from.Items {
 			b.merge(v, item)
 		}
-	case kindMap:
-		for _, e := range from.entries {
-			if v.index(e.key) < 0 {
-				v.entries = append(v.entries, e)
+	case KindMap:
+		for _, e := range from.Entries {
+			if v.Index(e.Key) < 0 {
+				v.Entries = append(v.Entries, e)
 			}
 		}
 	default:
-		b.fail(from.pos, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
+		b.fail(from.Pos, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
 	}
 }
 
 // grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
-func (b *treeBuilder) grow(v, child *value) {
+func (b *treeBuilder) grow(v, child *Value) {
 	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && len(b.wrong) == 0 {
-		b.fail(v.pos, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
+		b.fail(v.Pos, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
 	}
 }
 
-func (v *value) index(key string) int {
-	for i := range v.entries {
-		if v.entries[i].key == key {
+// Index is where a key stands among the entries of a mapping; -1: it is not there.
+func (v *Value) Index(key string) int {
+	for i := range v.Entries {
+		if v.Entries[i].Key == key {
 			return i
 		}
 	}

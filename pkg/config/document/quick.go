@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"strings"
@@ -18,12 +18,12 @@ type quick struct {
 	cur    string // the current line without its indentation; "" at the end of the text
 	indent int    // of the current line
 	next   int    // where the line after it starts
-	slab   []value
+	slab   []Value
 	size   int // values so far
 }
 
 // readQuickly returns nil when it gave up.
-func readQuickly(text string) *value {
+func readQuickly(text string) *Value {
 	q := &quick{text: text}
 	if !q.advance() || q.cur == "" {
 		return nil
@@ -76,19 +76,19 @@ func plainLine(line string) bool {
 	return !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "...") && line[len(line)-1] != ' '
 }
 
-func (q *quick) new(k kind, col int) *value {
+func (q *quick) new(k Kind, col int) *Value {
 	if len(q.slab) == 0 {
-		q.slab = make([]value, 64)
+		q.slab = make([]Value, 64)
 	}
 	v := &q.slab[0]
 	q.slab = q.slab[1:]
-	v.kind, v.pos, v.size = k, pos{q.line, col}, 1
+	v.Kind, v.Pos, v.size = k, Pos{q.line, col}, 1
 	q.size++
 	return v
 }
 
 // block reads the list or mapping that the current line begins.
-func (q *quick) block(depth int) *value {
+func (q *quick) block(depth int) *Value {
 	if depth > maxDepth/2 {
 		return nil
 	}
@@ -100,16 +100,16 @@ func (q *quick) block(depth int) *value {
 
 func isItem(line string) bool { return line == "-" || strings.HasPrefix(line, "- ") }
 
-func (q *quick) list(depth int) *value {
+func (q *quick) list(depth int) *Value {
 	at := q.indent
-	v := q.new(kindList, at+1)
+	v := q.new(KindList, at+1)
 	for q.indent == at && isItem(q.cur) {
 		rest := strings.TrimLeft(q.cur[1:], " ")
 		column := at + len(q.cur) - len(rest) // of what the item holds, from 0
-		if rest == "" || rest[0] == '#' || isItem(rest) || len(v.items) == maxEntries {
+		if rest == "" || rest[0] == '#' || isItem(rest) || len(v.Items) == maxEntries {
 			return nil
 		}
-		var item *value
+		var item *Value
 		if key, _ := cutKey(rest); key != "" {
 			q.cur, q.indent = rest, column
 			item = q.mapping(column, depth+1)
@@ -119,7 +119,7 @@ func (q *quick) list(depth int) *value {
 		if item == nil {
 			return nil
 		}
-		v.items = append(v.items, item)
+		v.Items = append(v.Items, item)
 		v.size += item.size
 	}
 	if q.indent > at || v.size > maxValues {
@@ -129,31 +129,31 @@ func (q *quick) list(depth int) *value {
 }
 
 // mapping reads the entries that begin in column at, from 0.
-func (q *quick) mapping(at, depth int) *value {
+func (q *quick) mapping(at, depth int) *Value {
 	if depth > maxDepth/2 {
 		return nil
 	}
-	v := q.new(kindMap, at+1)
+	v := q.new(KindMap, at+1)
 	for q.cur != "" && q.indent == at && !isItem(q.cur) {
 		key, rest := cutKey(q.cur)
-		if key == "" || len(v.entries) == maxFields || v.index(key) >= 0 {
+		if key == "" || len(v.Entries) == maxFields || v.Index(key) >= 0 {
 			return nil
 		}
-		e := entry{key: key, width: len(key), pos: pos{q.line, at + 1}}
-		if e.value = q.field(q.cur, rest, at, depth); e.value == nil {
+		e := Entry{Key: key, width: len(key), Pos: Pos{q.line, at + 1}}
+		if e.Value = q.field(q.cur, rest, at, depth); e.Value == nil {
 			return nil
 		}
-		v.entries = append(v.entries, e)
-		v.size += e.value.size
+		v.Entries = append(v.Entries, e)
+		v.size += e.Value.size
 	}
-	if q.indent > at || len(v.entries) == 0 || v.size > maxValues {
+	if q.indent > at || len(v.Entries) == 0 || v.size > maxValues {
 		return nil
 	}
 	return v
 }
 
 // field reads what stands after a key's colon, or below it.
-func (q *quick) field(line, rest string, at, depth int) *value {
+func (q *quick) field(line, rest string, at, depth int) *Value {
 	if rest != "" && rest[0] != '#' {
 		return q.inline(rest, at+len(line)-len(rest), at)
 	}
@@ -175,7 +175,7 @@ func cutKey(line string) (key, rest string) {
 	if i == 0 || i == len(line) || line[i] != ':' || i+1 < len(line) && line[i+1] != ' ' {
 		return "", ""
 	}
-	if k, ok := plainKind(line[:i]); !ok || k != kindString {
+	if k, ok := plainKind(line[:i]); !ok || k != KindString {
 		return "", ""
 	}
 	return line[:i], strings.TrimLeft(line[i+1:], " ")
@@ -187,7 +187,7 @@ func isWord(c byte) bool {
 
 // inline reads the value that begins on the current line, in the given column from 0, and goes on
 // to the next line. Its parent begins in column at.
-func (q *quick) inline(rest string, column, at int) *value {
+func (q *quick) inline(rest string, column, at int) *Value {
 	if rest[0] == '|' {
 		return q.literal(rest, column, at)
 	}
@@ -201,24 +201,24 @@ func (q *quick) inline(rest string, column, at int) *value {
 
 // plainKind is how YAML 1.2 reads an unquoted word; false when it is nothing, which is seldom
 // meant.
-func plainKind(word string) (kind, bool) {
+func plainKind(word string) (Kind, bool) {
 	switch word {
 	case "", "~", "null", "Null", "NULL":
-		return kindNull, false
+		return KindNull, false
 	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return kindBool, true
+		return KindBool, true
 	case ".inf", ".Inf", ".INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
-		return kindFloat, true
+		return KindFloat, true
 	}
 	if c := word[0]; c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '/' {
-		return kindString, true
+		return KindString, true
 	}
 	number := token.ToNumber(word)
 	switch {
 	case number == nil:
-		return kindString, true
+		return KindString, true
 	case number.Type == token.NumberTypeFloat:
-		return kindFloat, true
+		return KindFloat, true
 	}
-	return kindInt, true
+	return KindInt, true
 }

@@ -1,22 +1,22 @@
-package config
+package document
 
 import "strings"
 
-// nearest is the candidate most like word, or "" when none is like it: about a third of the letters
+// Nearest is the candidate most like word, or "" when none is like it: about a third of the letters
 // may differ, never all.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, least := "", min(len(word)/3+2, len(word))
 	for _, c := range candidates {
-		if d := distance(word, c); d < least {
+		if d := Distance(word, c); d < least {
 			best, least = c, d
 		}
 	}
 	return best
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour to get from a
+// Distance counts the letters to insert, delete, replace or swap with their neighbour to get from a
 // to b; case does not count.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	const far = 1 << 10
 	if len(a) > 64 || len(b) > 64 {
 		return far
@@ -41,4 +41,13 @@ func distance(a, b string) int {
 		before, row = row, next
 	}
 	return row[len(b)]
+}
+
+// Clip keeps a quoted text short.
+func Clip(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }

@@ -1,9 +1,7 @@
-package config
+package document
 
 import (
 	"errors"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -13,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// parse makes the document's tree, once. On failure root stays nil and the diagnostics say why.
-func (d *document) parse() {
+// Parse makes the document's tree, once. On failure root stays nil and the diagnostics say why.
+func (d *Document) Parse() {
 	if d.parsed {
 		return
 	}
@@ -22,13 +20,13 @@ func (d *document) parse() {
 	if !d.prepare() {
 		return
 	}
-	if d.root = readQuickly(d.text); d.root == nil {
-		d.root = d.read()
+	if d.Root = readQuickly(d.Text); d.Root == nil {
+		d.Root = d.read()
 	}
 }
 
 // read makes the tree with the YAML library; nil, with diagnostics, when the text is wrong.
-func (d *document) read() *value {
+func (d *Document) read() *Value {
 	file := d.syntax()
 	if file == nil {
 		return nil
@@ -37,14 +35,14 @@ func (d *document) read() *value {
 	if body == nil {
 		return nil
 	}
-	b := treeBuilder{anchors: make(map[string]*value)}
+	b := treeBuilder{anchors: make(map[string]*Value)}
 	root := b.value(body, 0)
-	d.root = root // what of a line may be shown depends on the tree
+	d.Root = root // what of a line may be shown depends on the tree
 	if len(b.wrong) > 0 && d.slipped(b.wrong[0].pos) {
 		return nil
 	}
 	for _, w := range b.wrong {
-		d.errorAt(w.pos, w.diag)
+		d.ErrorAt(w.pos, w.diag)
 	}
 	if len(b.wrong) > 0 {
 		return nil
@@ -54,17 +52,17 @@ func (d *document) read() *value {
 
 // syntax runs the YAML library within our bounds. A panic in it is a document that cannot be read,
 // not the end of the daemon.
-func (d *document) syntax() (file *ast.File) {
+func (d *Document) syntax() (file *ast.File) {
 	defer func() {
 		if r := recover(); r != nil {
 			file = nil
-			d.errorAt(pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
+			d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
 		}
 	}()
 	if !d.checkSigns() {
 		return nil
 	}
-	tokens := lexer.Tokenize(d.text)
+	tokens := lexer.Tokenize(d.Text)
 	if bad := tokens.InvalidToken(); bad != nil {
 		d.syntaxError(bad, bad.Error)
 		return nil
@@ -79,7 +77,7 @@ func (d *document) syntax() (file *ast.File) {
 		if errors.As(err, &located) {
 			d.syntaxError(located.GetToken(), located.GetMessage())
 		} else {
-			d.errorAt(pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML"})
+			d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML"})
 		}
 		return nil
 	}
@@ -95,14 +93,14 @@ type locatedError interface {
 
 // single is the body of the only document of the file; nil, with a diagnostic, when there is none
 // or more than one.
-func (d *document) single(file *ast.File) ast.Node {
+func (d *Document) single(file *ast.File) ast.Node {
 	var body ast.Node
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
 			continue
 		}
 		if doc.Body.Type() == ast.DirectiveType {
-			d.errorAt(tokenPos(doc.Body.GetToken()), Diagnostic{ID: problem.YAMLUnsupported, Summary: "YAML directives are not supported", Hint: "take the line out"})
+			d.ErrorAt(tokenPos(doc.Body.GetToken()), Diagnostic{ID: problem.YAMLUnsupported, Summary: "YAML directives are not supported", Hint: "take the line out"})
 			return nil
 		}
 		if body != nil {
@@ -110,24 +108,23 @@ func (d *document) single(file *ast.File) ast.Node {
 			if doc.Start != nil {
 				p = tokenPos(doc.Start)
 			}
-			d.errorAt(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
+			d.ErrorAt(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
 			return nil
 		}
 		body = doc.Body
 	}
-	if body == nil && !d.mayBeEmpty {
-		d.errorAt(pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec",
+	if body == nil && !d.MayBeEmpty {
+		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec",
 			Hint: "write the document, or remove the file"})
 	}
 	return body
 }
 
-func tokenPos(tk *token.Token) pos {
-	if tk == nil || tk.Position == nil {
-		return pos{1, 1}
-	}
-	return pos{tk.Position.Line, tk.Position.Column}
+// Excerpt is a line of a source as it may be shown, and the caret below it; both are empty where
+// there is no such line.
+func Excerpt(s Source, line, column int) (text, caret string) {
+	d := New(s)
+	d.MayBeEmpty = true
+	d.Parse()
+	return d.excerpt(d.clamp(Pos{line, column}))
 }
-
-// width of a token as written, in characters.
-func tokenWidth(tk *token.Token) int { return utf8.RuneCountInString(strings.TrimSpace(tk.Origin)) }

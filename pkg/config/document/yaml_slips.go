@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"fmt"
@@ -14,20 +14,20 @@ import (
 
 // syntaxError reports what the YAML library stumbled over: the slip that people make most, where
 // there is one, else its own words.
-func (d *document) syntaxError(tk *token.Token, message string) {
+func (d *Document) syntaxError(tk *token.Token, message string) {
 	p := d.clamp(tokenPos(tk))
 	if d.slipped(p) {
 		return
 	}
-	d.errorAt(p, d.inWords(p.line, message))
+	d.ErrorAt(p, d.inWords(p.Line, message))
 }
 
 // slipped reports a slip of the pen in a document that is not valid at p, in place of what it led
 // to.
-func (d *document) slipped(p pos) bool {
-	for _, look := range []func(pos) (pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike, d.indentation, d.outdent} {
+func (d *Document) slipped(p Pos) bool {
+	for _, look := range []func(Pos) (Pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike, d.indentation, d.outdent} {
 		if at, diag := look(p); diag.Summary != "" {
-			d.errorAt(at, diag)
+			d.ErrorAt(at, diag)
 			return true
 		}
 	}
@@ -43,23 +43,23 @@ var (
 
 // conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands
 // where the document is wrong.
-func (d *document) conflict(p pos) (pos, Diagnostic) {
+func (d *Document) conflict(p Pos) (Pos, Diagnostic) {
 	n := 0
-	for line := range strings.SplitSeq(d.text, "\n") {
+	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
-		if conflictMarker.MatchString(line) || n == p.line && conflictMiddle.MatchString(line) {
-			return pos{n, indentOf(line) + 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
+		if conflictMarker.MatchString(line) || n == p.Line && conflictMiddle.MatchString(line) {
+			return Pos{n, indentOf(line) + 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // template finds the first brackets of a template that are in no quotes and no comment.
-func (d *document) template(pos) (pos, Diagnostic) {
+func (d *Document) template(Pos) (Pos, Diagnostic) {
 	n := 0
-	for line := range strings.SplitSeq(d.text, "\n") {
+	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
 		found := templateSign.FindStringIndex(line)
 		if found == nil {
@@ -67,42 +67,42 @@ func (d *document) template(pos) (pos, Diagnostic) {
 		}
 		before := line[:found[0]]
 		if strings.Count(before, `"`)%2 == 0 && strings.Count(before, "'")%2 == 0 && !strings.Contains(before, "#") {
-			return pos{n, utf8.RuneCountInString(before) + 1}, Diagnostic{ID: problem.YAMLTemplate, Summary: "this is a template, and not yet a document",
+			return Pos{n, utf8.RuneCountInString(before) + 1}, Diagnostic{ID: problem.YAMLTemplate, Summary: "this is a template, and not yet a document",
 				Hint: "render it first: agents put nothing between " + line[found[0]:found[1]] + " and what closes it"}
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // patch finds a line that a patch adds, at or soon after the place.
-func (d *document) patch(p pos) (pos, Diagnostic) {
-	for n := p.line; n <= p.line+3; n++ {
+func (d *Document) patch(p Pos) (Pos, Diagnostic) {
+	for n := p.Line; n <= p.Line+3; n++ {
 		if patchLine.MatchString(d.line(n)) {
-			return pos{n, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "this line begins as one of a patch does",
+			return Pos{n, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "this line begins as one of a patch does",
 				Hint: "apply the patch, and put the file that comes of it into the store"}
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // lookalike finds a character that is taken for one of YAML's signs, outside of quotes and
 // comments, in the line or the one before it.
-func (d *document) lookalike(p pos) (pos, Diagnostic) {
-	for n := p.line; n >= max(1, p.line-1); n-- {
+func (d *Document) lookalike(p Pos) (Pos, Diagnostic) {
+	for n := p.Line; n >= max(1, p.Line-1); n-- {
 		line := d.line(n)
 		for i, r := range line {
-			if like := asciiLike(r); like != "" && !strings.ContainsAny(line[:i], `"'#`) {
-				return pos{n, utf8.RuneCountInString(line[:i]) + 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: fmt.Sprintf("%U %s", r, like),
+			if like := Lookalike(r); like != "" && !strings.ContainsAny(line[:i], `"'#`) {
+				return Pos{n, utf8.RuneCountInString(line[:i]) + 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: fmt.Sprintf("%U %s", r, like),
 					Hint: "type the character of ASCII in its place"}
 			}
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // blanks finds what looks like a space in the indentation of a line, or of the one before it.
-func (d *document) blanks(p pos) (pos, Diagnostic) {
-	for n := p.line; n >= max(1, p.line-1); n-- {
+func (d *Document) blanks(p Pos) (Pos, Diagnostic) {
+	for n := p.Line; n >= max(1, p.Line-1); n-- {
 		column := 0
 		for _, r := range d.line(n) {
 			column++
@@ -110,26 +110,26 @@ func (d *document) blanks(p pos) (pos, Diagnostic) {
 			case r == ' ':
 				continue
 			case r == '\t':
-				return pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: "a tab is used for indentation", Expected: "spaces"}
+				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: "a tab is used for indentation", Expected: "spaces"}
 			case r == '\ufeff' || unicode.IsSpace(r):
-				return pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("%U is used for indentation: it looks like a space, and is none", r), Expected: "spaces"}
+				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("%U is used for indentation: it looks like a space, and is none", r), Expected: "spaces"}
 			}
 			break
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // indentation finds a field that is further in than the one above it, which has its value on its
-// line already: YAML takes both for one text.
-func (d *document) indentation(p pos) (pos, Diagnostic) {
+// Line already: YAML takes both for one text.
+func (d *Document) indentation(p Pos) (Pos, Diagnostic) {
 	var before, above level
-	for n := max(1, p.line-2); n <= p.line+1; n++ {
+	for n := max(1, p.Line-2); n <= p.Line+1; n++ {
 		this := d.level(n)
 		switch {
 		case this.line == 0:
 			continue
-		case n < p.line || this.in <= above.in || !above.valued || !this.field:
+		case n < p.Line || this.in <= above.in || !above.valued || !this.field:
 		case before.line > 0 && before.in == this.in: // the one above is too far out
 			return above.wrong(this.in, fmt.Sprintf("those in lines %d and %d in column %d", before.line, this.line, this.in+1))
 		default:
@@ -137,26 +137,26 @@ func (d *document) indentation(p pos) (pos, Diagnostic) {
 		}
 		before, above = above, this
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // outdent finds a field that is further out than the one above it, and in no column of those that
 // are open there.
-func (d *document) outdent(p pos) (pos, Diagnostic) {
+func (d *Document) outdent(p Pos) (Pos, Diagnostic) {
 	var open []int // columns from 0, the innermost last
 	n := 0
-	for line := range strings.SplitSeq(d.text, "\n") {
+	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
 		this := levelOf(line)
-		if n > p.line || !this.field {
+		if n > p.Line || !this.field {
 			continue
 		}
 		inner := -1
 		for len(open) > 0 && open[len(open)-1] > this.in {
 			open, inner = open[:len(open)-1], open[len(open)-1]
 		}
-		if n == p.line && inner >= 0 && len(open) > 0 && open[len(open)-1] < this.in {
-			return pos{n, this.in + 1}, Diagnostic{ID: problem.YAMLIndentation,
+		if n == p.Line && inner >= 0 && len(open) > 0 && open[len(open)-1] < this.in {
+			return Pos{n, this.in + 1}, Diagnostic{ID: problem.YAMLIndentation,
 				Summary:  fmt.Sprintf("this line begins in column %d, and no mapping that is open here does", this.in+1),
 				Expected: fmt.Sprintf("column %d or %d", inner+1, open[len(open)-1]+1), Hint: "fields of one mapping begin in one column"}
 		}
@@ -164,7 +164,7 @@ func (d *document) outdent(p pos) (pos, Diagnostic) {
 			open = append(open, this.in)
 		}
 	}
-	return pos{}, Diagnostic{}
+	return Pos{}, Diagnostic{}
 }
 
 // level is how far in a line is, and what of a field it has.
@@ -173,13 +173,13 @@ type level struct {
 	field, valued bool
 }
 
-func (l level) wrong(in int, others string) (pos, Diagnostic) {
-	return pos{l.line, l.in + 1}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("this line begins in column %d, and %s", l.in+1, others),
+func (l level) wrong(in int, others string) (Pos, Diagnostic) {
+	return Pos{l.line, l.in + 1}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("this line begins in column %d, and %s", l.in+1, others),
 		Expected: fmt.Sprintf("column %d", in+1), Hint: "fields of one mapping begin in one column"}
 }
 
 // level of a line by its number; zero for one that says nothing.
-func (d *document) level(n int) level {
+func (d *Document) level(n int) level {
 	l := levelOf(d.line(n))
 	if l != (level{}) {
 		l.line = n

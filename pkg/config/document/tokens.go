@@ -1,7 +1,9 @@
-package config
+package document
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/token"
 
@@ -10,7 +12,7 @@ import (
 
 // checkTokens bounds depth and length before the recursive parser runs, refuses what no document of
 // ours needs, and mends what the lexer cuts wrongly. false: a diagnostic says why.
-func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
+func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	var block blockLevels
 	var flow []token.Type // the open [ and {
 	kept := tokens[:0]
@@ -47,7 +49,7 @@ func (d *document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 			id, summary = problem.DocumentBounds, fmt.Sprintf("nested deeper than %d levels", maxDepth)
 		}
 		if summary != "" {
-			d.errorAt(tokenPos(tk), Diagnostic{ID: id, Summary: summary, Hint: hint})
+			d.ErrorAt(tokenPos(tk), Diagnostic{ID: id, Summary: summary, Hint: hint})
 			return nil, false
 		}
 		kept = append(kept, tk)
@@ -112,3 +114,13 @@ func (b *blockLevels) add(tk *token.Token) bool {
 	}
 	return top.entries <= maxEntries && top.fields <= maxFields
 }
+
+func tokenPos(tk *token.Token) Pos {
+	if tk == nil || tk.Position == nil {
+		return Pos{1, 1}
+	}
+	return Pos{tk.Position.Line, tk.Position.Column}
+}
+
+// width of a token as written, in characters.
+func tokenWidth(tk *token.Token) int { return utf8.RuneCountInString(strings.TrimSpace(tk.Origin)) }

@@ -1,8 +1,10 @@
-package config
+package document
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -50,7 +52,7 @@ var yamlWords = [...]struct {
 }
 
 // inWords is the complaint about a line for which the YAML library has a message.
-func (d *document) inWords(line int, message string) Diagnostic {
+func (d *Document) inWords(line int, message string) Diagnostic {
 	if message == "non-map value is specified" || message == "unexpected key name" {
 		return noField(strings.TrimSpace(d.line(line)))
 	}
@@ -69,7 +71,7 @@ func (d *document) inWords(line int, message string) Diagnostic {
 const notYAML = "not valid YAML: "
 
 var (
-	gluedField  = regexp.MustCompile(`^["']?[\w.-]+["']?:[^\s]`)
+	GluedField  = regexp.MustCompile(`^["']?[\w.-]+["']?:[^\s]`)
 	equalsField = regexp.MustCompile(`^[\w.-]+\s*=`)
 )
 
@@ -85,11 +87,31 @@ func noField(text string) Diagnostic {
 		said.Hint = "a list's entries begin in the column of its field or further in, with no field between them"
 	case strings.HasPrefix(text, "-"):
 		said.Summary, said.Expected, said.Hint = "a blank is missing after the dash", "- value", ""
-	case gluedField.MatchString(text):
+	case GluedField.MatchString(text):
 		said.Summary, said.Hint = "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
 	case equalsField.MatchString(text):
 		said.Summary, said.Hint = "an equals sign stands where YAML has a colon", "write it as key: value"
 	}
 	said.Summary = notYAML + said.Summary
 	return said
+}
+
+// Lookalike says which character of ASCII another one is taken for; "": for none. Editors, chats
+// and web pages put these in.
+func Lookalike(r rune) string {
+	switch {
+	case r < 0x80:
+		return ""
+	case r == '\u2018', r == '\u2019', r == '\u201c', r == '\u201d', r == '\u00ab', r == '\u00bb':
+		return "looks like a quote, and is none"
+	case r == '\u2010', r == '\u2011', r == '\u2012', r == '\u2013', r == '\u2014', r == '\u2212':
+		return "looks like a hyphen, and is none"
+	case r >= 0xff01 && r <= 0xff5e: // the full-width forms, in the order of ASCII
+		return fmt.Sprintf("looks like %c, and is none", r-0xfee0)
+	case unicode.IsSpace(r):
+		return "looks like a space, and is none"
+	case unicode.Is(unicode.Cf, r):
+		return "cannot be seen"
+	}
+	return ""
 }

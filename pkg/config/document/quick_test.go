@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"fmt"
@@ -12,22 +12,22 @@ import (
 )
 
 // same compares two trees: kinds, texts, places, sizes. It returns where they part.
-func same(a, b *value, at string) string {
-	if a.kind != b.kind || a.quoted != b.quoted || a.text != b.text || a.pos != b.pos || a.size != b.size ||
-		len(a.entries) != len(b.entries) || len(a.items) != len(b.items) {
-		return fmt.Sprintf("%s: %v %t %q %v size %d, want %v %t %q %v size %d", at, a.kind, a.quoted, a.text, a.pos, a.size, b.kind, b.quoted, b.text, b.pos, b.size)
+func same(a, b *Value, at string) string {
+	if a.Kind != b.Kind || a.Quoted != b.Quoted || a.Text != b.Text || a.Pos != b.Pos || a.size != b.size ||
+		len(a.Entries) != len(b.Entries) || len(a.Items) != len(b.Items) {
+		return fmt.Sprintf("%s: %v %t %q %v size %d, want %v %t %q %v size %d", at, a.Kind, a.Quoted, a.Text, a.Pos, a.size, b.Kind, b.Quoted, b.Text, b.Pos, b.size)
 	}
-	for i := range a.entries {
-		x, y := a.entries[i], b.entries[i]
-		if x.key != y.key || x.width != y.width || x.pos != y.pos {
-			return fmt.Sprintf("%s: key %q %d %v, want %q %d %v", at, x.key, x.width, x.pos, y.key, y.width, y.pos)
+	for i := range a.Entries {
+		x, y := a.Entries[i], b.Entries[i]
+		if x.Key != y.Key || x.width != y.width || x.Pos != y.Pos {
+			return fmt.Sprintf("%s: key %q %d %v, want %q %d %v", at, x.Key, x.width, x.Pos, y.Key, y.width, y.Pos)
 		}
-		if diff := same(x.value, y.value, at+"."+x.key); diff != "" {
+		if diff := same(x.Value, y.Value, at+"."+x.Key); diff != "" {
 			return diff
 		}
 	}
-	for i := range a.items {
-		if diff := same(a.items[i], b.items[i], fmt.Sprintf("%s[%d]", at, i)); diff != "" {
+	for i := range a.Items {
+		if diff := same(a.Items[i], b.Items[i], fmt.Sprintf("%s[%d]", at, i)); diff != "" {
 			return diff
 		}
 	}
@@ -38,17 +38,17 @@ func same(a, b *value, at string) string {
 // whether it read it at all.
 func holdsQuick(t *testing.T, text string) bool {
 	t.Helper()
-	d := newDocument(Source{Path: "cluster.yaml", Data: []byte(text)})
+	d := New(Source{Path: "cluster.yaml", Data: []byte(text)})
 	if !d.prepare() {
 		return false
 	}
-	got := readQuickly(d.text)
+	got := readQuickly(d.Text)
 	if got == nil {
 		return false
 	}
 	want := d.read()
 	if want == nil {
-		t.Errorf("read, but the library says %s\n%s", d.diags, text)
+		t.Errorf("read, but the library says %s\n%s", d.Diags, text)
 		return true
 	}
 	if diff := same(got, want, ""); diff != "" {
@@ -57,11 +57,23 @@ func holdsQuick(t *testing.T, text string) bool {
 	return true
 }
 
+const testdata = "../testdata"
+
+// ordinary is a cluster document of a hundred lines, as long as real ones are.
+func ordinary(t testing.TB) string {
+	t.Helper()
+	data, err := os.ReadFile(testdata + "/ordinary/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // written are the documents of this repository: examples, manuals, tests.
 func written(t testing.TB) []string {
 	t.Helper()
 	var texts []string
-	for _, root := range []string{"testdata", "../../examples"} {
+	for _, root := range []string{testdata, "../../../examples"} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -99,7 +111,7 @@ func TestQuickReadsAsTheLibraryDoes(t *testing.T) {
 	if quickly < len(texts)/3 { // most of the others are wrong on purpose
 		t.Errorf("of %d documents only %d were read quickly: it is not worth its lines", len(texts), quickly)
 	}
-	if !holdsQuick(t, string(hundredLines())) {
+	if !holdsQuick(t, ordinary(t)) {
 		t.Error("an ordinary cluster is not read quickly")
 	}
 }
@@ -134,7 +146,7 @@ func FuzzQuick(f *testing.F) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	text := string(hundredLines()) + "  hooks:\n  - name: x\n    manifest: |\n" + strings.Repeat("      ExecStart=/usr/bin/true --with some --words\n", 2000)
+	text := ordinary(b) + "  hooks:\n  - name: x\n    manifest: |\n" + strings.Repeat("      ExecStart=/usr/bin/true --with some --words\n", 2000)
 	b.Run("quick", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
@@ -148,9 +160,9 @@ func BenchmarkRead(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
 		for b.Loop() {
-			d := newDocument(Source{Path: "cluster.yaml", Data: []byte(text)})
+			d := New(Source{Path: "cluster.yaml", Data: []byte(text)})
 			if d.read() == nil {
-				b.Fatal(d.diags)
+				b.Fatal(d.Diags)
 			}
 		}
 	})

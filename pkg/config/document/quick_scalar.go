@@ -1,14 +1,14 @@
-package config
+package document
 
 import "strings"
 
 // literal reads a block that begins with | or |-, and goes on to the line after it.
-func (q *quick) literal(header string, column, at int) *value {
+func (q *quick) literal(header string, column, at int) *Value {
 	if header != "|" && header != "|-" || !strings.HasSuffix(q.text, "\n") {
 		return nil
 	}
-	v := q.new(kindString, column+1)
-	v.quoted = true
+	v := q.new(KindString, column+1)
+	v.Quoted = true
 	start, indent, size, blank := q.next, -1, 0, 0
 	for q.next < len(q.text) {
 		before, line := q.next, q.line
@@ -42,9 +42,9 @@ func (q *quick) literal(header string, column, at int) *value {
 	if indent < 0 {
 		return nil
 	}
-	v.text = unindent(q.text[start:q.next], indent, size)
+	v.Text = unindent(q.text[start:q.next], indent, size)
 	if header == "|-" {
-		v.text = v.text[:len(v.text)-1]
+		v.Text = v.Text[:len(v.Text)-1]
 	}
 	if !q.advance() || q.indent > at {
 		return nil
@@ -87,7 +87,7 @@ func (f *flow) skip(n int) {
 // done tells that nothing but a comment is left.
 func (f *flow) done() bool { return f.line == "" || f.line[0] == '#' }
 
-func (f *flow) value(within bool, depth int) *value {
+func (f *flow) value(within bool, depth int) *Value {
 	if f.line == "" || depth > maxDepth/2 {
 		return nil
 	}
@@ -105,34 +105,34 @@ func (f *flow) value(within bool, depth int) *value {
 	return f.plain(within)
 }
 
-func (f *flow) list(depth int) *value {
-	v := f.new(kindList, f.offset+1)
+func (f *flow) list(depth int) *Value {
+	v := f.new(KindList, f.offset+1)
 	for f.skip(1); !strings.HasPrefix(f.line, "]"); {
 		item := f.value(true, depth+1)
-		if item == nil || !f.comma(']') || len(v.items) == maxEntries {
+		if item == nil || !f.comma(']') || len(v.Items) == maxEntries {
 			return nil
 		}
-		v.items = append(v.items, item)
+		v.Items = append(v.Items, item)
 		v.size += item.size
 	}
 	f.skip(1)
 	return v
 }
 
-func (f *flow) mapping(depth int) *value {
-	v := f.new(kindMap, f.offset+1)
+func (f *flow) mapping(depth int) *Value {
+	v := f.new(KindMap, f.offset+1)
 	for f.skip(1); !strings.HasPrefix(f.line, "}"); {
 		key, rest := cutKey(f.line)
-		if key == "" || rest == "" || v.index(key) >= 0 || len(v.entries) == maxFields {
+		if key == "" || rest == "" || v.Index(key) >= 0 || len(v.Entries) == maxFields {
 			return nil
 		}
-		e := entry{key: key, width: len(key), pos: pos{f.quick.line, f.offset + 1}}
+		e := Entry{Key: key, width: len(key), Pos: Pos{f.quick.line, f.offset + 1}}
 		f.skip(len(f.line) - len(rest))
-		if e.value = f.value(true, depth+1); e.value == nil || !f.comma('}') {
+		if e.Value = f.value(true, depth+1); e.Value == nil || !f.comma('}') {
 			return nil
 		}
-		v.entries = append(v.entries, e)
-		v.size += e.value.size
+		v.Entries = append(v.Entries, e)
+		v.size += e.Value.size
 	}
 	f.skip(1)
 	return v
@@ -153,7 +153,7 @@ func (f *flow) comma(end byte) bool {
 	return f.line != "" && f.line[0] != end && f.line[0] != ','
 }
 
-func (f *flow) quotedText(within bool) *value {
+func (f *flow) quotedText(within bool) *Value {
 	quote := f.line[0]
 	end := strings.IndexByte(f.line[1:], quote) + 1
 	if end == 0 || strings.IndexByte(f.line[:end], '\\') >= 0 {
@@ -163,14 +163,14 @@ func (f *flow) quotedText(within bool) *value {
 	if after != "" && after[0] != ' ' && !(within && strings.IndexByte(",]}", after[0]) >= 0) {
 		return nil
 	}
-	v := f.new(kindString, f.offset+1)
-	v.text, v.quoted = f.line[1:end], true
+	v := f.new(KindString, f.offset+1)
+	v.Text, v.Quoted = f.line[1:end], true
 	f.skip(end + 1)
 	return v
 }
 
 // plain reads an unquoted scalar that holds none of the characters which may mean something else.
-func (f *flow) plain(within bool) *value {
+func (f *flow) plain(within bool) *Value {
 	end := 0
 	for ; end < len(f.line); end++ {
 		c := f.line[end]
@@ -191,7 +191,7 @@ func (f *flow) plain(within bool) *value {
 		return nil
 	}
 	v := f.new(k, f.offset+1)
-	v.text = word
+	v.Text = word
 	f.skip(end)
 	return v
 }

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// origins maps a field's path to where its value came from.
+type origins map[string]document.Origin
+
+// Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
+// path ("spec.networking.bridge") answers with the place of its key.
+func (n *Node) Origin(path string) document.Origin {
+	if name, ok := strings.CutPrefix(path, fileOrigin); ok {
+		for i := range n.FileAssets {
+			if n.FileAssets[i].Path+"]" == name {
+				return n.FileAssets[i].Origin
+			}
+		}
+	}
+	return n.origins[path]
+}
+
+// fileOrigin begins the path of a file's origin, which it has itself: there may be thousands.
+const fileOrigin = "spec.fileAssets["
+
+// Paths lists every path that has an origin, sorted: what `agent config` prints.
+func (n *Node) Paths() []string {
+	paths := make([]string, 0, len(n.origins))
+	for p := range n.origins {
+		paths = append(paths, p)
+	}
+	for i := range n.FileAssets {
+		paths = append(paths, fileOrigin+n.FileAssets[i].Path+"]")
+	}
+	sort.Strings(paths)
+	return paths
+}
