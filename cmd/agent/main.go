@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,18 +12,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/netwright/netwright/pkg/problem"
-)
-
-// version is set by the linker.
-var version = "devel"
-
-// The exit codes; docs/command-line.md tells users of them.
-const (
-	exitOK      = 0
-	exitError   = 1
-	exitChanges = 2 // --dry-run: there is something to do
-	exitWaiting = 3 // --once --wait: still waiting
-	exitNobody  = 4 // status: no daemon runs
 )
 
 func main() {
@@ -39,17 +26,6 @@ func main() {
 // silenceClients drops client-go's own lines, which it writes to stderr whatever the form of the
 // log is: what it cannot do it also returns, and the agent says it.
 func silenceClients() { klog.SetLogger(klog.Logger{}) }
-
-// streams are where a command reads and writes: data on out, all else on err.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// exit is an error that is only an exit code: everything was said already.
-type exit int
-
-func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run is the whole program without its process: tests call it.
 func run(ctx context.Context, args []string, s streams) int {
