@@ -56,31 +56,3 @@ func (d *decoder) peers(p *Peers) set {
 		}
 	}
 }
-
-// eachAddress takes a list of addresses of hosts.
-func (d *decoder) eachAddress(to *[]netip.Addr) set {
-	return func(v *document.Value, at string) {
-		*to = nil
-		d.list(func(v *document.Value, at string) {
-			var one Addresses
-			d.addresses(&one)(v, at)
-			*to = append(*to, one...)
-		})(v, at)
-	}
-}
-
-// ranges takes a list of ranges.
-func (d *decoder) ranges(to *[]netip.Prefix) set {
-	return func(v *document.Value, at string) {
-		*to = nil
-		d.list(func(v *document.Value, at string) {
-			if v.Kind != document.KindString {
-				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
-				return
-			}
-			if p, ok := d.prefix(v, v.Text, at); ok {
-				*to = append(*to, p)
-			}
-		})(v, at)
-	}
-}

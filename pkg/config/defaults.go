@@ -27,22 +27,6 @@ var (
 	firstContainerdKops = Version{Major: 1, Minor: 20}
 )
 
-// unsaid tells that no document says path, and records the default instead.
-func (n *Node) unsaid(path, whose string) bool {
-	if _, said := n.origins[path]; said {
-		return false
-	}
-	n.origins[path] = document.Origin{Default: whose}
-	return true
-}
-
-// fill gives a field its default when no document says it.
-func fill[T any](n *Node, path, whose string, to *T, value T) {
-	if n.unsaid(path, whose) {
-		*to = value
-	}
-}
-
 func (n *Node) fillDefaults() {
 	fill(n, "spec.role", document.KopsDefault, &n.Role, RoleNode)
 	runtime := "containerd"

@@ -10,15 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Field is a field that a network has in the documents.
-type Field struct {
-	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
-	Takes   string // in the words of the error that any other value gets
-	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
-	About   string // what it is; "" where the comment on its field in this package's types says so
-	Newer   bool   // agents of earlier releases refuse a document that has it
-}
-
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
 func NetworkFields(name string) []Field {
@@ -45,59 +36,6 @@ func NetworkFields(name string) []Field {
 		return *d.told
 	}
 	return nil
-}
-
-// tell notes fields instead of reading them.
-func (d *decoder) tell(at string, fields []field) {
-	for _, f := range fields {
-		if f.unlisted {
-			continue
-		}
-		i := len(*d.told)
-		*d.told = append(*d.told, Field{Path: join(at, f.name), About: f.about, Newer: f.newer})
-		takes := d.takes(f.set, join(at, f.name))
-		(*d.told)[i].Takes = takes
-	}
-}
-
-// takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
-func (d *decoder) takes(set set, path string) string {
-	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}}, &document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
-	list := func(v *document.Value) *document.Value {
-		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
-	}
-	takes, of := d.wants(set, nothing, path), ""
-	if takes == "a list" {
-		of = "a list: "
-		if takes = d.wants(set, list(nothing), path); takes == "a mapping" {
-			return "a list"
-		}
-		odd = list(odd)
-	}
-	if takes == "a string" {
-		if form := d.wants(set, odd, path); form != "anything" {
-			takes = form
-		}
-	}
-	for _, detail := range []string{", and this is ", ", at most 253 "} { // of a value, and what no table needs
-		takes, _, _ = strings.Cut(takes, detail)
-	}
-	return of + strings.TrimPrefix(takes, "a string: ")
-}
-
-// wants is what a setter complains that it expected; a mapping does not complain here, it tells its
-// own fields.
-func (d *decoder) wants(set set, v *document.Value, path string) string {
-	d.doc.Diags = nil
-	told := len(*d.told)
-	set(v, path)
-	switch {
-	case len(*d.told) > told:
-		return "a mapping"
-	case len(d.doc.Diags) > 0:
-		return d.doc.Diags[0].Expected
-	}
-	return "anything"
 }
 
 // defaultOf is the value that was filled in at a path; "" when none was.

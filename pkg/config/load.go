@@ -65,20 +65,6 @@ func CheckAll(kinds []string, sources []document.Source, files ...host.Named) do
 	return l.diagnostics()
 }
 
-// loader keeps the documents of one store, each parsed at most once.
-type loader struct {
-	kinds         []string // of keys: what spec.drift may name
-	docs          map[string]*specDocument
-	files         []host.Named // no documents, but what documents name by source; sorted
-	cluster       *specDocument
-	groups, nodes []*specDocument // by path
-	nodeups       []*specDocument // of kOps' own store
-	members       map[*specDocument]Peer
-	skipPeers     bool
-	checks        bool                 // see [decoder.checks]
-	loose         document.Diagnostics // about no document in particular
-}
-
 func newLoader(kinds []string, sources []document.Source, files []host.Named) *loader {
 	l := &loader{kinds: kinds, docs: make(map[string]*specDocument), files: files, members: make(map[*specDocument]Peer)}
 	for _, s := range sources {
@@ -138,13 +124,6 @@ func (l *loader) stray(file string) {
 	}
 	l.lost(document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Origin: document.Origin{File: file}, Summary: "this file is not read",
 		Expected: "cluster.yaml, nodegroups/<group>.yaml or nodes/<node>.yaml"})
-}
-
-// lost keeps a diagnostic that has no line.
-func (l *loader) lost(d document.Diagnostic) {
-	if !slices.Contains(l.loose, d) {
-		l.loose = append(l.loose, d)
-	}
 }
 
 // diagnostics in the order of documents and lines.

@@ -7,9 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// origins maps a field's path to where its value came from.
-type origins map[string]document.Origin
-
 // Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
 // path ("spec.networking.bridge") answers with the place of its key.
 func (n *Node) Origin(path string) document.Origin {
@@ -37,4 +34,20 @@ func (n *Node) Paths() []string {
 	}
 	sort.Strings(paths)
 	return paths
+}
+
+// unsaid tells that no document says path, and records the default instead.
+func (n *Node) unsaid(path, whose string) bool {
+	if _, said := n.origins[path]; said {
+		return false
+	}
+	n.origins[path] = document.Origin{Default: whose}
+	return true
+}
+
+// fill gives a field its default when no document says it.
+func fill[T any](n *Node, path, whose string, to *T, value T) {
+	if n.unsaid(path, whose) {
+		*to = value
+	}
 }

@@ -9,17 +9,6 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// byoNetwork plays two parts: see [CNI].
-const byoNetwork = "cni"
-
-// choice is a network that documents can select. To add one is its type in [Networking], its
-// fields, and a line in choices.
-type choice struct {
-	name   string
-	set    func(*Networking) bool
-	fields func(*decoder, *Networking) []field
-}
-
 // choices lists the networks by name.
 func choices() []choice {
 	return append([]choice{
@@ -94,15 +83,6 @@ func (d *decoder) bridgeNetfilter(to *string) set {
 		}
 		d.choice(to, "1", "0", Unmanaged)(v, at)
 	}
-}
-
-// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to
-// what an earlier one said.
-func allocate[T any](p **T) *T {
-	if *p == nil {
-		*p = new(T)
-	}
-	return *p
 }
 
 func (d *decoder) cni(c *CNI) []field {

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/host"
+)
+
+// loader keeps the documents of one store, each parsed at most once.
+type loader struct {
+	kinds         []string // of keys: what spec.drift may name
+	docs          map[string]*specDocument
+	files         []host.Named // no documents, but what documents name by source; sorted
+	cluster       *specDocument
+	groups, nodes []*specDocument // by path
+	nodeups       []*specDocument // of kOps' own store
+	members       map[*specDocument]Peer
+	skipPeers     bool
+	checks        bool                 // see [decoder.checks]
+	loose         document.Diagnostics // about no document in particular
+}
+
+// lost keeps a diagnostic that has no line.
+func (l *loader) lost(d document.Diagnostic) {
+	if !slices.Contains(l.loose, d) {
+		l.loose = append(l.loose, d)
+	}
+}
