@@ -196,8 +196,8 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	}
 	for lost := 0; ; {
 		w := watching(h)
-		if w == nil {
-			return nil
+		if w == nil { // or killed in the middle of its end
+			return sweep(ctx, h, s.Lock)
 		}
 		if w.over(h) {
 			return w.end(ctx, h, s)
