@@ -51,26 +51,21 @@ test-all: ## the same, in full what `make test` samples: hours
 	test/setup.sh
 	$(RUN_SUITES) all
 
-# Linters, pinned in tools/go.mod. The house rules are in tools/house, each with its reason.
+# One linter: vet's analyzers, staticcheck's, pinned in tools/go.mod, and the house rules of tools/house, each with its reason. A package is read and typed
+# once for all of them, and go's cache keeps what was found.
 # Compilers and linters end before their garbage matters: to collect it is a quarter of what they compute.
 lint: export GOGC = off
 lint: export GOMEMLIMIT = 1GiB
-lint: houselint $(TOOLS)/staticcheck ## vet, staticcheck, the house rules, formatting, links
-	go vet ./...
-	go vet -C tools ./...
-	go vet -C packaging ./...
-	go vet -tags manual ./cmd/agent
-	go vet -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
-	go vet -C tools -vettool=$(CURDIR)/$(TOOLS)/houselint ./...
-	$(TOOLS)/staticcheck ./...
-	cd tools && $(CURDIR)/$(TOOLS)/staticcheck ./...
+lint: VET = -vettool=$(CURDIR)/$(TOOLS)/houselint
+lint: houselint ## vet, staticcheck, the house rules, formatting, links
+	go vet $(VET) ./...
+	go vet -C tools $(VET) ./...
+	go vet -C packaging $(VET) ./...
+	go vet -tags manual $(VET) ./cmd/agent
 	go test -C tools -count 1 ./repo # it reads files that the cache of results does not watch
 
 houselint:
 	go build -C tools -buildvcs=false -o $(CURDIR)/$(TOOLS)/houselint ./houselint
-
-$(TOOLS)/staticcheck:
-	go build -C tools -buildvcs=false -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck
 
 # Figures, for people: no test asserts on time.
 bench: ## benchmarks, for people

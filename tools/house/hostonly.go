@@ -15,7 +15,7 @@ var HostOnly = rule("hostonly", "only pkg/host writes files, runs programs, open
 const hostOnlyWhy = "only pkg/host touches the machine, so that a plan cannot write and every write is durable, stays under --root and is tested in one place"
 
 // workshops are the trees that run on a developer's machine and never on a node.
-var workshops = []string{"test", "tools", "bench", "examples"}
+var workshops = []string{"test", "tools", "bench", "examples", "packaging"}
 
 // touching lists the imports that are of no use but to touch the machine. go-systemd's daemon and
 // journal packages only report, so they are not here.

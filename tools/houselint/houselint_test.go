@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The module testdata/faults has a fault of each class: what one package alone shows, what follows
+// from another and from the standard library, what only a test uses, what a comment silences. Each
+// line is found that says so in a comment (want: of this line, above: of the line above), by what it
+// says, and none else. With the tag manual there is one more.
+func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	tool := filepath.Join(t.TempDir(), "houselint")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", tool, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, tags := range []string{"", "manual"} {
+		cmd := exec.Command("go", "vet", "-tags="+tags, "-vettool="+tool, "./...")
+		cmd.Dir = "testdata/faults"
+		out, _ := cmd.CombinedOutput()
+		wanted := wants(t, cmd.Dir, tags)
+		for line := range strings.Lines(string(out)) {
+			found := finding.FindStringSubmatch(line)
+			if found == nil {
+				continue
+			}
+			at := found[1]
+			i := slices.IndexFunc(wanted[at], func(want string) bool { return strings.Contains(found[2], want) })
+			if i < 0 {
+				t.Errorf("with tags %q, found and not wanted: %s", tags, line)
+				continue
+			}
+			wanted[at] = slices.Delete(wanted[at], i, i+1)
+		}
+		if t.Failed() {
+			t.Logf("%s", out)
+		}
+		for at, missing := range wanted {
+			if len(missing) > 0 {
+				t.Errorf("with tags %q, at %s, not found: %q", tags, at, missing)
+			}
+		}
+	}
+}
+
+var (
+	finding = regexp.MustCompile(`^([a-z_/]+\.go:\d+):\d+: (.*)`)
+	wanting = regexp.MustCompile(`(want|above) ((?: ?"(?:[^"\\]|\\.)*")+)`)
+	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
+
+// wants is what comments ask for: file:line → texts.
+func wants(t *testing.T, dir, tags string) map[string][]string {
+	t.Helper()
+	wanted := map[string][]string{}
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, paths, err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimPrefix(path, dir+"/")
+			if tag, ok := strings.CutPrefix(string(data), "//go:build "); ok && !strings.HasPrefix(tag, tags+"\n") {
+				continue
+			}
+			for i, line := range strings.Split(string(data), "\n") {
+				for _, words := range wanting.FindAllStringSubmatch(line, -1) {
+					at := i + 1
+					if words[1] == "above" {
+						at = i
+					}
+					for _, text := range quoted.FindAllString(words[2], -1) {
+						want, err := strconv.Unquote(text)
+						if err != nil {
+							t.Fatal(err)
+						}
+						at := name + ":" + strconv.Itoa(at)
+						wanted[at] = append(wanted[at], want)
+					}
+				}
+			}
+		}
+	}
+	return wanted
+}
+
+// Another release of Go may have another analyzer.
+func TestAllOfVetIsThere(t *testing.T) {
+	t.Parallel()
+	help, err := exec.Command("go", "tool", "vet", "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(help), "Registered analyzers:\n\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var theirs, ours []string
+	for line := range strings.Lines(list) {
+		theirs = append(theirs, strings.Fields(line)[0])
+	}
+	for _, a := range vetted {
+		ours = append(ours, a.Name)
+	}
+	slices.Sort(ours)
+	if len(theirs) < 30 || !slices.Equal(ours, theirs) {
+		t.Errorf("go vet has %q, this linter of it %q", theirs, ours)
+	}
+}
