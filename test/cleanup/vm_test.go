@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,26 +20,37 @@ var onlyWith = regexp.MustCompile(`\bonly ([a-z0-9_]+)`)
 
 // forEachModule picks networks that use, between them, each module that any network uses. They
 // stand for the rest where not all run.
-func forEachModule(t *testing.T, networks []string) (picked []string) {
+func forEachModule(t *testing.T, networks []string) []string {
 	t.Helper()
-	uses, left := map[string][]string{}, map[string]bool{}
+	uses := map[string][]string{}
 	for _, name := range networks {
 		script, err := os.ReadFile("testdata/modules/" + name + ".sh")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, found := range onlyWith.FindAllStringSubmatch(string(script), -1) {
-			if left[found[1]] = true; !slices.Contains(uses[name], found[1]) {
+			if !slices.Contains(uses[name], found[1]) {
 				uses[name] = append(uses[name], found[1])
 			}
 		}
 	}
+	return cover(uses)
+}
+
+// cover picks names that have, between them, all that any name has: first the one with the most.
+func cover(has map[string][]string) (picked []string) {
+	left := map[string]bool{}
+	for _, things := range has {
+		for _, thing := range things {
+			left[thing] = true
+		}
+	}
 	for len(left) > 0 {
 		best, most := "", 0
-		for _, name := range networks {
+		for _, name := range slices.Sorted(maps.Keys(has)) {
 			n := 0
-			for _, module := range uses[name] {
-				if left[module] {
+			for _, thing := range has[name] {
+				if left[thing] {
 					n++
 				}
 			}
@@ -47,8 +59,8 @@ func forEachModule(t *testing.T, networks []string) (picked []string) {
 			}
 		}
 		picked = append(picked, best)
-		for _, module := range uses[best] {
-			delete(left, module)
+		for _, thing := range has[best] {
+			delete(left, thing)
 		}
 	}
 	return picked

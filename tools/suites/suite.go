@@ -74,7 +74,7 @@ var named = []suite{
 	{name: "undo", set: "test", lane: waits, args: []string{"-run=" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
 	{name: "hooks", set: "test", lane: waits, args: []string{"-run=" + hooks, "./test/e2e"}},
 	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + undoing, "./test/e2e"}},
-	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}},
+	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_PAIRS=full"}},
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
 	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},

@@ -1,6 +1,6 @@
 #!/bin/sh
-# prove.sh NETWORK…: what each leaves is made, listed, taken away, and the host is as before. With PAIRS the others are looked for beside each. With
-# MODULES only what needs a module of the kernel, and the host is looked at after all: machines are slow.
+# prove.sh NETWORK…: what each leaves is made, listed, taken away, and the host is as before. Those of PAIRS are looked for beside each.
+# With MODULES only what needs a module of the kernel, and the host is looked at after all: machines are slow.
 set -u
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 pods=10.244.0.0/16
@@ -23,8 +23,7 @@ for n in "$@"; do
 	./clean -pods $pods "$n" 2>/run/proof/errors | sort_ >/run/proof/planned
 	diff /run/proof/want /run/proof/planned >/run/proof/diff || fail "it lists other lines (< left, > listed)" /run/proof/diff /run/proof/errors
 	# Beside it another network that shares names with it takes what it would, and nothing that is kept.
-	[ -n "${PAIRS-}" ] && others=$* || others=
-	for other in $others; do
+	for other in ${PAIRS-}; do
 		[ "$other" != "$n" ] || continue
 		./clean -pods $pods "$other" 2>/run/proof/errors | sort_ | uniq >/run/proof/other
 		[ ! -s /run/proof/errors ] || fail "look for $other" /run/proof/errors
