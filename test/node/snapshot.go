@@ -2,11 +2,9 @@ package node
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -167,7 +165,7 @@ func describe(path string) (string, error) {
 		}
 		out += " → " + target
 	case unix.S_IFREG:
-		sum, err := hash(path)
+		sum, err := Sum(path)
 		if err != nil {
 			return "", err
 		}
@@ -203,19 +201,6 @@ func attributes(path string) (string, error) {
 		out += fmt.Sprintf(" %s=%x", name, buf[:n])
 	}
 	return out, nil
-}
-
-func hash(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading a file: %w", err)
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return nil, fmt.Errorf("reading a file: %w", err)
-	}
-	return sum.Sum(nil), nil
 }
 
 // objects adds each object that this machine's ip or nft prints of the node's network namespace.

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -145,7 +146,7 @@ func newBenchBy(t *testing.T, networkd bool) *bench {
 	f := node.NewFabric(t)
 	n := f.Node(t, node.Options{
 		Name: "node-1", Address: "10.77.0.11", Networkd: networkd,
-		Copies: map[string]string{"/usr/bin/netwright": agent(t)},
+		Copies: map[string]string{installed: agent(t)},
 		Mask:   []string{checkpoint.TimerName + ".path"}, // what a killed agent leaves stays, for who runs it again: see e2e, TestUndoAsTheAgentIsKilled
 		Files: map[string]string{
 			"/etc/netwright/agent.yaml":                           fmt.Sprintf("store: /srv/netwright\ncluster: %s\nnode: node-1\nprobeWindow: 4s\n", cluster),
@@ -158,9 +159,18 @@ func newBenchBy(t *testing.T, networkd bool) *bench {
 	return b
 }
 
+// installed is the agent in a node, as large as all else that a tree has many times over.
+const installed = "/usr/bin/netwright"
+
 // tree reads the node's files from outside: the upper layer of its overlay.
 func (b *bench) tree(t testing.TB) tree {
-	out := readTree(t, b.n.Upper(), "/var/log", "/var/lib/systemd", "/var/lib/containerd", "/var/tmp", "/tmp", "/run", "/srv/netwright", "/var/cache", "/root")
+	out := readTree(t, b.n.Upper(), "/var/log", "/var/lib/systemd", "/var/lib/containerd", "/var/tmp", "/tmp", "/run", "/srv/netwright", "/var/cache", "/root", installed)
+	head, _, err := owner(b.n.Upper() + installed)
+	sum, err2 := node.Sum(b.n.Upper() + installed)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	out[installed] = fmt.Sprintf("%s %x", head, sum)
 	delete(out, "/etc/systemd/system/sysinit.target.wants") // the base has it; the first link in it copies it up
 	return out
 }

@@ -63,11 +63,10 @@ func readTree(t testing.TB, root string, skip ...string) tree {
 }
 
 func describe(path string) (string, error) {
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
+	head, st, err := owner(path)
+	if err != nil {
 		return "", err
 	}
-	head := fmt.Sprintf("%06o %d:%d", st.Mode, st.Uid, st.Gid)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		content, err := os.ReadFile(path)
@@ -81,6 +80,13 @@ func describe(path string) (string, error) {
 		}
 	}
 	return head, nil
+}
+
+// owner is type, mode and owner.
+func owner(path string) (string, unix.Stat_t, error) {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	return fmt.Sprintf("%06o %d:%d", st.Mode, st.Uid, st.Gid), st, err
 }
 
 func isDir(description string) bool { return strings.HasPrefix(description, "04") }
