@@ -13,8 +13,8 @@ import (
 
 // The module testdata/faults has a fault of each class: what one package alone shows, what follows
 // from another and from the standard library, what only a test uses, what a comment silences. Each
-// line is found that says so in a comment (want: of this line, above: of the line above), by what it
-// says, and none else. With the tag manual there is one more.
+// line is found that says so in a comment (want: of this line, above: of the line above), by what
+// it says, and none else. With the tag manual there are more.
 func TestFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	tool := filepath.Join(t.TempDir(), "houselint")
