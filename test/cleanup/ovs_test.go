@@ -25,7 +25,7 @@ func TestBridgesOfOpenVSwitch(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
 	n := node.NewFabric(t).Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Degraded: true, Layers: []string{node.Layer(t, "openvswitch-switch")},
-		Copies: map[string]string{"/lab/clean": build(t, t.TempDir(), "./clean")}})
+		Copies: map[string]string{"/lab/clean": clean(t)}})
 	ctx := t.Context()
 	n.Shell(ctx, ovs)
 	planned := n.Shell(ctx, "/lab/clean ovn4nfv | grep ovs: || true")

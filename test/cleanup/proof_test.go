@@ -6,7 +6,6 @@ package cleanup
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,21 +15,16 @@ import (
 
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
 )
 
 var update = flag.Bool("update", false, "write testdata/shared.txt")
 
-// build compiles a command of this repository, static: it runs on other roots.
-func build(t *testing.T, dir, pkg string) string {
-	t.Helper()
-	path := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
-	}
-	return path
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// clean and pin are the programs of a proof.
+func clean(t *testing.T) string { return program.Build(t, "test/cleanup/clean") }
+func pin(t *testing.T) string   { return program.Build(t, "test/cleanup/pin") }
 
 // scripts are what a proof runs, beside its two programs.
 var scripts = []string{"state.sh", "host.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks", "modules"}
@@ -69,8 +63,7 @@ func proved(t *testing.T, out string, names []string) {
 func lab(t *testing.T) *node.Node {
 	t.Helper()
 	needs.Root(t)
-	dir := t.TempDir()
-	copies := map[string]string{"/lab/clean": build(t, dir, "./clean"), "/lab/pin": build(t, dir, "./pin")}
+	copies := map[string]string{"/lab/clean": clean(t), "/lab/pin": pin(t)}
 	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
 )
 
 // switchNode is a booted node with the agent, a kubelet as systemd sees it, a store, and things of
@@ -25,10 +26,9 @@ type switchNode struct {
 func newSwitchNode(t *testing.T) *switchNode {
 	t.Helper()
 	needs.Root(t)
-	dir := t.TempDir()
 	archive, sum := assets.CNIArchive(t)
 	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
-	copies := map[string]string{"/usr/bin/netwright": build(t, dir, "../../cmd/agent"), "/lab/pin": build(t, dir, "./pin"), "/srv/store/lab/assets/plugins.tgz": archive, "/lab/switch.sh": "testdata/switch.sh"}
+	copies := map[string]string{"/usr/bin/netwright": program.Agent(t), "/lab/pin": pin(t), "/srv/store/lab/assets/plugins.tgz": archive, "/lab/switch.sh": "testdata/switch.sh"}
 	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}

@@ -76,7 +76,7 @@ func TestNetworksLeaveNothingInAMachine(t *testing.T) {
 	if os.Getenv("NETWRIGHT_MODULES") != "full" {
 		names = forEachModule(t, names)
 	}
-	payload := map[string]string{"clean": build(t, dir, "./clean"), "pin": build(t, dir, "./pin"), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm")),
+	payload := map[string]string{"clean": clean(t), "pin": pin(t), "layer.tar": archive(t, dir, node.Layer(t, "openvswitch-switch", "ipvsadm")),
 		"moved.sh": "testdata/moved.sh"}
 	for _, name := range scripts {
 		payload[name] = "testdata/" + name
