@@ -13,10 +13,18 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
+// night is a node whose store may go, with what a person can do to both.
+type night struct {
+	*node.Node
+	s   store
+	doc string // the cluster's document
+	f   fresh
+}
+
 // incident is something that happens to a node at night, and what is told then to who is on call.
 type incident struct {
 	name       string
-	begin, end func()
+	begin, end func(*testing.T, *night)
 	exit       int      // of `agent status`
 	says       []string // in it
 	metrics    []string // lines; which alerts they fire is in test/alerts
@@ -32,8 +40,34 @@ type incident struct {
 // The lines that keep it: pkg/agent/services.go; pkg/agent/standing.go, ended; pkg/agent/drift.go,
 // lost.
 func TestOnCall(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	ctx := t.Context()
+	t.Parallel() // most of it is waiting: what happens to the store and what happens to the node go on side by side
+	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
+	for _, of := range []struct {
+		what      string
+		incidents []incident
+		then      func(*testing.T, *night)
+	}{{"store", ofTheStore, appliesTheNext}, {"node", ofTheNode, nil}} {
+		t.Run(of.what, func(t *testing.T) {
+			t.Parallel()
+			n := newNight(t)
+			right.told(t, n.Node)
+			for _, c := range of.incidents {
+				t.Run(c.name, func(t *testing.T) {
+					c.begin(t, n)
+					c.told(t, n.Node)
+					c.end(t, n)
+					right.told(t, n.Node)
+				})
+			}
+			if of.then != nil {
+				of.then(t, n)
+			}
+		})
+	}
+}
+
+func newNight(t *testing.T) *night {
+	t.Helper()
 	s := bridgeStore(t)
 	doc, err := os.ReadFile(s.path("cluster.yaml"))
 	if err != nil {
@@ -47,83 +81,93 @@ func TestOnCall(t *testing.T) {
 		"/etc/systemd/system/fight.service":   "[Service]\nExecStart=/bin/sh -c 'while :; do echo 0 >/proc/sys/net/ipv4/ip_forward; sleep 0.2; done'\n",
 	}
 	maps.Copy(files, f.files)
-	n := f.fabric.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Files: files})
-	n.Must(ctx, "/root/user-data")
-	n.Must(ctx, "systemctl", "start", "netwright-agent", "kubelet")
+	n := &night{s: s, doc: string(doc), f: f}
+	n.Node = f.fabric.Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Files: files})
+	n.Must(t.Context(), "/root/user-data")
+	n.Must(t.Context(), "systemctl", "start", "netwright-agent", "kubelet")
+	return n
+}
 
-	shell := func(script string) func() { return func() { n.Shell(ctx, script) } }
-	// The agent repairs within moments, also between two commands of a script.
-	unseen := func(script string) func() {
-		return shell("pid=$(systemctl show --value -p MainPID netwright-agent); kill -STOP $pid; " + script + "; kill -CONT $pid")
-	}
-	holds := func(how func(http.ResponseWriter)) func() {
-		return func() {
-			f.hold.begin(func(w http.ResponseWriter, _ <-chan struct{}) { how(w) })
-			n.Must(ctx, "systemctl", "reload", "netwright-agent")
-		}
-	}
-	released := func() {
-		f.hold.release()
-		n.Must(ctx, "systemctl", "reload", "netwright-agent")
-	}
-	manifest := filepath.Join(f.dir, "manifest")
-	signed, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	puts := func(data []byte) func() {
-		return func() {
-			if err := os.WriteFile(manifest, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			n.Must(ctx, "systemctl", "reload", "netwright-agent")
-		}
-	}
-	state := func(name string) string { return fmt.Sprintf(`netwright_node_state{state=%q} 1`, name) }
-	signal := func(name string) func() {
-		return func() {
-			n.Is(ctx, "kill -"+name+" $(systemctl show --value -p MainPID containerd)")
-		}
-	}
-	incidents := []incident{
-		{name: "the store is gone", begin: holds(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }), end: released, exit: 0,
-			says: []string{"nothing newer can be had"}, metrics: []string{state("converged"), "netwright_configuration_error 1"}},
-		{name: "the store lets nobody in", begin: holds(func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }), end: released, exit: 2,
-			says: []string{"403"}, metrics: []string{"netwright_configuration_error 1", "netwright_configuration_untrusted 0"}},
-		{name: "the store was tampered with", begin: puts(bytes.Replace(signed, []byte(`"generation": 1`), []byte(`"generation": 2`), 1)), end: puts(signed), exit: 2,
-			says: []string{"what the store has is not trusted", "somebody changed it since"}, metrics: []string{"netwright_configuration_untrusted 1"}},
-		{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
-			says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
-		{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
-			says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
-		{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
-			says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
-		{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet; until netwright verify | grep -q 'kubelet.service does not stay up'; do sleep 0.3; done"), end: shell("rm /run/bad-kubelet; systemctl reset-failed kubelet; systemctl restart kubelet"), exit: 2,
-			says: []string{"critical: kubelet does not work: kubelet.service"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
-	}
-	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}
-	right.told(t, n)
-	for _, c := range incidents {
-		t.Run(c.name, func(t *testing.T) {
-			c.begin()
-			c.told(t, n)
-			c.end()
-			right.told(t, n)
-		})
-	}
+func state(name string) string { return fmt.Sprintf(`netwright_node_state{state=%q} 1`, name) }
 
-	// The generation that was published is applied when `agent wait` says so, and not before. Who
-	// published it stands in the status.
-	s.write(t, "cluster.yaml", string(doc)+"  fileAssets:\n"+assetFile("/srv/two", "two\n"))
-	f.publish()
-	if res := n.Run(ctx, "netwright", "wait", "--generation", "2", "--timeout", "1s"); res.Code != 3 || n.Is(ctx, "test -e /srv/two") {
+func (n *night) reload(t *testing.T) { n.Must(t.Context(), "systemctl", "reload", "netwright-agent") }
+
+var ofTheStore = []incident{
+	{name: "the store is gone", begin: holds(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }), end: released, exit: 0,
+		says: []string{"nothing newer can be had"}, metrics: []string{state("converged"), "netwright_configuration_error 1"}},
+	{name: "the store lets nobody in", begin: holds(func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }), end: released, exit: 2,
+		says: []string{"403"}, metrics: []string{"netwright_configuration_error 1", "netwright_configuration_untrusted 0"}},
+	{name: "the store was tampered with", begin: tampers(`"generation": 1`, `"generation": 2`), end: tampers(`"generation": 2`, `"generation": 1`), exit: 2,
+		says: []string{"what the store has is not trusted", "somebody changed it since"}, metrics: []string{"netwright_configuration_untrusted 1"}},
+}
+
+var ofTheNode = []incident{
+	{name: "somebody fights for forwarding", begin: shell("systemctl start fight"), end: shell("systemctl stop fight"), exit: 2,
+		says: []string{"critical: sysctl:net.ipv4.ip_forward: forwarding is off: pods are cut off", "fight.service"}, metrics: []string{state("critical")}},
+	{name: "the conf cannot be written", begin: unseen("mv /etc/cni/net.d /etc/cni/away; touch /etc/cni/net.d"), end: unseen("rm /etc/cni/net.d; mv /etc/cni/away /etc/cni/net.d"), exit: 2,
+		says: []string{"critical: file:/etc/cni/net.d/05-netwright-bridge.conflist"}, metrics: []string{state("critical")}},
+	{name: "the runtime hangs", begin: signal("STOP"), end: signal("CONT"), exit: 2,
+		says: []string{"critical: containerd does not work: containerd.service runs and does not answer", "no pod can be started"}, metrics: []string{state("critical"), `netwright_service_up{service="containerd"} 0`}},
+	{name: "kubelet does not stay up", begin: shell("touch /run/bad-kubelet; systemctl restart kubelet; until netwright verify | grep -q 'kubelet.service does not stay up'; do sleep 0.3; done"), end: shell("rm /run/bad-kubelet; systemctl reset-failed kubelet; systemctl restart kubelet"), exit: 2,
+		says: []string{"critical: kubelet does not work: kubelet.service"}, metrics: []string{state("critical"), `netwright_service_up{service="kubelet"} 0`}},
+}
+
+func shell(script string) func(*testing.T, *night) {
+	return func(t *testing.T, n *night) { n.Shell(t.Context(), script) }
+}
+
+// unseen is for what the agent would repair between two commands of a script.
+func unseen(script string) func(*testing.T, *night) {
+	return shell("pid=$(systemctl show --value -p MainPID netwright-agent); kill -STOP $pid; " + script + "; kill -CONT $pid")
+}
+
+func holds(how func(http.ResponseWriter)) func(*testing.T, *night) {
+	return func(t *testing.T, n *night) {
+		n.f.hold.begin(func(w http.ResponseWriter, _ <-chan struct{}) { how(w) })
+		n.reload(t)
+	}
+}
+
+func released(t *testing.T, n *night) {
+	n.f.hold.release()
+	n.reload(t)
+}
+
+// tampers changes the manifest that was signed.
+func tampers(was, is string) func(*testing.T, *night) {
+	return func(t *testing.T, n *night) {
+		t.Helper()
+		path := filepath.Join(n.f.dir, "manifest")
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, bytes.Replace(data, []byte(was), []byte(is), 1), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.reload(t)
+	}
+}
+
+func signal(name string) func(*testing.T, *night) {
+	return func(t *testing.T, n *night) {
+		n.Is(t.Context(), "kill -"+name+" $(systemctl show --value -p MainPID containerd)")
+	}
+}
+
+// appliesTheNext: the generation that was published is applied when `agent wait` says so, and not
+// before. Who published it stands in the status.
+func appliesTheNext(t *testing.T, n *night) {
+	n.s.write(t, "cluster.yaml", n.doc+"  fileAssets:\n"+assetFile("/srv/two", "two\n"))
+	n.f.publish()
+	if res := n.Run(t.Context(), "netwright", "wait", "--generation", "2", "--timeout", "1s"); res.Code != 3 || n.Is(t.Context(), "test -e /srv/two") {
 		t.Errorf("before the node has looked: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
-	n.Must(ctx, "systemctl", "reload", "netwright-agent")
-	n.Must(ctx, "netwright", "wait", "--generation", "2")
-	n.Must(ctx, "test", "-e", "/srv/two")
+	n.reload(t)
+	n.Must(t.Context(), "netwright", "wait", "--generation", "2")
+	n.Must(t.Context(), "test", "-e", "/srv/two")
 	applied := incident{exit: 0, says: []string{"generation 2 was published ", " ago by "}, metrics: []string{"netwright_configuration_applied_generation 2", "netwright_configuration_published_generation 2"}}
-	applied.told(t, n)
+	applied.told(t, n.Node)
 }
 
 // told waits until the status and the metrics say so.
