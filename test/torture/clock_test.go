@@ -36,6 +36,7 @@ func TestClockIsAYearOff(t *testing.T) {
 			install -m 0755 netwright /usr/bin/netwright
 			mkdir -p /etc/netwright; cp -r store /srv/netwright
 			printf 'store: /srv/netwright\ncluster: ` + cluster + `\nnode: node-1\nprobeWindow: 2m\n' >/etc/netwright/agent.yaml
+			systemctl -q disable --now systemd-networkd.socket systemd-networkd.service 2>&1 # where its settings change, probes go on for a third of the window
 			year=31536000
 			trap '[ $? = 0 ] || cat /tmp/said' EXIT
 			shift_clock() { date -s "@$(($(date +%s) + $1))" >/dev/null; }

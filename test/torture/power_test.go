@@ -46,7 +46,7 @@ func TestPowerCut(t *testing.T) {
 		name := strings.Join(append([]string{c.kind}, c.tags...), " ")
 		t.Run(name, func(t *testing.T) {
 			p := newPowerTest(t, c.kind, agent(t, c.tags...))
-			tried, lost := p.cut(t, either(220, 40), c.tags == nil)
+			tried, lost := p.cut(t, either(220, 24), c.tags == nil)
 			note := fmt.Sprintf("when the power went: %s", p.histogram())
 			if c.tags != nil {
 				if lost == 0 {
@@ -181,7 +181,7 @@ func (p *powerTest) cut(t *testing.T, enough int, strict bool) (tried, lost int)
 		if len(differs(before, after)) == 0 || done < 5 && strict {
 			t.Fatalf("the agent wrote nothing: %d writes", done)
 		}
-		for _, moment := range moments(done, end, min(either(end, 20), enough-tried)) {
+		for _, moment := range moments(done, end, min(either(end, 12), enough-tried)) {
 			cache := (*rand.Rand)(nil)
 			if tried%2 == 1 {
 				cache = rand.New(rand.NewPCG(uint64(round), uint64(moment)))
