@@ -334,11 +334,12 @@ func (b *bench) kill(t *testing.T, s scenario) {
 	report(t, "kill: "+s.name, tried, lost, "of %d calls; a set mixed until the next start: %d; %s", len(w.calls), b.halves, counts(at))
 }
 
-// points are the calls to be killed at: all, or a sample with every kind of call in it, with those
-// after a file was renamed into place, and with one after each note of the effects that it asks
-// for: of the restart that is tried, and of the one that is done.
+// points are the calls to be killed at: all, or a sample of as many kinds of calls, which begins
+// with another kind in each scenario, with those after a file was renamed into place, and with one
+// after each note of the effects that it asks for: of the restart that is tried, and of the one
+// that is done.
 func points(calls []trap.Call, after string) []int {
-	most, draw := either(len(calls), 6), rand.New(rand.NewPCG(1, 1)) // the same sample each time
+	most, draw := either(len(calls), 4), rand.New(rand.NewPCG(1, 1)) // the same sample each time
 	byName := map[string][]int{}
 	for _, c := range calls {
 		byName[c.Name] = append(byName[c.Name], c.N)
@@ -353,9 +354,14 @@ func points(calls []trap.Call, after string) []int {
 		}
 	}
 	most = max(most, len(out))
+	names := slices.Sorted(maps.Keys(byName))
+	first := len(calls) % len(names)
 	for len(out) < most && len(byName) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(byName)) {
-			list := byName[name]
+		for _, name := range slices.Concat(names[first:], names[:first]) {
+			list, left := byName[name]
+			if !left {
+				continue
+			}
 			i := draw.IntN(len(list))
 			out = append(out, list[i])
 			if byName[name] = slices.Delete(list, i, i+1); len(byName[name]) == 0 {
