@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -18,12 +19,20 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "-flags" {
+		fmt.Println(flags)
+		return
+	}
 	all := slices.Concat(vetted, staticchecks(), house.Rules)
 	if onlyFacts(os.Args[len(os.Args)-1]) {
 		all = slices.DeleteFunc(needed(all), func(a *analysis.Analyzer) bool { return len(a.FactTypes) == 0 })
 	}
 	unitchecker.Main(all...)
 }
+
+// flags are what the go command may hand on. unitchecker has -tags, too, and heeds it not; but with
+// it go computes the facts of each package anew, though only files of the tag differ.
+const flags = `[{"Name": "json", "Bool": true, "Usage": "print findings as JSON"}]`
 
 // onlyFacts says that a package is another module's: nobody asks for what is wrong in it, but for
 // what follows from it for the packages that import it. The last argument is the file in which the
