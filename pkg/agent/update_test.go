@@ -183,7 +183,7 @@ func TestSplay(t *testing.T) {
 			publish(t, "{splay: 1h}", "one")
 			b.live(t, func(t *testing.T) {
 				publish(t, "{splay: 1h}", "two")
-				later(11 * time.Minute)
+				later(time.Minute)
 				u := b.waits(t)
 				if u == nil || u.Class != "reload" {
 					t.Fatalf("it did not wait: %+v", u)
