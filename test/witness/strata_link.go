@@ -13,6 +13,9 @@ func (d draw) uplink() Change {
 	var c Change
 	dir := "/etc/systemd/network/"
 	switch kind := d.IntN(100); {
+	case d.wild && d.ground.Leased && kind < 45: // who renewed the lease lets the link go
+		c.Files = append(c.Files, File{dir + "05-more.network",
+			"[Match]\nName=host0\n[Link]\nUnmanaged=yes\n"})
 	case kind < 60 || d.wild && kind < 85:
 		c.Files = append(c.Files, File{dir + pick(d, "05-more.network", "10-host0.network"),
 			d.network()})
