@@ -13,9 +13,10 @@ func (d draw) uplink() Change {
 	var c Change
 	dir := "/etc/systemd/network/"
 	switch kind := d.IntN(100); {
-	case d.wild && d.ground.Leased && kind < 45: // who renewed the lease lets the link go
-		c.Files = append(c.Files, File{dir + "05-more.network",
-			"[Match]\nName=host0\n[Link]\nUnmanaged=yes\n"})
+	case d.wild && d.ground.Leased && kind < 45: // who renewed the lease may let the link go
+		c.Files = append(c.Files, File{dir + "05-more.network", "[Match]\nName=host0\n" +
+			pick(d, "[Link]\nUnmanaged=yes\n", "[Network]\nBridge=br9\n")},
+			File{dir + "05-br9.netdev", "[NetDev]\nName=br9\nKind=bridge\n"})
 	case kind < 60 || d.wild && kind < 85:
 		c.Files = append(c.Files, File{dir + pick(d, "05-more.network", "10-host0.network"),
 			d.network()})
@@ -29,7 +30,7 @@ func (d draw) uplink() Change {
 		c.Files = append(c.Files, File{dir + "20-more.link",
 			fmt.Sprintf("[Match]\nOriginalName=host0\n[Link]\nMTUBytes=%d\n", d.mtu())})
 	}
-	if d.wild && d.percent(15) {
+	if d.wild && d.percent(25) {
 		c.Files = append(c.Files, File{dir + "05-br9.netdev", "[NetDev]\nName=br9\nKind=bridge\n"},
 			File{dir + "05-more.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n"})
 	}
