@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"path"
 	"slices"
 	"time"
 
@@ -298,6 +297,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
+	h.ClearLeftovers(append([]string{Dir}, Around...))
 	errs := []error{h.Remove(WatchFile), h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), h.StopTimer(ctx, watchName), h.Remove(makerFile), s.dropBootUnit(h)}
 	if !s.keepsCopy {
 		errs = append(errs, h.Remove(binaryFile))
@@ -338,7 +338,6 @@ func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func()
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
-	h.ClearLeftovers([]string{Dir, path.Dir(bootUnitFile), wantsDir})
 	if err := settleAwaiting(ctx, h); err != nil { // of a change that never began
 		return err
 	}
