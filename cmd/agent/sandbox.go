@@ -13,15 +13,15 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/sandbox"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // runSandbox converges in throw-away namespaces: outside it starts itself
 // there, inside it sets them up, converges, proves and converges again.
 func runSandbox(ctx context.Context, f *flags, s streams) error {
-	if os.Getenv(host.SandboxEnv) != "" {
-		if err := host.EnterSandbox(); err != nil {
+	if os.Getenv(sandbox.Env) != "" {
+		if err := sandbox.Enter(); err != nil {
 			return err
 		}
 		return insideSandbox(ctx, f, s)
@@ -33,7 +33,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 	if f.dryRun {
 		return runDryRun(ctx, f, s)
 	}
-	box := host.Sandbox{Hostname: d.Node.Name, Addresses: uplink(d.Node)}
+	box := sandbox.Config{Hostname: d.Node.Name, Addresses: uplink(d.Node)}
 	args := os.Args[1:]
 	// Inside, the working directory is another: paths become absolute, the last flag counts.
 	if dir, ok := strings.CutPrefix(f.store, "file://"); ok || !strings.Contains(f.store, "://") {
@@ -49,9 +49,9 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 		}
 		box.Keep, args = append(box.Keep, filepath.Dir(conf)), append(args, "--conf", conf)
 	}
-	code, err := host.RunSandbox(ctx, box, args, s.in, s.out, s.err)
+	code, err := sandbox.Run(ctx, box, args, s.in, s.out, s.err)
 	switch {
-	case errors.Is(err, host.ErrSandbox):
+	case errors.Is(err, sandbox.ErrUnavailable):
 		return stopAtPlan(ctx, f, s, w, d, err)
 	case err != nil:
 		return err

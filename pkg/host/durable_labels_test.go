@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -41,7 +42,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(to)
-	if err := onThread(func() error {
+	if err := sys.OnThread(func() error {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var caps [2]unix.CapUserData
 		if err := unix.Capget(&header, &caps[0]); err != nil {

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // netnsDir is where named network namespaces are (ip-netns(8)).
@@ -42,7 +43,7 @@ func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
 		return "", explain("make network namespace", path, err)
 	}
 	defer unix.Close(file)
-	err = onThread(func() error {
+	err = sys.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare: %w", err)
 		}
@@ -93,29 +94,12 @@ func InNetNS(path string, f func() error) error {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
 	defer ns.Close()
-	return onThread(func() error {
+	return sys.OnThread(func() error {
 		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("enter network namespace %s: %w", path, err)
 		}
 		return f()
 	})
-}
-
-// onThread runs f on a thread that is thrown away after it: what f did to the
-// thread's namespaces must not meet other goroutines. The first thread of the
-// process is not used, since /proc/self is that thread.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if unix.Gettid() != unix.Getpid() {
-			done <- f()
-			return
-		}
-		done <- onThread(f)
-		runtime.UnlockOSThread()
-	}()
-	return <-done
 }
 
 // loopbackUp brings lo up in the namespace of the calling thread.

@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/sandbox"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -80,9 +81,9 @@ func TestRandomStates(t *testing.T) {
 
 func inSandbox(t *testing.T, s uint64) (got tried, ok bool) {
 	var out, errs bytes.Buffer
-	box := host.Sandbox{Hostname: "state", Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
+	box := sandbox.Config{Hostname: "state", Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
 	args := []string{"-test.run=^TestInsideState$", "-test.v", fmt.Sprintf("-seed=%d", s), fmt.Sprintf("-plans=%t", *verbose)}
-	code, err := host.RunSandbox(t.Context(), box, args, nil, &out, &errs)
+	code, err := sandbox.Run(t.Context(), box, args, nil, &out, &errs)
 	if err != nil || code != 0 {
 		t.Errorf("state %d (exit %d, %v):\n%s%s", s, code, err, out.String(), errs.String())
 		return got, false
@@ -138,10 +139,10 @@ func summarize(t *testing.T, all []tried) {
 // TestInsideState is the other half of TestRandomStates: it runs in the sandbox.
 func TestInsideState(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(host.SandboxEnv) == "" {
+	if os.Getenv(sandbox.Env) == "" {
 		t.Skip("runs only as the child of TestRandomStates")
 	}
-	if err := host.EnterSandbox(); err != nil {
+	if err := sandbox.Enter(); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{T: t, Rand: rand.New(rand.NewPCG(*seed, 0)), fetch: &fetcher{}}

@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"internal/sys": nil,
 	"kernel":       {"internal/sys"},
 	"residue":      {"internal/sys"},
+	"sandbox":      nil,
 	"systemd":      {"internal/sys"},
 }
 

@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// sandboxUplink gives the empty network namespace what every node has: lo, and
+// addUplink gives the empty network namespace what every node has: lo, and
 // an uplink eth0 with addresses and default routes. Its other end, "outside",
 // is a link of the same namespace that answers nobody.
-func sandboxUplink(addresses []netip.Prefix) error {
+func addUplink(addresses []netip.Prefix) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return fmt.Errorf("find lo: %w", err)
@@ -35,14 +35,14 @@ func sandboxUplink(addresses []netip.Prefix) error {
 		}
 	}
 	for _, prefix := range addresses {
-		if err := sandboxAddress(veth, prefix); err != nil {
+		if err := addAddress(veth, prefix); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func sandboxAddress(link netlink.Link, prefix netip.Prefix) error {
+func addAddress(link netlink.Link, prefix netip.Prefix) error {
 	bits := prefix.Addr().BitLen()
 	addr := &netlink.Addr{IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), bits)}, Flags: 0x02} // IFA_F_NODAD
 	if err := netlink.AddrAdd(link, addr); err != nil {

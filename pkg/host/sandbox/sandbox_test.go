@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"bytes"
@@ -12,23 +12,24 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/needs"
 )
 
-const sandboxMark = "/etc/netwright-sandbox-test"
+const mark = "/etc/netwright-sandbox-test"
 
 // TestInsideSandbox is the other half of TestSandbox: it runs in the sandbox.
 func TestInsideSandbox(t *testing.T) {
-	if os.Getenv(SandboxEnv) == "" {
+	if os.Getenv(Env) == "" {
 		t.Skip("runs only as the child of TestSandbox")
 	}
-	if err := EnterSandbox(); err != nil {
+	if err := Enter(); err != nil {
 		t.Fatal(err)
 	}
 	if name, err := os.Hostname(); err != nil || name != "box-1" {
 		t.Errorf("hostname = %q, %v", name, err)
 	}
-	if err := os.WriteFile(sandboxMark, []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(mark, []byte("x"), 0o600); err != nil {
 		t.Errorf("the sandbox's root cannot be written to: %v", err)
 	}
 	if err := os.WriteFile("/proc/sys/kernel/hostname", []byte("no"), 0); !errors.Is(err, unix.EROFS) {
@@ -55,7 +56,7 @@ func TestInsideSandbox(t *testing.T) {
 
 func TestSandbox(t *testing.T) {
 	needs.Root(t)
-	if os.Getenv(SandboxEnv) != "" {
+	if os.Getenv(Env) != "" {
 		t.Skip("this is the sandbox")
 	}
 	forward, err := os.ReadFile("/proc/sys/net/ipv4/ip_forward")
@@ -71,7 +72,7 @@ func TestSandbox(t *testing.T) {
 	var mounts, after string
 	var out bytes.Buffer
 	var code int
-	err = onThread(func() error {
+	err = sys.OnThread(func() error {
 		err := unix.Unshare(unix.CLONE_NEWNS)
 		if err == nil {
 			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
@@ -80,8 +81,8 @@ func TestSandbox(t *testing.T) {
 			return err
 		}
 		mounts = mountinfo()
-		box := Sandbox{Hostname: "box-1", Keep: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
-		code, err = RunSandbox(t.Context(), box, []string{"-test.run=^TestInsideSandbox$", "-test.v"}, nil, &out, &out)
+		box := Config{Hostname: "box-1", Keep: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
+		code, err = Run(t.Context(), box, []string{"-test.run=^TestInsideSandbox$", "-test.v"}, nil, &out, &out)
 		after = mountinfo()
 		return err
 	})
@@ -91,7 +92,7 @@ func TestSandbox(t *testing.T) {
 	if code != 0 || !strings.Contains(out.String(), "--- PASS: TestInsideSandbox") {
 		t.Fatalf("exit %d:\n%s", code, out.String())
 	}
-	if _, err := os.Lstat(sandboxMark); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(mark); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a write in the sandbox reached the host: %v", err)
 	}
 	if after, _ := os.ReadFile("/proc/sys/net/ipv4/ip_forward"); !bytes.Equal(after, forward) {

@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"bufio"
@@ -17,10 +17,10 @@ import (
 // has, covered by a tmpfs that only this mount namespace sees.
 const stage = "/tmp"
 
-// sandboxRoot replaces / by an overlay of it whose writes go to memory.
+// changeRoot replaces / by an overlay of it whose writes go to memory.
 // /proc/sys is read-only but for net/, which is the namespace's own; /run is
 // empty, so that no socket of the host can be reached.
-func sandboxRoot(keep []string) error {
+func changeRoot(keep []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
@@ -118,7 +118,7 @@ func overlayOver(lower, at, scratch string) error {
 	}
 	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lower, scratch, scratch)
 	if err := unix.Mount("overlay", at, "overlay", 0, opts); err != nil {
-		return fmt.Errorf("%w: mount an overlay of %s: %w", ErrSandbox, lower, err)
+		return fmt.Errorf("%w: mount an overlay of %s: %w", ErrUnavailable, lower, err)
 	}
 	return nil
 }
